@@ -21,7 +21,10 @@ const topics = Array.from({ length: 20 }, (_, index) => `onceward-bench-check-${
 const main = fileURLToPath(new URL('../packages/onceward/src/cli/main.ts', import.meta.url))
 const run = promisify(execFile)
 
-/** One contract and two hundred, in turn: as written, and compared with a broker and the database. Each has a queue of its own; ten share a topic. */
+/**
+ * One contract and two hundred, in turn: as written, and compared with a broker and the database. Each has a
+ * queue of its own; ten share a topic.
+ */
 export async function measureCheck(place: PreparedPlace, rounds: number): Promise<CheckTimes> {
   const [rabbitmq] = await ensureServices(['rabbitmq'], { log: () => {} })
   const managementUrl = rabbitmq !== undefined && 'managementUrl' in rabbitmq ? rabbitmq.managementUrl : ''

@@ -6,7 +6,10 @@ import { type Place, placeText } from './place.ts'
 
 const entry = fileURLToPath(new URL('./contenders/process.ts', import.meta.url))
 
-/** What one task took. The processor's time is that of the contender's process alone, its opening and closing included. */
+/**
+ * What one task took. The processor's time is that of the contender's process alone, its opening and closing
+ * included.
+ */
 export interface Spent {
   readonly seconds: number
   readonly cpuSeconds: number

@@ -47,7 +47,10 @@ export async function fillPostgres(pool: pg.Pool, queue: string, bodies: Iterabl
   await pool.query('analyze onceward.queue_message')
 }
 
-/** Throws when a message stays that was not acknowledged; the queue applies the last acks a moment after the channel. */
+/**
+ * Throws when a message stays that was not acknowledged; the queue applies the last acks a moment after the
+ * channel.
+ */
 export async function assertEmpty(url: string, queue: string): Promise<void> {
   const connection = await connect(url)
   const channel = await connection.createChannel()

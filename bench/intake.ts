@@ -23,7 +23,10 @@ export async function prepareTask(place: PreparedPlace, contender: Contender, lo
   return { queue, group: '', partitions, load }
 }
 
-/** Throws when the broker was not told of everything. Where the store keeps the position, the broker's is only a hint. */
+/**
+ * Throws when the broker was not told of everything. Where the store keeps the position, the broker's is only
+ * a hint.
+ */
 export async function assertConsumed(place: PreparedPlace, contender: Contender, task: Task): Promise<void> {
   const { broker, role } = contender
   if (!readsQueue(role)) return

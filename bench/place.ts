@@ -27,7 +27,10 @@ export interface PreparedPlace extends Place {
   readonly logs: { readonly kafka: FilledLogs | null; readonly stream: FilledLogs | null }
   /** Empties inbox and counters and lets the server write everything out, so that all begin alike. */
   reset(): Promise<void>
-  /** Throws unless the counters prove that each of `count` messages took effect once, and as many markers are there as should. */
+  /**
+   * Throws unless the counters prove that each of `count` messages took effect once, and as many markers are
+   * there as should.
+   */
   verify(who: string, count: number, markers?: number): Promise<void>
   drop(): Promise<void>
 }

@@ -39,7 +39,10 @@ export interface Ratios {
   readonly vsBareSql: number | null
 }
 
-/** The lower of ordered and random ids, each the ratio of two medians; null when one of the two was not measured. */
+/**
+ * The lower of ordered and random ids, each the ratio of two medians; null when one of the two was not
+ * measured.
+ */
 export function ratioOf(measured: readonly Measured[], broker: Broker, role: Role, to: Role): number | null {
   const rate = (ids: string, wanted: Role) => {
     const found = measured.find(

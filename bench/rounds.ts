@@ -13,7 +13,10 @@ import type { IdOrder, Load } from './workload.ts'
 export interface RoundsPlan {
   readonly rounds: number
   readonly count: number
-  /** Logs are filled once for all and read ten times as fast: with as few as on a queue a round would last half a second. */
+  /**
+   * Logs are filled once for all and read ten times as fast: with as few as on a queue a round would last
+   * half a second.
+   */
   readonly logCount: number
   /** Contenders below 5,000 a second get fewer: rates are per second. */
   readonly slowCount: number
@@ -28,7 +31,10 @@ export interface Measured {
   readonly ids: IdOrder
   /** Messages per second. */
   readonly rates: readonly number[]
-  /** Microseconds of the contender's own processor time per message: says less than a rate, but a busy machine disturbs it less. */
+  /**
+   * Microseconds of the contender's own processor time per message: says less than a rate, but a busy machine
+   * disturbs it less.
+   */
   readonly cpuMicros: readonly number[]
 }
 

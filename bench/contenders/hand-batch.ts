@@ -8,8 +8,9 @@ const batchSize = 500
 
 /**
  * The hand-written batched inbox: two batches of 500 in flight on two connections, markers and effects in one
- * transaction, acknowledged after the commit. Batches end in any order, so a multiple ack waits for the ones before.
- * It knows how many messages will come and waits for full batches: nothing written for one purpose gets faster.
+ * transaction, acknowledged after the commit. Batches end in any order, so a multiple ack waits for the ones
+ * before. It knows how many messages will come and waits for full batches: nothing written for one purpose
+ * gets faster.
  */
 export const openHandBatch = handBatchWith(applyBatch)
 

@@ -5,7 +5,10 @@ import { consumeAs, defineIncrements, rabbitSource } from './onceward.ts'
 
 const scrapeEveryMs = 5_000
 
-/** The batch form as `onceward run` has it: the SDK counts, and somebody collects, three times as often as Prometheus does by default. */
+/**
+ * The batch form as `onceward run` has it: the SDK counts, and somebody collects, three times as often as
+ * Prometheus does by default.
+ */
 export const openOncewardMeasured: OpenContender = async place => {
   const server = await startObserveServer({ host: '127.0.0.1', port: 0 })
   const scrape = async () => (await fetch(`${server.url}/metrics`)).text()

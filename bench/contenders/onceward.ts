@@ -26,7 +26,10 @@ export interface IncrementOptions {
 type Pool = ReturnType<typeof createPool>
 export type OpenSource = (queueName: string, pool: Pool) => { declaration: SourceDeclaration; source: Source }
 
-/** Both forms with the defaults a user gets: nothing is tuned here. A checkpoint needs the order of the partition. */
+/**
+ * Both forms with the defaults a user gets: nothing is tuned here. A checkpoint needs the order of the
+ * partition.
+ */
 export function defineIncrements(options: IncrementOptions, source: SourceDeclaration) {
   const { form = 'batch', dedup, order = dedup === undefined ? undefined : 'partition' } = options
   const contract = {

@@ -7,7 +7,10 @@ import { handBatchWith } from '../contenders/hand-batch.ts'
 import { consumeAs, rabbitSource } from '../contenders/onceward.ts'
 import { type Increment, sumOf } from '../workload.ts'
 
-/** Both contenders write the same two tables; the marker of the hand-written one is `bench_inbox`, as in every other contest. */
+/**
+ * Both contenders write the same two tables; the marker of the hand-written one is `bench_inbox`, as in every
+ * other contest.
+ */
 export const contributionTables = `
   create table contribution_fact (
     event_id     text collate "C" not null,
@@ -79,7 +82,10 @@ const addFacts = `
   on conflict (key, window_start) do update set count = held.count + excluded.count,
     amount = held.amount + excluded.amount, latest_at = greatest(held.latest_at, excluded.latest_at)`
 
-/** Markers, facts of the new ones with their sums, one commit: what somebody who knows the trade writes for one purpose. */
+/**
+ * Markers, facts of the new ones with their sums, one commit: what somebody who knows the trade writes for
+ * one purpose.
+ */
 async function contributeByHand(client: pg.ClientBase, bodies: readonly Buffer[]): Promise<void> {
   const batch = bodies.map(parse).sort((a, b) => (a.message.id < b.message.id ? -1 : 1))
   await client.query('begin')

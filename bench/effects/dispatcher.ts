@@ -11,8 +11,8 @@ import type { Increment } from '../workload.ts'
 const inFlight = 200
 
 /**
- * The job's messages become intents, untimed; then a dispatcher with 200 calls in flight makes them against a gateway that answers at once.
- * Timed from the start of the dispatcher to the last recorded answer.
+ * The job's messages become intents, untimed; then a dispatcher with 200 calls in flight makes them against a
+ * gateway that answers at once. Timed from the start of the dispatcher to the last recorded answer.
  */
 export const openDispatcher: OpenContender = async place => {
   const gateway = await startGateway()

@@ -28,8 +28,9 @@ const idOf: Record<IdOrder, string> = {
 }
 
 /**
- * Completed markers and ledger rows in front of the same work, the calls not made: the transaction writes one of each per message. A database
- * with all of them and one with none take turns, since filling takes minutes and the machine is not the same after them.
+ * Completed markers and ledger rows in front of the same work, the calls not made: the transaction writes one
+ * of each per message. A database with all of them and one with none take turns, since filling takes minutes
+ * and the machine is not the same after them.
  */
 export async function measureHistory(
   full: PreparedPlace,

@@ -1,6 +1,9 @@
 import { type AddressInfo, createServer } from 'node:net'
 
-/** Answers every HTTP request at once and does nothing else, in a process of its own: what is measured is who calls it. */
+/**
+ * Answers every HTTP request at once and does nothing else, in a process of its own: what is measured is who
+ * calls it.
+ */
 const answer = Buffer.from('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok')
 const headEnd = '\r\n\r\n'
 

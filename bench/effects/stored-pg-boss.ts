@@ -8,8 +8,9 @@ import type { Place } from '../place.ts'
 import type { Increment } from '../workload.ts'
 
 /**
- * The same job on pg-boss 12 in transactional mode: our own queue is read and settled after the insert, as stored mode does, and workers apply
- * 500 jobs per transaction, two at a time. Duplicates inside a batch are taken out first, as it requires.
+ * The same job on pg-boss 12 in transactional mode: our own queue is read and settled after the insert, as
+ * stored mode does, and workers apply 500 jobs per transaction, two at a time. Duplicates inside a batch are
+ * taken out first, as it requires.
  */
 export const openPgBoss: OpenContender = async place => {
   const boss = new PgBoss({ connectionString: place.databaseUrl, max: 10 })

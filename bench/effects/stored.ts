@@ -5,8 +5,8 @@ import { type OpenContender, startClock } from '../contenders/contender.ts'
 import type { Increment } from '../workload.ts'
 
 /**
- * The same job on the same queue in both modes, with the defaults a user gets. Stored mode is timed from the first delivery to the last effect:
- * store, settle, claim and apply, all of it.
+ * The same job on the same queue in both modes, with the defaults a user gets. Stored mode is timed from the
+ * first delivery to the last effect: store, settle, claim and apply, all of it.
  */
 function openMode(mode: 'transactional' | 'stored'): OpenContender {
   return async place =>

@@ -10,8 +10,9 @@ import { ensureServices } from '../../scripts/services/services.ts'
 import { median } from '../median.ts'
 
 /**
- * What daily partitions cost a claim and what they save a removal: `node --conditions=@onceward/source bench/failure/days.ts [markers]`.
- * Three databases: one table, one table beside a consumer in days, and in days (35 of them).
+ * What daily partitions cost a claim and what they save a removal:
+ * `node --conditions=@onceward/source bench/failure/days.ts [markers]`. Three databases: one table, one table
+ * beside a consumer in days, and in days (35 of them).
  */
 const markers = Number(process.argv[2] ?? 2_000_000)
 const [rounds, perRound, batch] = [5, 100_000, 500]

@@ -11,8 +11,9 @@ type How = 'nothing' | 'verdict' | 'statement'
 const oneIn = 100
 
 /**
- * The workload's increments under `failure.mode: 'defer'`, timed from the first delivery to the last effect, second tries included. Everything
- * else is what a user gets. A statement that fails can be blamed on its message only in the form per message.
+ * The workload's increments under `failure.mode: 'defer'`, timed from the first delivery to the last effect,
+ * second tries included. Everything else is what a user gets. A statement that fails can be blamed on its
+ * message only in the form per message.
  */
 function openDefer(form: Form, how: How): OpenContender {
   return async place =>

@@ -14,8 +14,8 @@ export interface ReplayRates {
 const partitions = 4
 
 /**
- * The same topic twice: consumed live, then by a campaign that finds every message applied. Live is timed from the first delivery; the campaign
- * as a whole, with connecting, its lease and its end.
+ * The same topic twice: consumed live, then by a campaign that finds every message applied. Live is timed
+ * from the first delivery; the campaign as a whole, with connecting, its lease and its end.
  */
 export async function measureReplay(
   place: PreparedPlace,

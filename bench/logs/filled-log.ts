@@ -1,6 +1,9 @@
 import type { Load } from '../workload.ts'
 
-/** The log side of one broker: whoever reads it leaves it as it was, so one filling serves every contender of a round. */
+/**
+ * The log side of one broker: whoever reads it leaves it as it was, so one filling serves every contender of
+ * a round.
+ */
 export interface LogBroker {
   /** Creates the log and writes the load into it; resolves when all of it is acknowledged. */
   fill(name: string, partitions: number, load: Load): Promise<void>

@@ -3,7 +3,10 @@ import { keyCount } from '../workload.ts'
 export const evenPartitions = 4
 export const unevenPartitions = 64
 
-/** All records of a key are in one partition: four loaded alike, or 64 whose n-th gets an n-th of what the first gets. */
+/**
+ * All records of a key are in one partition: four loaded alike, or 64 whose n-th gets an n-th of what the
+ * first gets.
+ */
 export function partitionOf(key: number, partitions: number): number {
   return partitions === unevenPartitions ? unevenPlaces[key]! : key % partitions
 }

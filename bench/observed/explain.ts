@@ -16,7 +16,10 @@ const few = 10_000
 const questions = 150
 const idOf = (n: number) => createHash('md5').update(String(n)).digest('hex')
 
-/** Markers of which every tenth has a business key, and every tenth an effect outside; a hundredth failed before. */
+/**
+ * Markers of which every tenth has a business key, and every tenth an effect outside; a hundredth failed
+ * before.
+ */
 export async function measureExplain(
   { pool }: PreparedPlace,
   { explainRows }: { readonly explainRows: number },

@@ -15,7 +15,9 @@ export interface Latency {
   readonly insideP50: number
   /** One inserted row and its commit, measured between the messages. */
   readonly commitP50: number
-  /** From confirm to commit with the same effect in a statement of its own, and nothing against duplicates. */
+  /**
+   * From confirm to commit with the same effect in a statement of its own, and nothing against duplicates.
+   */
   readonly unprotectedP50: number
 }
 

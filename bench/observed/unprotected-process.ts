@@ -10,7 +10,9 @@ const place = JSON.parse(placeText!) as Place
 let times: Record<string, [string, string]> = {}
 let applied = 0
 
-/** The same effect without anything against duplicates: one statement that commits by itself, then the ack. */
+/**
+ * The same effect without anything against duplicates: one statement that commits by itself, then the ack.
+ */
 const pool = new pg.Pool({ connectionString: place.databaseUrl })
 const channel = await (await connect(place.rabbitmqUrl!)).createChannel()
 await channel.prefetch(100)

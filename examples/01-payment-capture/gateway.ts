@@ -11,7 +11,10 @@ export interface GatewayCall {
 
 export type Mood = 'answers' | 'charges and hangs' | 'charges and answers 500' | 'is busy' | 'declines'
 
-/** A fake payment gateway that honours the idempotency key. `mood` decides each call; the book keeps all of them. */
+/**
+ * A fake payment gateway that honours the idempotency key. `mood` decides each call; the book keeps all of
+ * them.
+ */
 export async function startGateway(mood: (call: number) => Mood = () => 'answers', port = 0) {
   const book: GatewayCall[] = []
   const charged = new Set<string>()

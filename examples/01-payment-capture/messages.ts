@@ -1,6 +1,8 @@
 import { z } from 'zod'
 
-/** The envelope and the request. What is missing or wrong here ends in the dead letters, never in the handler. */
+/**
+ * The envelope and the request. What is missing or wrong here ends in the dead letters, never in the handler.
+ */
 export const PaymentCaptureRequested = z.object({
   messageId: z.string().min(1),
   correlationId: z.string().min(1),

@@ -17,7 +17,8 @@ export function caseProjection(settings: Settings) {
     message: CaseEvent,
     identity: {
       id: m => m.eventId,
-      // A second event for the same step of a case: a duplicate when it says the same, a conflict when it does not.
+      // A second event for the same step of a case: a duplicate when it says the same, a conflict when it
+      // does not.
       businessKey: m => `${m.caseId}/${m.caseVersion}`,
       businessDigest: m => [m.eventType, m.newState, m.occurredAt],
       orderKey: m => m.caseId,

@@ -26,7 +26,10 @@ export function caseEvent(caseId: string, version: number, changes: Partial<Case
   return { ...event, ...changes }
 }
 
-/** Resolves when the broker has every event for certain. The record's key is the case's id: its events stay in order. */
+/**
+ * Resolves when the broker has every event for certain. The record's key is the case's id: its events stay in
+ * order.
+ */
 export async function send(
   bootstrap: string,
   topic: string,
@@ -49,7 +52,10 @@ export async function send(
   }
 }
 
-/** Whole lives of cases; every third event again, some older ones late, one that skips a version, one that is no event. */
+/**
+ * Whole lives of cases; every third event again, some older ones late, one that skips a version, one that is
+ * no event.
+ */
 export function sample(count: number): Record<string, unknown>[] {
   const lives = Array.from({ length: count }, (_, n) =>
     [1, 2, 3, 4].map(v => caseEvent(`case-${n}`, v)),

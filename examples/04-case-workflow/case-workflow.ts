@@ -13,7 +13,8 @@ export const lifecycle: StateMachine = {
     CaseEscalated: { from: 'UNDER_REVIEW', to: 'ESCALATED' },
     EnforcementActioned: { from: 'ESCALATED', to: 'ENFORCEMENT_ACTIONED' },
     CaseClosed: { from: ['UNDER_REVIEW', 'ESCALATED', 'ENFORCEMENT_ACTIONED'], to: 'CLOSED' },
-    // Not a duplicate of the closure, and not a change to it: a fact of its own that says what the closure should have said.
+    // Not a duplicate of the closure, and not a change to it: a fact of its own that says what the closure
+    // should have said.
     ClosureCorrected: { from: 'CLOSED', to: 'CLOSED' },
   },
 }

@@ -1,6 +1,9 @@
 import { z } from 'zod'
 
-/** A step in the life of a case. Versions count 1, 2, 3 … within a case; the transition id is the step's own, however often it is sent. */
+/**
+ * A step in the life of a case. Versions count 1, 2, 3 … within a case; the transition id is the step's own,
+ * however often it is sent.
+ */
 export const CaseStep = z.object({
   messageId: z.string().min(1),
   transitionId: z.string().min(1),

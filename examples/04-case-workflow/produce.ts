@@ -58,7 +58,10 @@ export async function send(
   for (const queue of queues) await hint(pool, queue)
 }
 
-/** Whole lives, in the order in which a busy broker might hand them over: some steps twice, some under a new message id, one impossible. */
+/**
+ * Whole lives, in the order in which a busy broker might hand them over: some steps twice, some under a new
+ * message id, one impossible.
+ */
 export function sample(count: number): CaseStep[] {
   const steps = Array.from({ length: count }, (_, n) => life(`case-${n}`)).flat()
   const again = steps.filter((_, n) => n % 4 === 0)

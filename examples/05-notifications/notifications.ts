@@ -5,7 +5,10 @@ import { readSettings, type Settings } from './settings.ts'
 
 const templateVersion = 1
 
-/** One mail to the customer and one signed call to the warehouse for each shipment, however often and by however many messages it is told. */
+/**
+ * One mail to the customer and one signed call to the warehouse for each shipment, however often and by
+ * however many messages it is told.
+ */
 export function notifications(settings: Settings) {
   return defineConsumer<OrderShipped, SqlTransaction>({
     name: 'shipment_notifications',

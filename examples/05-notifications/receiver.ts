@@ -4,7 +4,10 @@ import { buffer } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { verifyWebhook } from 'onceward'
 
-/** The warehouse: believes nobody without a signature, and does the work once per webhook id. `stumbles` answers 500 after the work, for tests. */
+/**
+ * The warehouse: believes nobody without a signature, and does the work once per webhook id. `stumbles`
+ * answers 500 after the work, for tests.
+ */
 export async function startReceiver(
   secrets: Readonly<Record<string, string>>,
   options: { readonly port?: number; readonly stumbles?: (call: number) => boolean } = {},

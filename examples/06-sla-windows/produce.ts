@@ -34,7 +34,10 @@ export async function send(
   await hint(pool, queue)
 }
 
-/** A day of two teams; every fifth event again, every seventh under a new message id, every eleventh corrected. */
+/**
+ * A day of two teams; every fifth event again, every seventh under a new message id, every eleventh
+ * corrected.
+ */
 export function sample(count: number): RequestAnswered[] {
   const events = Array.from({ length: count }, (_, n) =>
     answered(`e${n}`, (n * 7) % 480, { team: n % 2 === 0 ? 'north' : 'south', breached: n % 9 === 0 }),

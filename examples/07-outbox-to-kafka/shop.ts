@@ -12,8 +12,9 @@ interface Client {
 }
 
 /**
- * Moves an order on and tells the world, in one transaction: the row and the event commit or vanish together. The row is locked by the write,
- * and the event is written after it, so the events of an order are published in the order of its versions.
+ * Moves an order on and tells the world, in one transaction: the row and the event commit or vanish together.
+ * The row is locked by the write, and the event is written after it, so the events of an order are published
+ * in the order of its versions.
  */
 export async function moveOrder(
   database: Database,

@@ -1,7 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { StatementRequested } from './messages.ts'
 
-/** Stands for whatever takes long: a renderer, a model, a mainframe. Gives up when told that nobody waits for it any more. */
+/**
+ * Stands for whatever takes long: a renderer, a model, a mainframe. Gives up when told that nobody waits for
+ * it any more.
+ */
 export async function render(
   { accountId, month, lines }: StatementRequested,
   renderMs: number,

@@ -20,8 +20,8 @@ type Answer = any
 type Say = (line: string) => void
 
 /**
- * The incident, from the alert to the last booking, with nothing but the commands an operator has. Each step is what a runbook would say;
- * refusals are part of it.
+ * The incident, from the alert to the last booking, with nothing but the commands an operator has. Each step
+ * is what a runbook would say; refusals are part of it.
  */
 export async function drill({ ann, bob }: OnCall, say: Say = () => {}): Promise<void> {
   const as = (url: string) => (args: string) => onceward(url, args, say)

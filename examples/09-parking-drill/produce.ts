@@ -3,7 +3,10 @@ import { createPool, createQueue, hint, publish } from 'onceward/postgres'
 import { queue } from './invoice-booking.ts'
 import type { InvoiceReceived } from './messages.ts'
 
-/** A morning: `north` is fine, nobody opened `south`, one invoice of `east` is in dollars, and one of `west` is somebody's test. */
+/**
+ * A morning: `north` is fine, nobody opened `south`, one invoice of `east` is in dollars, and one of `west`
+ * is somebody's test.
+ */
 export const morning: readonly InvoiceReceived[] = [
   ...['north', 'south'].flatMap(accountId =>
     [1, 2, 3].map(n => ({ messageId: `${accountId}-${n}`, accountId, currency: 'EUR', amount: n * 100 })),

@@ -1,8 +1,8 @@
 type Step = () => Promise<unknown> | unknown
 
 /**
- * Undoes what a run started, last first, once, however it ends. Ctrl-C or SIGTERM ends the run at once: `guard` then
- * resolves with null, and the steps begin.
+ * Undoes what a run started, last first, once, however it ends. Ctrl-C or SIGTERM ends the run at once:
+ * `guard` then resolves with null, and the steps begin.
  */
 export class Cleanup {
   readonly #steps: Step[] = []

@@ -7,7 +7,10 @@ import type { DemoSettings } from './settings.ts'
 
 export type SentMessage = Omit<PlannedMessage, 'body' | 'at'>
 
-/** Everything a verdict may rest on: three witnesses that do not know each other, and no word of the engine's own counters. */
+/**
+ * Everything a verdict may rest on: three witnesses that do not know each other, and no word of the engine's
+ * own counters.
+ */
 export interface Evidence {
   /** The producer's log. */
   readonly sent: readonly SentMessage[]

@@ -17,8 +17,9 @@ export interface GatewayCall {
 }
 
 /**
- * A payment gateway as they are: it honours the idempotency key, charges again without one, and now and then charges
- * and never answers, or answers 500 before or after charging. Its book is written before any answer leaves.
+ * A payment gateway as they are: it honours the idempotency key, charges again without one, and now and then
+ * charges and never answers, or answers 500 before or after charging. Its book is written before any answer
+ * leaves.
  */
 class Gateway {
   readonly #random: () => number

@@ -17,8 +17,8 @@ export function killsEach(messages: number): number {
 }
 
 /**
- * Random moments, spread over the work rather than the clock, so that a slow machine is hit as often in the middle of it as a
- * fast one.
+ * Random moments, spread over the work rather than the clock, so that a slow machine is hit as often in the
+ * middle of it as a fast one.
  */
 export function planKills(
   random: () => number,

@@ -50,7 +50,10 @@ function issuesOf(value: Record<string, unknown>): StandardSchemaV1.Issue[] {
   return wrong.map(name => ({ message: 'is missing or wrong', path: [name] }))
 }
 
-/** The whole consumer of the demo: validate, record the capture, ask for the charge. Nothing here knows of duplicates. */
+/**
+ * The whole consumer of the demo: validate, record the capture, ask for the charge. Nothing here knows of
+ * duplicates.
+ */
 export async function paymentCapture(settings: DemoSettings, instance: string) {
   return defineConsumer<PaymentCaptureRequested, SqlTransaction>({
     name: consumerName,

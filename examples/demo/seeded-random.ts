@@ -1,4 +1,7 @@
-/** Numbers in [0, 1) that a seed repeats (mulberry32). The plan follows the seed; the operating system does not. */
+/**
+ * Numbers in [0, 1) that a seed repeats (mulberry32). The plan follows the seed; the operating system does
+ * not.
+ */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0
   return () => {

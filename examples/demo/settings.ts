@@ -8,7 +8,10 @@ export interface ServerAddresses {
   readonly kafkaBootstrap: string | null
 }
 
-/** What every process of one demo run must agree on. Children read it from the environment: it carries passwords. */
+/**
+ * What every process of one demo run must agree on. Children read it from the environment: it carries
+ * passwords.
+ */
 export interface DemoSettings extends ServerAddresses {
   readonly broker: DemoBroker
   readonly seed: number

@@ -14,8 +14,8 @@ export function partitionsOf(superStream: string): string[] {
 }
 
 /**
- * A super stream, so that both consumers have something to do: of each partition one of them is the active reader. AMQP does not tell a
- * stream's end or a stored offset, hence the inner parts of the stream source.
+ * A super stream, so that both consumers have something to do: of each partition one of them is the active
+ * reader. AMQP does not tell a stream's end or a stored offset, hence the inner parts of the stream source.
  */
 export async function streamOfRun(settings: DemoSettings): Promise<BrokerOfRun> {
   const { rabbitmqUrl, rabbitmqStreamUrl, queue, deadLetters } = settings

@@ -10,7 +10,10 @@ import { type Workers, workerNames } from './workers.ts'
 export interface Verdict {
   readonly produced: number
   readonly captures: number
-  /** At least: as the consumers reported, and a killed one takes its last moment with it; never less than what left the queue. */
+  /**
+   * At least: as the consumers reported, and a killed one takes its last moment with it; never less than what
+   * left the queue.
+   */
   readonly delivered: number
   /** At least, as reported. */
   readonly duplicates: number

@@ -2,8 +2,8 @@ import { existsSync, globSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 
 /**
- * Removes declarations that no door of the package leads to: nobody can import them, and constants with SQL stand in them a second time.
- * Gives the number of files.
+ * Removes declarations that no door of the package leads to: nobody can import them, and constants with SQL
+ * stand in them a second time. Gives the number of files.
  */
 export function dropUnreachedTypes(home: string): number {
   const { exports } = JSON.parse(readFileSync(join(home, 'package.json'), 'utf8')) as {
@@ -18,7 +18,10 @@ export function dropUnreachedTypes(home: string): number {
   return unreached.length
 }
 
-/** Imports, re-exports and types that are named where they are used, all with relative paths that end in .ts or .js. */
+/**
+ * Imports, re-exports and types that are named where they are used, all with relative paths that end in .ts
+ * or .js.
+ */
 function importsOf(file: string): string[] {
   const found = readFileSync(file, 'utf8').matchAll(/(?:\bfrom |\bimport ?\(|\bimport )(["'])(\.[^"']+)\1/g)
   return [...found].map(([, , path]) => {

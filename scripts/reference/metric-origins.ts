@@ -1,7 +1,10 @@
 import type { MetricKey } from '../../packages/onceward/src/telemetry/catalogue.ts'
 import type { Label } from '../../packages/onceward/src/telemetry/metric-spec.ts'
 
-/** A name of the source documents that a metric answers to, and the labels that narrow it down to exactly that. */
+/**
+ * A name of the source documents that a metric answers to, and the labels that narrow it down to exactly
+ * that.
+ */
 export interface Origin {
   readonly from: '000 §22' | '001 §29' | '003 §19'
   readonly name: string

@@ -76,10 +76,16 @@ export async function installKafka(log: Log): Promise<string> {
 /** For processes of a few seconds: to optimise their code costs more than it ever gives back. */
 export const shortLived = ['-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1']
 
-/** An id as Kafka writes them, for a cluster or a folder. It never begins with a hyphen, which would be an option. */
+/**
+ * An id as Kafka writes them, for a cluster or a folder. It never begins with a hyphen, which would be an
+ * option.
+ */
 export const kafkaId = () => `o${randomBytes(16).toString('base64url').slice(1)}`
 
-/** Makes the folder a log's, as the properties file says: of a cluster of its own, or of one that `cluster` names. */
+/**
+ * Makes the folder a log's, as the properties file says: of a cluster of its own, or of one that `cluster`
+ * names.
+ */
 export async function formatStorage(
   java: string,
   file: string,

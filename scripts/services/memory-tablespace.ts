@@ -12,8 +12,9 @@ const memory = '/dev/shm'
 const needed = 6 * 1024 ** 3
 
 /**
- * Where test databases lie. A copy of the schema is some 600 files; on ext4, which looks for inodes among those just deleted, it took 300 ms of
- * processor time, here 35. The log that a server recovers from stays on disk, and is synced: what a killed server had committed is there.
+ * Where test databases lie. A copy of the schema is some 600 files; on ext4, which looks for inodes among
+ * those just deleted, it took 300 ms of processor time, here 35. The log that a server recovers from stays on
+ * disk, and is synced: what a killed server had committed is there.
  */
 export async function ensureMemoryTablespace(url: string, dataDir: string): Promise<void> {
   const client = new pg.Client(url)

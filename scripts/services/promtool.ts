@@ -8,7 +8,10 @@ export type Promtool = { path: string } | { unavailable: string }
 
 const byHand = 'install promtool (Debian: the package prometheus) or put it on the PATH'
 
-/** The one on the PATH, or Debian's, taken out of its package without installing the server that comes with it. */
+/**
+ * The one on the PATH, or Debian's, taken out of its package without installing the server that comes with
+ * it.
+ */
 export async function ensurePromtool(options: { log?: Log } = {}): Promise<Promtool> {
   const log: Log = line => options.log?.(`promtool: ${line}`)
   try {

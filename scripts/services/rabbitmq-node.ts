@@ -83,7 +83,8 @@ export function launchArguments(node: RabbitmqNode, more: readonly string[] = []
     `RABBITMQ_DIST_PORT=${node.ports.erlangDistribution}`,
     `ERL_EPMD_PORT=${node.ports.epmd}`,
     'ERL_EPMD_ADDRESS=127.0.0.1',
-    // Erlang keeps flags it does not know: this one puts our marker on the command line, where pids are verified.
+    // Erlang keeps flags it does not know: this one puts our marker on the command line, where pids are
+    // verified.
     `RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS=-kernel inet_dist_use_interface {127,0,0,1} -onceward ${node.name}`,
     assignment(node.name),
   ]

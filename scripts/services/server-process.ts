@@ -36,7 +36,9 @@ export function recordServer(name: string, pid: number, marker: string): ServerR
   return record
 }
 
-/** The recorded server if that very process still lives, else undefined. Nothing else may ever be signalled. */
+/**
+ * The recorded server if that very process still lives, else undefined. Nothing else may ever be signalled.
+ */
 export function recordedServer(name: string): ServerRecord | undefined {
   try {
     const record = JSON.parse(readFileSync(recordFile(name), 'utf8')) as ServerRecord

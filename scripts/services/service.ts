@@ -28,8 +28,8 @@ export type Runner = {
 }
 
 /**
- * Our own loopback ports, so that a developer's usual servers are left alone. Below 32768, where systems begin to give out ports to clients: a client
- * that had one of ours kept its server from starting.
+ * Our own loopback ports, so that a developer's usual servers are left alone. Below 32768, where systems
+ * begin to give out ports to clients: a client that had one of ours kept its server from starting.
  */
 export const ports = {
   postgres: 27432,

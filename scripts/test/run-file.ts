@@ -42,10 +42,14 @@ export function killRunningFiles(): void {
   for (const child of running) killGroup(child)
 }
 
-/** Events go to a file: Node waits for that when it ends by force, and not for a pipe, whose last lines are then lost. */
+/**
+ * Events go to a file: Node waits for that when it ends by force, and not for a pipe, whose last lines are
+ * then lost.
+ */
 function spawnFile(file: string, events: string, { root, env }: RunOptions) {
   const flags = ['--conditions=@onceward/source', '--disable-warning=ExperimentalWarning']
-  // A client's socket that outlives its test keeps no file from ending: that processes end by themselves is tested with real ones.
+  // A client's socket that outlives its test keeps no file from ending: that processes end by themselves is
+  // tested with real ones.
   const report = [`--test-reporter=${reporter}`, `--test-reporter-destination=${events}`, '--test-force-exit']
   return spawn(process.execPath, [...flags, ...report, entry, file], {
     cwd: root,

@@ -1,7 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 
-/** Databases that test files leave behind, being killed or not waiting. Dropped beside the next files, one after the other. */
+/**
+ * Databases that test files leave behind, being killed or not waiting. Dropped beside the next files, one
+ * after the other.
+ */
 export class TestDatabases {
   readonly #url: string | undefined
   readonly #run = `test_${randomBytes(3).toString('hex')}_`

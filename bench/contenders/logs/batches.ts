@@ -1,6 +1,9 @@
 import type { LogReader, LogRecord } from './log-reader.ts'
 
-/** What has been read and waits, in order of arrival. Knows how many will come, so only the last batch is short. */
+/**
+ * What has been read and waits, in order of arrival. Knows how many will come, so only the last batch is
+ * short.
+ */
 export class Batches {
   readonly #reader: LogReader
   readonly #add: (record: LogRecord) => void

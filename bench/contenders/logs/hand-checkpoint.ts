@@ -17,8 +17,8 @@ interface Line {
 }
 
 /**
- * No markers: effects and the partition's position in one transaction, one batch in flight per partition, two in all. Nothing
- * is hashed, because there is no row to keep a digest in.
+ * No markers: effects and the partition's position in one transaction, one batch in flight per partition, two
+ * in all. Nothing is hashed, because there is no row to keep a digest in.
  */
 export function openHandCheckpoint(connect: ConnectLog): OpenContender {
   return async place => {

@@ -7,7 +7,10 @@ import { ToldOffsets } from './told-offsets.ts'
 
 const batchSize = 500
 
-/** The hand-written batched inbox over a log: two batches of 500 in flight, markers and effects in one transaction, then the offsets. */
+/**
+ * The hand-written batched inbox over a log: two batches of 500 in flight, markers and effects in one
+ * transaction, then the offsets.
+ */
 export function openHandMarkers(connect: ConnectLog): OpenContender {
   return async place => {
     const client = await connect(place)

@@ -6,7 +6,10 @@ const readCommitted = 1
 const partitionBytesMax = 256 * 1024
 const answerBytesMax = 16 * 1024 * 1024
 
-/** The client's own fetch and record parser in a loop. One broker leads and coordinates everything, as in the benchmark. */
+/**
+ * The client's own fetch and record parser in a loop. One broker leads and coordinates everything, as in the
+ * benchmark.
+ */
 export const connectKafka: ConnectLog = async place => {
   const pool = (purpose: string) =>
     new ConnectionPool(`onceward-bench-${purpose}`, { requestTimeout: 30_000 })

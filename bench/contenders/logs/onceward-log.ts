@@ -46,8 +46,8 @@ function open(options: IncrementOptions, openLog: OpenLog): OpenContender {
 }
 
 /**
- * Joining a group takes as long as the broker wants, and the hand-written loops join none: the clock starts when the partitions are ours,
- * and nothing is handed over before.
+ * Joining a group takes as long as the broker wants, and the hand-written loops join none: the clock starts
+ * when the partitions are ours, and nothing is handed over before.
  */
 function watchAssignment(source: Source): { watched: Source; assigned: Promise<void> } {
   const { promise: assigned, resolve } = Promise.withResolvers<void>()

@@ -4,7 +4,10 @@ import type { ConnectLog, LogReader, LogRecord } from './log-reader.ts'
 
 const waitingMax = 4_000
 
-/** The stream client as it comes: its default credit, one chunk after the other, is the only one that keeps the order. */
+/**
+ * The stream client as it comes: its default credit, one chunk after the other, is the only one that keeps
+ * the order.
+ */
 export const connectStream: ConnectLog = async place => {
   const client = await connectStreams(place.streamUrl!)
   return { open: async ({ queue, group }) => StreamReader.open(client, queue, group) }

@@ -7,7 +7,10 @@ interface OpenBatch {
   done: boolean
 }
 
-/** Batches end in any order; the broker is told of a batch when all before it are done too, ten times a second at most. */
+/**
+ * Batches end in any order; the broker is told of a batch when all before it are done too, ten times a second
+ * at most.
+ */
 export class ToldOffsets {
   readonly #reader: LogReader
   readonly #open: OpenBatch[] = []

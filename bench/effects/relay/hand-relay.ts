@@ -19,7 +19,9 @@ interface HandPublisher {
   close(): Promise<void>
 }
 
-/** What one writes first: lock a batch in order of ids, publish it, wait for the confirms, delete it, commit. */
+/**
+ * What one writes first: lock a batch in order of ids, publish it, wait for the confirms, delete it, commit.
+ */
 function handRelay(
   broker: 'kafka' | 'rabbitmq',
   connected: (place: RelayPlace) => Promise<HandPublisher>,

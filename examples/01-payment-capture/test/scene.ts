@@ -78,7 +78,10 @@ export async function openScene(broker: BrokerName, mood?: (call: number) => Moo
       return child
     },
 
-    /** Waits until no message waits, is leased or unacknowledged, seen from outside after the consumer has left. */
+    /**
+     * Waits until no message waits, is leased or unacknowledged, seen from outside after the consumer has
+     * left.
+     */
     async drained(running: Running): Promise<number> {
       await running.drain()
       return queues.depth(queue)

@@ -19,7 +19,10 @@ import { createStream, send } from '../produce.ts'
 import type { Settings } from '../settings.ts'
 import type { Orders } from './consumer-process.ts'
 
-/** A database, a stream and a notifier of one test, with everything it may ask of them; gone when the test ends. */
+/**
+ * A database, a stream and a notifier of one test, with everything it may ask of them; gone when the test
+ * ends.
+ */
 export async function openScene(t: TestContext) {
   const url = await rabbitmqUrl()
   const database = await createDatabase()

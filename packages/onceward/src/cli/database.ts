@@ -35,8 +35,8 @@ export function databaseAddress(): string | undefined {
 }
 
 /**
- * For `run` and `relay`. Messages are acknowledged once they are in this database, so an embedded one is started only where a person asked
- * for it: by `--embedded`, or by `onceward init` for this folder.
+ * For `run` and `relay`. Messages are acknowledged once they are in this database, so an embedded one is
+ * started only where a person asked for it: by `--embedded`, or by `onceward init` for this folder.
  */
 export async function openDatabase(log: Log, { embedded = false } = {}): Promise<Database> {
   const url = databaseAddress()
@@ -57,7 +57,10 @@ export async function openDatabase(log: Log, { embedded = false } = {}): Promise
 
 const migrateSchema = async (pool: Pool) => void (await migrate(pool, { environment: environmentName() }))
 
-/** For every other command: the database of the environment, or the embedded server that runs in this folder. Starts none. */
+/**
+ * For every other command: the database of the environment, or the embedded server that runs in this folder.
+ * Starts none.
+ */
 export async function attachDatabase(log: Log): Promise<Pick<Database, 'url'>> {
   const url = databaseAddress()
   if (url !== undefined) return { url }

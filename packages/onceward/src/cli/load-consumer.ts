@@ -32,7 +32,10 @@ export type LoadedStore = Store<SqlTransaction> & { close?(): Promise<void> }
 export const policyHelp = 'the policy file. Default ONCEWARD_POLICY, else onceward.yaml beside the consumer'
 
 export interface LoadOptions {
-  /** A policy file by name. Default `ONCEWARD_POLICY`, else `onceward.yaml` beside the consumer's file, if there is one. */
+  /**
+   * A policy file by name. Default `ONCEWARD_POLICY`, else `onceward.yaml` beside the consumer's file, if
+   * there is one.
+   */
   readonly policy?: string | undefined
   /** The policy file as it was read already, null for none: many consumers may share one. */
   readonly loaded?: Policy | null | undefined
@@ -40,7 +43,10 @@ export interface LoadOptions {
   readonly looking?: boolean
 }
 
-/** The default export of a file, with its policy file, checked. Anything wrong is one error that names the file. */
+/**
+ * The default export of a file, with its policy file, checked. Anything wrong is one error that names the
+ * file.
+ */
 export async function loadConsumer(
   file: string,
   { policy, loaded: known, looking = false }: LoadOptions = {},

@@ -43,7 +43,10 @@ export function table(head: readonly string[], rows: readonly (readonly unknown[
 const levels: readonly LogLevel[] = ['debug', 'info', 'warn', 'error']
 const colours = { debug: 'gray', info: 'cyan', warn: 'yellow', error: 'red' } as const
 
-/** Log lines on stderr: JSON for machines, short text for people. Values come from messages and are never trusted. */
+/**
+ * Log lines on stderr: JSON for machines, short text for people. Values come from messages and are never
+ * trusted.
+ */
 export function consoleLog(json: boolean, least: LogLevel = 'info'): Log {
   const isOn = (level: LogLevel) => levels.indexOf(level) >= levels.indexOf(least)
   const write =

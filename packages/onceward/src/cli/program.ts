@@ -2,7 +2,10 @@ import { Command, type CommanderError } from 'commander'
 import { OncewardError } from '../errors.ts'
 import { packageVersion } from './version.ts'
 
-/** In the order of the help. Each is loaded when it is asked for: all together are 500 modules and half of a short command's time. */
+/**
+ * In the order of the help. Each is loaded when it is asked for: all together are 500 modules and half of a
+ * short command's time.
+ */
 const commands: Readonly<Record<string, () => Promise<Command>>> = {
   init: async () => (await import('./commands/init.ts')).initCommand(),
   migrate: async () => (await import('./commands/migrate.ts')).migrateCommand(),
@@ -29,7 +32,10 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   runbook: async () => (await import('./commands/runbook.ts')).runbookCommand(),
 }
 
-/** The `onceward` command, with one of its commands or with all. Wrong use ends in one error with exit code 2 and changes nothing. */
+/**
+ * The `onceward` command, with one of its commands or with all. Wrong use ends in one error with exit code 2
+ * and changes nothing.
+ */
 export async function createProgram(asked?: string): Promise<Command> {
   const loaded = asked !== undefined && Object.hasOwn(commands, asked) ? [asked] : Object.keys(commands)
   const program = new Command('onceward')

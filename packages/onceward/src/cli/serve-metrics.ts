@@ -22,8 +22,8 @@ export function addMetricsOptions(command: Command): Command {
 }
 
 /**
- * Null where nobody wants it. Called before anything else is started, so that a port that is taken costs nothing. The usual one may be taken by
- * another consumer on the same machine: that is no reason not to run.
+ * Null where nobody wants it. Called before anything else is started, so that a port that is taken costs
+ * nothing. The usual one may be taken by another consumer on the same machine: that is no reason not to run.
  */
 export async function serveMetrics(flags: MetricsFlags, log: Log): Promise<ObserveServer | null> {
   const named = flags.metricsPort ?? process.env.ONCEWARD_METRICS_PORT

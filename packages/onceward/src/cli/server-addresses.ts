@@ -1,7 +1,10 @@
 import { brokerSecurity } from '../drivers/broker-security.ts'
 import { environmentName } from '../runtime/addresses.ts'
 
-/** What the environment says about servers; an empty variable is not set. Addresses carry secrets, so never argv. */
+/**
+ * What the environment says about servers; an empty variable is not set. Addresses carry secrets, so never
+ * argv.
+ */
 export function serverAddresses() {
   const { env } = process
   return {

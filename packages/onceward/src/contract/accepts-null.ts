@@ -1,8 +1,9 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 
 /**
- * True when the schema takes null, leaves it null, and does not take just anything: then the type of its messages names null, and a handler that
- * gets one is not deceived. Asked once, when the consumer is defined. A schema that answers later is not waited for.
+ * True when the schema takes null, leaves it null, and does not take just anything: then the type of its
+ * messages names null, and a handler that gets one is not deceived. Asked once, when the consumer is defined.
+ * A schema that answers later is not waited for.
  */
 export function acceptsNull(schema: StandardSchemaV1<unknown, unknown> | undefined): boolean {
   if (schema === undefined) return false

@@ -19,7 +19,10 @@ export interface ContractProblem {
   readonly text: string
 }
 
-/** What options have to do with each other. Each rule stands what is no contract: single values are refused by the table. */
+/**
+ * What options have to do with each other. Each rule stands what is no contract: single values are refused by
+ * the table.
+ */
 const rules: readonly ((contract: ConsumerContract, wrong: Report) => void)[] = [
   handlerProblems,
   identityProblems,

@@ -25,20 +25,29 @@ export interface ConsumerContract<M = unknown, Tx = SqlTransaction> {
   generation?: number
   /** The team that answers for this consumer and its dead letters. */
   owner: string
-  /** The team that sends these messages. Alerts on broken ones (bytes, schema, type, version, conflicting content) name it. Default the owner. */
+  /**
+   * The team that sends these messages. Alerts on broken ones (bytes, schema, type, version, conflicting
+   * content) name it. Default the owner.
+   */
   producer?: string
   description?: string
   risk: Risk
   source: SourceDeclaration
-  /** A Standard Schema, or the schema with codec and limits. Without one the decoded value is taken as it is. */
+  /**
+   * A Standard Schema, or the schema with codec and limits. Without one the decoded value is taken as it is.
+   */
   message?: StandardSchemaV1<unknown, M> | MessageSection<M>
   identity: IdentitySection<M>
-  /** Default `none`. `key` needs `identity.orderKey` and a source that can keep it; `partition` is the order of a log's partition. */
+  /**
+   * Default `none`. `key` needs `identity.orderKey` and a source that can keep it; `partition` is the order
+   * of a log's partition.
+   */
   order?: 'none' | 'key' | 'partition'
   /**
-   * What remembers that a message was applied. Default `marker`: a row per message. `checkpoint`, logs only: nothing but the position,
-   * written with the effect; it protects against redelivery, not against a producer that sent twice or an operator who rewinds.
-   * `version`, projections only: the version in the projection's own row.
+   * What remembers that a message was applied. Default `marker`: a row per message. `checkpoint`, logs only:
+   * nothing but the position, written with the effect; it protects against redelivery, not against a producer
+   * that sent twice or an operator who rewinds. `version`, projections only: the version in the projection's
+   * own row.
    */
   dedup?: Dedup
   /** When the source is told. Default after the effect is committed. */
@@ -58,7 +67,9 @@ export interface ConsumerContract<M = unknown, Tx = SqlTransaction> {
   objectives?: ObjectivesSection
   /** How `onceward audit reconcile` finds this consumer's effects. Declared effects know theirs. */
   reconcile?: ReconcileSection
-  /** Recorded with every run, so that a row can be traced to the code that wrote it. Default `unversioned`. */
+  /**
+   * Recorded with every run, so that a row can be traced to the code that wrote it. Default `unversioned`.
+   */
   handlerVersion?: string
   /** Called once per message; calls of different lanes run concurrently on one transaction. */
   handle?: Handler<M, Tx>
@@ -77,11 +88,15 @@ export interface SourceDeclaration {
 
 export interface SettleSection {
   /**
-   * Default `after effect`. `with effect`, logs only: the position is written to the store in the effect's transaction, and reading starts
-   * from there. `before effect`: at most once; what is in flight when a process dies is lost.
+   * Default `after effect`. `with effect`, logs only: the position is written to the store in the effect's
+   * transaction, and reading starts from there. `before effect`: at most once; what is in flight when a
+   * process dies is lost.
    */
   when?: 'after effect' | 'with effect' | 'before effect'
-  /** Why losing messages is acceptable here: needed by `before effect`, which risk categories money and regulatory refuse. */
+  /**
+   * Why losing messages is acceptable here: needed by `before effect`, which risk categories money and
+   * regulatory refuse.
+   */
   lossAcceptable?: string
 }
 
@@ -95,12 +110,16 @@ export interface MessageSection<M> {
   /** The values of `identity.type` this consumer knows; others are parked unread. Default any. */
   types?: readonly string[]
   /**
-   * Records without a body, as in a compacted topic. `handle`: handlers and identity functions get `null` in place of the message, so its type
-   * must allow for it; codec, types and versions are not asked. `quarantine`: each is set aside by name. Default `handle` where the
-   * schema takes null as null, or a projection deletes by tombstones; else `quarantine`.
+   * Records without a body, as in a compacted topic. `handle`: handlers and identity functions get `null` in
+   * place of the message, so its type must allow for it; codec, types and versions are not asked.
+   * `quarantine`: each is set aside by name. Default `handle` where the schema takes null as null, or a
+   * projection deletes by tombstones; else `quarantine`.
    */
   tombstones?: 'quarantine' | (null extends M ? 'handle' : never)
-  /** The values of `identity.schemaVersion` this consumer can read, listed or as a range of whole numbers; others are parked unread. */
+  /**
+   * The values of `identity.schemaVersion` this consumer can read, listed or as a range of whole numbers;
+   * others are parked unread.
+   */
   versions?: readonly (string | number)[] | { readonly min: number; readonly max: number }
 }
 
@@ -111,12 +130,13 @@ export type From<M, T = string | number | bigint> =
   | { readonly property: keyof DeliveryProperties }
 
 /**
- * The identities a message may carry; never interchangeable. Positions and tags are none of them. A whole number is the identity of its decimal text.
+ * The identities a message may carry; never interchangeable. Positions and tags are none of them. A whole
+ * number is the identity of its decimal text.
  */
 export interface IdentitySection<M> {
   /**
-   * The message id: same id, same message. Required. `position`, only for logs whose records carry no id of their own: the same event
-   * written to the log twice is then two messages.
+   * The message id: same id, same message. Required. `position`, only for logs whose records carry no id of
+   * their own: the same event written to the log twice is then two messages.
    */
   id: From<M> | 'position'
   /** One effect per business key, whatever the message id. */
@@ -125,11 +145,17 @@ export interface IdentitySection<M> {
   businessDigest?: (message: M) => unknown
   /** Messages of one order key are applied in order of arrival. Needed by `order: 'key'`. */
   orderKey?: From<M>
-  /** The id itself tells when it was made. Then a message older than the markers that are left is noticed on every source. */
+  /**
+   * The id itself tells when it was made. Then a message older than the markers that are left is noticed on
+   * every source.
+   */
   idTime?: 'uuidv7' | 'ulid'
   eventId?: From<M>
   idempotencyKey?: From<M>
-  /** The thing the message is about. Unordered handlers start in its order, so that processes lock its rows alike. */
+  /**
+   * The thing the message is about. Unordered handlers start in its order, so that processes lock its rows
+   * alike.
+   */
   aggregateId?: From<M>
   aggregateVersion?: From<M>
   correlationId?: From<M>
@@ -154,8 +180,9 @@ export interface BatchSection {
   /** Default 2: decoding overlaps committing. */
   inFlightMax?: number
   /**
-   * Unsettled deliveries and bytes held at most. Defaults 2,000 and 64 MiB; of logs 3,000, a third of which is kept for partitions that have
-   * little in flight: with 2,000 there was no room to read a full batch ahead of two.
+   * Unsettled deliveries and bytes held at most. Defaults 2,000 and 64 MiB; of logs 3,000, a third of which
+   * is kept for partitions that have little in flight: with 2,000 there was no room to read a full batch
+   * ahead of two.
    */
   deliveriesMax?: number
   bytesMax?: number
@@ -165,20 +192,28 @@ export interface BatchSection {
 
 export interface InboxSection {
   /**
-   * Default `transactional`: the broker is the retry queue, and effect and marker commit before it is told. `stored`: the message is
-   * stored, the broker told, and workers of any process take it up later, under a lease. For work that is slow or must not wait at the broker.
+   * Default `transactional`: the broker is the retry queue, and effect and marker commit before it is told.
+   * `stored`: the message is stored, the broker told, and workers of any process take it up later, under a
+   * lease. For work that is slow or must not wait at the broker.
    */
   mode?: 'transactional' | 'stored'
-  /** How long a silent worker keeps what it took. Default 30 s; extended every third of it while the worker lives. */
+  /**
+   * How long a silent worker keeps what it took. Default 30 s; extended every third of it while the worker
+   * lives.
+   */
   leaseMs?: number
-  /** Batches one process works on at a time, each in a transaction of its own. Default 2; slow work needs more. */
+  /**
+   * Batches one process works on at a time, each in a transaction of its own. Default 2; slow work needs
+   * more.
+   */
   workers?: number
 }
 
 export interface IsolationSection {
   /**
-   * Default `none`. `child`: the consumer runs in a child process that is started again when it dies, and killed when its event loop stands still, as
-   * in an endless loop. The message at fault is then found and parked.
+   * Default `none`. `child`: the consumer runs in a child process that is started again when it dies, and
+   * killed when its event loop stands still, as in an endless loop. The message at fault is then found and
+   * parked.
    */
   mode?: 'none' | 'child'
   /** How long the child may say nothing. Default `batch.handlerTimeoutMs`, at least 1 s. */

@@ -4,8 +4,9 @@ import type { Consumer } from './define-consumer.ts'
 import type { BatchContext, BatchHandler, SqlTransaction } from './handler.ts'
 
 /**
- * An effect that is declared instead of written: made by `projection(...)` and its like, given as `effect.apply` in place of a handler.
- * It is applied to a whole batch at once and answers with a verdict for each message that changed nothing.
+ * An effect that is declared instead of written: made by `projection(...)` and its like, given as
+ * `effect.apply` in place of a handler. It is applied to a whole batch at once and answers with a verdict for
+ * each message that changed nothing.
  */
 export interface DeclaredEffect<M = unknown> {
   readonly kind: string
@@ -16,28 +17,41 @@ export interface DeclaredEffect<M = unknown> {
   /** Its own rows recognise what was applied, so that `dedup: 'version'` needs no markers. */
   readonly remembers?: boolean
 
-  /** It may answer `Verdict.wait`, or stop a key that people release: workers then run beside the consumer and take that up. */
+  /**
+   * It may answer `Verdict.wait`, or stop a key that people release: workers then run beside the consumer and
+   * take that up.
+   */
   readonly mayWait?: boolean
 
   /** It knows what a record without a body means: `message.tombstones` need not say so. */
   readonly tombstones?: boolean
 
   /**
-   * Called about once a second, outside any batch, while messages of the consumer wait. Releases those whose turn has come by a write that was
-   * not this consumer's own. May be repeated, and may run in several processes at once.
+   * Called about once a second, outside any batch, while messages of the consumer wait. Releases those whose
+   * turn has come by a write that was not this consumer's own. May be repeated, and may run in several
+   * processes at once.
    */
   releaseWaiting?(query: SqlTransaction['query'], consumerId: number): Promise<void>
 
   /** The tables it writes, as declared: what a rebuild makes anew. */
   readonly tables?: readonly string[]
 
-  /** Where its tables name the messages they are from: what `onceward explain` and `onceward audit reconcile` read. Pure. */
+  /**
+   * Where its tables name the messages they are from: what `onceward explain` and `onceward audit reconcile`
+   * read. Pure.
+   */
   traces?(): readonly EffectTrace[]
 
-  /** Called by `defineConsumer`, before anything is started. Places are relative to the effect: `gap.deadlineMs`. */
+  /**
+   * Called by `defineConsumer`, before anything is started. Places are relative to the effect:
+   * `gap.deadlineMs`.
+   */
   problems(contract: ConsumerContract<M>): readonly { readonly place: string; readonly text: string }[]
 
-  /** Called once per start: compares the declaration with the database. Throws one error that names the field and the fix. */
+  /**
+   * Called once per start: compares the declaration with the database. Throws one error that names the field
+   * and the fix.
+   */
   verify(query: SqlTransaction['query'], start: EffectStart<M>): Promise<void>
 
   /** What `onceward contract --mermaid` draws, for effects that have a picture. Pure. */

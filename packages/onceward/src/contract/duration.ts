@@ -3,7 +3,10 @@ const unitMs = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604
 /** A thousand years: longer is a slip of the pen, and PostgreSQL's clock must be able to go back by it. */
 export const durationMaxMs = 1_000 * unitMs.y
 
-/** Milliseconds of a duration as contracts write it: a whole number of them, or '90s', '36h', '30d'. Null when it cannot be read. */
+/**
+ * Milliseconds of a duration as contracts write it: a whole number of them, or '90s', '36h', '30d'. Null when
+ * it cannot be read.
+ */
 export function durationMs(value: unknown): number | null {
   if (typeof value === 'number') return isDuration(value) ? value : null
   const parts = typeof value === 'string' ? /^(\d{1,15}(?:\.\d{1,3})?) ?(ms|s|m|h|d|w|y)$/.exec(value) : null
@@ -20,7 +23,10 @@ const shown = [
   ['s', unitMs.s],
 ] as const
 
-/** For people: the largest unit in which it is a whole number, else the largest of which it has at least two, with a decimal. */
+/**
+ * For people: the largest unit in which it is a whole number, else the largest of which it has at least two,
+ * with a decimal.
+ */
 export function durationText(ms: number): string {
   const [unit, size] = shown.find(([, one]) => ms >= one && ms % one === 0) ??
     shown.find(([, one]) => ms >= 2 * one) ?? ['ms', 1]

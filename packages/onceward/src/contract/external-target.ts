@@ -1,12 +1,16 @@
 import type { Log } from '../environment.ts'
 
-/** Something outside the database that an effect reaches. The kind says how it is spoken to, the policy when it may be asked twice. */
+/**
+ * Something outside the database that an effect reaches. The kind says how it is spoken to, the policy when
+ * it may be asked twice.
+ */
 export type ExternalTarget = HttpTarget | WebhookTarget | EmailTarget | CustomTarget
 
 /**
  * What may be done after a call that may have taken effect.
  *
- * - `keyed`: the target keeps our key and does the work once; the call is repeated with the same key and bytes.
+ * - `keyed`: the target keeps our key and does the work once; the call is repeated with the same key and
+ *   bytes.
  * - `query first`: `query` is asked whether it happened, and only after `not done` the call is repeated.
  * - `at most once`: never repeated; the row stays `unknown` for people.
  * - `manual`: never repeated by itself; the row is `reconciling` until a person says what happened.
@@ -21,15 +25,20 @@ export interface Secret {
 }
 
 export interface TargetTraits {
-  /** Default `keyed` for HTTP with a key header and for webhooks; e-mail, custom and keyless targets must say. */
+  /**
+   * Default `keyed` for HTTP with a key header and for webhooks; e-mail, custom and keyless targets must say.
+   */
   policy?: RepeatPolicy
   /** Needed by `query first`. Called before every repeat; must not change anything. */
   query?: (request: TargetRequest, context: TargetContext) => Promise<QueryAnswer>
-  /** Default 30 s: how long after a lost call the first query waits, so that a call still under way is not taken for none. */
+  /**
+   * Default 30 s: how long after a lost call the first query waits, so that a call still under way is not
+   * taken for none.
+   */
   queryDelayMs?: number
   /**
-   * How long the target remembers a key. Default 24 h. Half of it after the first call that may have taken effect, nothing is repeated by
-   * itself any more: the row is `reconciling`.
+   * How long the target remembers a key. Default 24 h. Half of it after the first call that may have taken
+   * effect, nothing is repeated by itself any more: the row is `reconciling`.
    */
   keyLifetimeMs?: number
   /** Default 10 s, over everything including the whole reply. After it the result is unknown, not failed. */
@@ -43,7 +52,10 @@ export interface TargetTraits {
   concurrencyMax?: number
   /** Calls a second from one dispatcher. Default without limit. */
   ratePerSecondMax?: number
-  /** When a target that fails is left alone. Default after 20 failed calls in a row, for 10 s, then one call at a time until one succeeds. */
+  /**
+   * When a target that fails is left alone. Default after 20 failed calls in a row, for 10 s, then one call
+   * at a time until one succeeds.
+   */
   breaker?: BreakerOptions | false
 }
 
@@ -54,7 +66,10 @@ export interface BreakerOptions {
 
 /** Where calls may go. */
 export interface OutboundTraits {
-  /** Plain http, any port, and addresses of private, loopback and link-local networks. Default false: public https only. */
+  /**
+   * Plain http, any port, and addresses of private, loopback and link-local networks. Default false: public
+   * https only.
+   */
   allowPrivate?: boolean
   /** Default 443 alone. */
   ports?: readonly number[]
@@ -68,7 +83,10 @@ export interface HttpTarget extends TargetTraits, OutboundTraits {
   method?: 'POST' | 'PUT' | 'PATCH'
   /** Sent with every call. Credentials are given as `{ env: 'NAME' }`. */
   headers?: Record<string, string | Secret>
-  /** Default `Idempotency-Key`. Null for a target that takes no key, which then needs another policy than `keyed`. */
+  /**
+   * Default `Idempotency-Key`. Null for a target that takes no key, which then needs another policy than
+   * `keyed`.
+   */
   keyHeader?: string | null
   /** Default `Idempotent-Replayed`: present in an answer that the target had stored for this key. */
   replayedHeader?: string
@@ -79,7 +97,10 @@ export interface WebhookTarget extends TargetTraits, OutboundTraits {
   kind: 'webhook'
   url: string
   headers?: Record<string, string | Secret>
-  /** Key id → secret. Every call is signed with each of them: to rotate, add the new one, wait for the receivers, take the old one out. */
+  /**
+   * Key id → secret. Every call is signed with each of them: to rotate, add the new one, wait for the
+   * receivers, take the old one out.
+   */
   secrets: Record<string, Secret>
 }
 
@@ -121,7 +142,10 @@ export interface TargetContext {
   readonly log: Log
 }
 
-/** `completed` happened, `retryable` surely did not, `failed` surely did not and never will, `unknown` may have. */
+/**
+ * `completed` happened, `retryable` surely did not, `failed` surely did not and never will, `unknown` may
+ * have.
+ */
 export interface CallOutcome {
   readonly result: 'completed' | 'retryable' | 'unknown' | 'failed'
   /** Kept with the row: why, or what version the target now holds. */

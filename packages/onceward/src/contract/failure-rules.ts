@@ -11,7 +11,10 @@ import { optionReader, withDefaults } from './options/defaults.ts'
 import { contractOptions, type OptionTable } from './options/table.ts'
 import { retryLevelsMs } from './retry-levels.ts'
 
-/** The classes of a contract, and those only we give: nobody knows it, the database's own quarrels, the handler's word. */
+/**
+ * The classes of a contract, and those only we give: nobody knows it, the database's own quarrels, the
+ * handler's word.
+ */
 export type PolicyClass = FailureClass | 'unclassified' | 'contention' | 'verdict'
 export type Terminal = NonNullable<ClassPolicy['terminal']>
 
@@ -30,7 +33,10 @@ export interface ClassRules {
 export interface FailureRules {
   readonly attemptsMax: number
   readonly mode: NonNullable<FailureSection['mode']>
-  /** How long a message may wait at the broker, shortest first; none but in modes `retry queue` and `retry topic`. */
+  /**
+   * How long a message may wait at the broker, shortest first; none but in modes `retry queue` and
+   * `retry topic`.
+   */
   readonly retryLevelsMs: readonly number[]
   readonly exhausted: NonNullable<FailureSection['exhausted']>
   readonly jitter: boolean
@@ -141,7 +147,10 @@ export function isGrave(risk: string): boolean {
   return risk === 'money' || risk === 'regulatory'
 }
 
-/** The same rules where no attempt can be remembered: the first one decides, and nothing waits for a downstream. */
+/**
+ * The same rules where no attempt can be remembered: the first one decides, and nothing waits for a
+ * downstream.
+ */
 export function decidedAtOnce(failure: FailureRules): FailureRules {
   const once = Object.entries(failure.rules).map(([of, rules]) => [of, { ...rules, attemptsMax: 1 }])
   return { ...failure, exhausted: 'set aside', breaker: null, rules: Object.fromEntries(once) }

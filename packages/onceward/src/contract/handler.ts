@@ -12,9 +12,10 @@ export interface SqlTransaction {
 }
 
 /**
- * Why a message is handled. `live`: it is news. `replay`: history; what is applied is skipped, what is missing is applied. `backfill`: history
- * this consumer never saw. `rebuild`: all of it anew, into tables of its own. `repair`: selected keys, and what was ignored or stale among
- * them is looked at again. `forensic`: nothing lasts. In all but `live` external effects and messages are suppressed unless people approved them.
+ * Why a message is handled. `live`: it is news. `replay`: history; what is applied is skipped, what is
+ * missing is applied. `backfill`: history this consumer never saw. `rebuild`: all of it anew, into tables of
+ * its own. `repair`: selected keys, and what was ignored or stale among them is looked at again. `forensic`:
+ * nothing lasts. In all but `live` external effects and messages are suppressed unless people approved them.
  */
 export type Mode = 'live' | CampaignMode
 
@@ -61,13 +62,19 @@ export type BatchHandler<M, Tx> = (
 ) => Promise<ReadonlyMap<BatchItem<M>, Verdict> | void>
 
 export interface Effects {
-  /** Records the intent in the batch's transaction; a dispatcher calls later with `key` as idempotency key. */
+  /**
+   * Records the intent in the batch's transaction; a dispatcher calls later with `key` as idempotency key.
+   */
   external(target: string, request: ExternalRequest): void
-  /** Writes a message into the outbox in the batch's transaction; a relay publishes it after the commit, at least once under one id. */
+  /**
+   * Writes a message into the outbox in the batch's transaction; a relay publishes it after the commit, at
+   * least once under one id.
+   */
   publish(target: string, request: PublishRequest): void
   /**
-   * Calls now, inside the transaction, for fast targets with policy `keyed`. It holds the transaction and its locks for as long as the call
-   * takes, nothing is recorded, and a batch that rolls back calls again with the same key. Null in modes that suppress calls.
+   * Calls now, inside the transaction, for fast targets with policy `keyed`. It holds the transaction and its
+   * locks for as long as the call takes, nothing is recorded, and a batch that rolls back calls again with
+   * the same key. Null in modes that suppress calls.
    */
   call(target: string, request: ExternalRequest): Promise<InlineAnswer | null>
 }

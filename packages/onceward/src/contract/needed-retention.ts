@@ -3,7 +3,10 @@ import type { Consumer } from './define-consumer.ts'
 import { durationText } from './duration.ts'
 import type { ClassRules } from './failure-rules.ts'
 
-/** How long a source may hand a message over again, and who says so; a text where nobody can say. `trouble`: its broker is away, or has no such topic. */
+/**
+ * How long a source may hand a message over again, and who says so; a text where nobody can say. `trouble`:
+ * its broker is away, or has no such topic.
+ */
 export type SourceWindow =
   | { readonly ms: number; readonly by: string }
   | { readonly unknown: string; readonly trouble?: OncewardError }
@@ -16,7 +19,9 @@ export interface NeededRetention {
 
 type Reviewed = Pick<Consumer, 'name' | 'dedup' | 'failure' | 'batch' | 'replay' | 'retention'>
 
-/** Pure. The larger of what is declared and what the broker says: a declaration cannot make a broker forget. */
+/**
+ * Pure. The larger of what is declared and what the broker says: a declaration cannot make a broker forget.
+ */
 export function neededRetention(consumer: Reviewed, source: SourceWindow): NeededRetention {
   const { sourceKeeps } = consumer.retention!
   const reasons = [
@@ -29,7 +34,10 @@ export function neededRetention(consumer: Reviewed, source: SourceWindow): Neede
   return { ms: Math.max(...reasons.map(reason => reason.ms)), reasons }
 }
 
-/** Throws, with the numbers, when markers would be gone before the last duplicate can have come. What writes no markers cannot forget them. */
+/**
+ * Throws, with the numbers, when markers would be gone before the last duplicate can have come. What writes
+ * no markers cannot forget them.
+ */
 export function assertKeptLongEnough(consumer: Reviewed, source: SourceWindow): void {
   const { name, dedup, retention } = consumer
   if (retention === null || dedup !== 'marker') return
@@ -54,7 +62,10 @@ export function assertKeptLongEnough(consumer: Reviewed, source: SourceWindow): 
   )
 }
 
-/** Every attempt at its longest delay and deadline: of the classes that share a budget the longest, and those that have their own each. */
+/**
+ * Every attempt at its longest delay and deadline: of the classes that share a budget the longest, and those
+ * that have their own each.
+ */
 export function retryHorizonMs({ failure, batch }: Pick<Consumer, 'failure' | 'batch'>): number {
   const rules = Object.values(failure.rules)
   const longest = (rule: ClassRules) => classHorizonMs(rule, batch.handlerTimeoutMs)

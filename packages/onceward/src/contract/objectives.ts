@@ -2,7 +2,10 @@ import { type DefaultedIn, resolved, withDefaults } from './options/defaults.ts'
 import { contractOptions, type OptionTable } from './options/table.ts'
 import type { ObjectivesSection } from './upkeep-sections.ts'
 
-/** A contract's objectives with everything decided; durations in milliseconds. Null for `idleMaxMs`: compared with the day before. */
+/**
+ * A contract's objectives with everything decided; durations in milliseconds. Null for `idleMaxMs`: compared
+ * with the day before.
+ */
 export type Objectives = {
   readonly [K in keyof ObjectivesSection as InMs<K>]-?: K extends DefaultedIn<'objectives'>
     ? number

@@ -5,7 +5,10 @@ import { contractOptions } from './options/table.ts'
 import { type Retention, resolveRetention } from './retention.ts'
 import type { RetentionSection } from './upkeep-sections.ts'
 
-/** A look for a duplicate goes through the list of days: 0.6 ms with 35 of them, 2 ms with 104, 50 ms with 400, and each is a lock of its transaction. */
+/**
+ * A look for a duplicate goes through the list of days: 0.6 ms with 35 of them, 2 ms with 104, 50 ms with
+ * 400, and each is a lock of its transaction.
+ */
 const daysMaxMs = 100 * 86_400_000
 
 /** Forgetting one of these earlier than the marker lets half of a duplicate through. */

@@ -4,8 +4,8 @@ import { contractOptions, type OptionTable } from './options/table.ts'
 import type { RetentionSection } from './upkeep-sections.ts'
 
 /**
- * A contract's retention with everything decided, in milliseconds. Null where the contract leaves something open: dead letters are never removed,
- * the source is asked how long it keeps, markers lie in one table.
+ * A contract's retention with everything decided, in milliseconds. Null where the contract leaves something
+ * open: dead letters are never removed, the source is asked how long it keeps, markers lie in one table.
  */
 export type Retention = {
   readonly [K in keyof RetentionSection]-?: K extends DefaultedIn<'retention'>

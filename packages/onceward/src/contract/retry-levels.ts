@@ -4,8 +4,9 @@ import type { ClassRules } from './failure-rules.ts'
 const levelsMax = 16
 
 /**
- * Every delay the policy can come to without jitter, shortest first: each class's first delay doubled up to its longest. Within a queue all
- * messages wait equally long, so that none is behind one with a longer time to live: brokers look at the head of a queue only.
+ * Every delay the policy can come to without jitter, shortest first: each class's first delay doubled up to
+ * its longest. Within a queue all messages wait equally long, so that none is behind one with a longer time
+ * to live: brokers look at the head of a queue only.
  */
 export function retryLevelsMs(rules: Iterable<ClassRules>): number[] {
   const levels = new Set<number>()

@@ -4,7 +4,10 @@ import { contractOptions } from './options/table.ts'
 
 const portsDefault = contractOptions.at('effect.external.*.ports').default
 
-/** Where calls go is part of the contract: refused here, not when the first one is made. Names are resolved and checked at every connection. */
+/**
+ * Where calls go is part of the contract: refused here, not when the first one is made. Names are resolved
+ * and checked at every connection.
+ */
 export function urlProblems(place: string, target: Record<string, unknown>, wrong: Report): void {
   const { url: text, allowPrivate, ports } = target
   if (allowPrivate !== undefined && typeof allowPrivate !== 'boolean')

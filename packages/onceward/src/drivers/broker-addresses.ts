@@ -9,7 +9,10 @@ interface Declared {
   readonly tls?: BrokerTls | undefined
 }
 
-/** Where RabbitMQ is, TLS included: what the contract says first, then the address itself, then the environment. */
+/**
+ * Where RabbitMQ is, TLS included: what the contract says first, then the address itself, then the
+ * environment.
+ */
 export function rabbitAddress(
   declared: Declared,
   otherwise: string | undefined,

@@ -13,7 +13,10 @@ export interface BrokerSecurity {
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** What the environment says: `ONCEWARD_RABBITMQ_CA_FILE`, `ONCEWARD_KAFKA_SASL_PASSWORD` and so on. Files are read when they are used. */
+/**
+ * What the environment says: `ONCEWARD_RABBITMQ_CA_FILE`, `ONCEWARD_KAFKA_SASL_PASSWORD` and so on. Files are
+ * read when they are used.
+ */
 export function brokerSecurity(env: Environment): BrokerSecurity {
   const rabbitmqTls = tlsFrom(env, 'ONCEWARD_RABBITMQ')
   const kafkaTls = tlsFrom(env, 'ONCEWARD_KAFKA') ?? switchFrom(env, 'ONCEWARD_KAFKA_TLS')

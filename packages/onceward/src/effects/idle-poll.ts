@@ -3,7 +3,10 @@ import type { Environment } from '../environment.ts'
 const delayMinMs = 20
 const delayMaxMs = 500
 
-/** The one timer of a loop that looks for work: 20 ms after finding some, doubling to 500 ms while there is none. */
+/**
+ * The one timer of a loop that looks for work: 20 ms after finding some, doubling to 500 ms while there is
+ * none.
+ */
 export class IdlePoll {
   readonly #env: Pick<Environment, 'timers'>
   readonly #look: () => void

@@ -28,7 +28,8 @@ export interface WorkLoopOptions {
  *   new ──start──▶ running ──drain, leave──▶ draining ──idle──▶ stopped
  *                     └── an error that does not pass by itself ──▶ halted
  *
- * While running it looks when kicked, when a look found more, and by its poll. A database that is away only slows the poll.
+ * While running it looks when kicked, when a look found more, and by its poll. A database that is away only
+ * slows the poll.
  */
 export class WorkLoop {
   readonly #options: WorkLoopOptions

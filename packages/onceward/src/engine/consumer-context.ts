@@ -12,12 +12,15 @@ import type { Breaker } from './retry/breaker.ts'
 import type { SettleTiming } from './settle/settlement.ts'
 
 /**
- * What the engine does with a batch. `whole`: claims and applies deliveries. `store`: claims and keeps them for later. `work`: applies what was
- * kept, under a lease.
+ * What the engine does with a batch. `whole`: claims and applies deliveries. `store`: claims and keeps them
+ * for later. `work`: applies what was kept, under a lease.
  */
 export type Stage = 'inline' | 'enqueue' | 'work'
 
-/** What is fixed for a consumer from its start to its end. What belongs to one try of a batch is in `BatchAttempt`. */
+/**
+ * What is fixed for a consumer from its start to its end. What belongs to one try of a batch is in
+ * `BatchAttempt`.
+ */
 export interface ConsumerContext<M = unknown, Tx = unknown> {
   readonly consumer: Consumer<M, Tx>
   readonly store: Store<Tx>
@@ -34,13 +37,17 @@ export interface ConsumerContext<M = unknown, Tx = unknown> {
   readonly signal: AbortSignal
   readonly settleTiming: SettleTiming
   /**
-   * Batches of per-message handlers hold it from apply to commit: two that write the same rows in different orders would
-   * deadlock, and each deadlock costs a second (600 messages/s with 1,000 hot rows; with the lock 5,500–8,100). Claiming overlaps.
+   * Batches of per-message handlers hold it from apply to commit: two that write the same rows in different
+   * orders would deadlock, and each deadlock costs a second (600 messages/s with 1,000 hot rows; with the
+   * lock 5,500–8,100). Claiming overlaps.
    */
   readonly writeLock: SharedLock
   readonly savepoints: SavepointPolicy
   readonly breaker: Breaker
-  /** Notices messages older than the markers that are left. Absent where markers decide nothing, or nothing is applied twice. */
+  /**
+   * Notices messages older than the markers that are left. Absent where markers decide nothing, or nothing is
+   * applied twice.
+   */
   readonly horizon?: HorizonCheck
   /** Makes the calls of `effects.call`. */
   readonly callInline?: InlineCall

@@ -31,7 +31,10 @@ interface Found {
   readonly asked: readonly KnownConsumer[]
 }
 
-/** Why something is as it is: every trace of the messages behind it. Reads only, and never by going through a table of ours. */
+/**
+ * Why something is as it is: every trace of the messages behind it. Reads only, and never by going through a
+ * table of ours.
+ */
 export async function explain(
   pool: SqlPool,
   question: ExplainQuestion,

@@ -28,7 +28,10 @@ export interface TimelineEntry {
   readonly facts: Readonly<Record<string, unknown>>
 }
 
-/** One of the questions an auditor asks. `answer` is null where nothing was kept; `from` says where it is from, or why it is not. */
+/**
+ * One of the questions an auditor asks. `answer` is null where nothing was kept; `from` says where it is
+ * from, or why it is not.
+ */
 export interface AuditAnswer {
   readonly asked: string
   readonly answer: string | null

@@ -27,7 +27,10 @@ const findColumns = `
   from pg_catalog.pg_attribute a left join pg_catalog.pg_index i on i.indrelid = a.attrelid and i.indisprimary
   where a.attrelid = to_regclass($1) and a.attnum > 0 and not a.attisdropped`
 
-/** Looks the row up by its primary key, or by the columns given. Throws where there is no such table, column or row, and where rows carry no cause. */
+/**
+ * Looks the row up by its primary key, or by the columns given. Throws where there is no such table, column
+ * or row, and where rows carry no cause.
+ */
 export function findRow(
   pool: SqlPool,
   { table, key }: Extract<ExplainQuestion, { by: 'row' }>,
@@ -91,7 +94,10 @@ function columnNamed(table: string, columns: readonly Column[], name: string): C
   throw refused(`${table} has no column ${name}${near === null ? '' : `; did you mean ${near}?`}.`)
 }
 
-/** A value that is none of its column's type, a name that is none. Anything else is no slip of the person who asks. */
+/**
+ * A value that is none of its column's type, a name that is none. Anything else is no slip of the person who
+ * asks.
+ */
 const asUsage = (what: string) => (error: Error & { code?: string }) => {
   if (/^(22|42)/.test(error.code ?? '')) throw refused(`${what}: ${error.message}.`)
   throw error

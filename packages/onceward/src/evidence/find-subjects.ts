@@ -32,7 +32,10 @@ export async function readConsumers(
   )
 }
 
-/** An id as it is kept: long ones by their hash, which may also be given itself. What no marker can be called is refused with the reason. */
+/**
+ * An id as it is kept: long ones by their hash, which may also be given itself. What no marker can be called
+ * is refused with the reason.
+ */
 export function storedId(given: string, what: string): string {
   if (/^sha256:[0-9a-f]{64}$/.test(given)) return given
   const reading = readId(given)
@@ -43,7 +46,9 @@ export function storedId(given: string, what: string): string {
   )
 }
 
-/** Each look is one probe of an index: LIMIT keeps the planner from reading a table for all consumers at once. */
+/**
+ * Each look is one probe of an index: LIMIT keeps the planner from reading a table for all consumers at once.
+ */
 const there = (table: string) =>
   `left join lateral (select true as there from onceward.${table} t where t.consumer_id = c.id and t.message_id = $1 limit 1) ${table} on true`
 
@@ -83,7 +88,10 @@ const byBusinessKey = `
     select h.message_id from onceward.held h where h.consumer_id = c.id and h.business_key = $1 and h.business_key is not null
       and h.keyless and h.message_id is not null order by h.id limit 50) w`
 
-/** Who holds a business key or used it up, at each consumer that knows it, who waits for it, and the dead, who gave it back. */
+/**
+ * Who holds a business key or used it up, at each consumer that knows it, who waits for it, and the dead, who
+ * gave it back.
+ */
 export async function businessSubjects(
   client: SqlClient,
   key: string,

@@ -12,7 +12,10 @@ interface Memory {
   readonly keepDays: number | null
   readonly losses: number
   readonly unidentified: boolean
-  /** The database has become another copy since the consumer began; the last commit such a copy is sure to have. */
+  /**
+   * The database has become another copy since the consumer began; the last commit such a copy is sure to
+   * have.
+   */
   readonly copied: boolean
   readonly survivedTo: Date | null
 }
@@ -37,8 +40,8 @@ const dayOf = `
   where consumer_id = $1 and kind = 'markers' and before > $2::timestamptz order by day limit 1`
 
 /**
- * What it means that a consumer has no marker. `came`: something else proves that the message was here; then its marker was removed, and `at` is
- * when it was written, as far as that is known.
+ * What it means that a consumer has no marker. `came`: something else proves that the message was here; then
+ * its marker was removed, and `at` is when it was written, as far as that is known.
  */
 export async function readAbsence(
   client: SqlClient,

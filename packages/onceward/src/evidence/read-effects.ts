@@ -4,8 +4,9 @@ import type { Event, Subject } from './explanation.ts'
 import type { Marker } from './read-marker.ts'
 
 /**
- * The ledger has no index on its messages: it would be written three times for each effect. But its numbers grow with time, so the moment of a marker
- * is found among them by halving, and the effects of a message stand right behind it: they were recorded in the marker's transaction.
+ * The ledger has no index on its messages: it would be written three times for each effect. But its numbers
+ * grow with time, so the moment of a marker is found among them by halving, and the effects of a message
+ * stand right behind it: they were recorded in the marker's transaction.
  */
 const firstSince = `
   with recursive halved (low, high, step) as (
@@ -17,7 +18,10 @@ const firstSince = `
       from halved where low < high) cut)
   select low::text as id from halved order by step desc limit 1`
 
-/** Longest a transaction records effects after its marker's time; and how many rows of others are gone through for it. */
+/**
+ * Longest a transaction records effects after its marker's time; and how many rows of others are gone through
+ * for it.
+ */
 export const windowSeconds = 30
 export const rowsMax = 100_000
 

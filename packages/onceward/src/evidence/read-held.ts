@@ -42,8 +42,8 @@ const dueMax = 20_000
 const notFound = `Its row was not among the ${dueMax} that become due after its marker: see "onceward work list".`
 
 /**
- * By index where people look. What is stored or waits is looked for among what becomes due from the moment of its marker on: fresh work at
- * that very moment, what failed and is tried again at any time after it.
+ * By index where people look. What is stored or waits is looked for among what becomes due from the moment of
+ * its marker on: fresh work at that very moment, what failed and is tried again at any time after it.
  */
 const held = `
   select ${now} from onceward.held h where h.consumer_id = $1 and h.message_id = $2 and h.state in ('parked', 'dead', 'quarantined')

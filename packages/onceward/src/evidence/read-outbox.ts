@@ -17,7 +17,10 @@ const waiting = `
     coalesce((select s.behind from onceward.outbox_stuck s where s.destination = o.destination and s.id = o.id), 0) as behind
   from (select * from onceward.outbox limit ${rowsMax}) o where o.message_id = any($1::text[])`
 
-/** Rows leave the outbox only when the broker has confirmed them: what was noted and is not there was published. */
+/**
+ * Rows leave the outbox only when the broker has confirmed them: what was noted and is not there was
+ * published.
+ */
 export async function readOutbox(
   client: SqlClient,
   { consumer, messageId }: Subject,

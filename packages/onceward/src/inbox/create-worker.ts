@@ -26,8 +26,9 @@ export interface WorkerOptions<M, Tx> {
 }
 
 /**
- * What failed is taken up alone, while no other batch is at work. With 1 % failing every batch left five, and taking these up as soon as they
- * were due cost more than half of the rate; a retry has waited before and can wait a little more.
+ * What failed is taken up alone, while no other batch is at work. With 1 % failing every batch left five, and
+ * taking these up as soon as they were due cost more than half of the rate; a retry has waited before and can
+ * wait a little more.
  */
 const restMs = 250
 

@@ -31,7 +31,10 @@ export class HandoffQueue {
   }
 }
 
-/** The delivery as a worker would find it in the store, so that a second try sees the same, together with what was read from it. */
+/**
+ * The delivery as a worker would find it in the store, so that a second try sees the same, together with what
+ * was read from it.
+ */
 export function handedDelivery({ received, claim, keyless = false }: Decided): Delivery {
   const read = received as ReadableMessage
   const { body, headers, properties, origin, position, key, deliveryCount } = read.delivery

@@ -22,7 +22,10 @@ export interface HeldSourceOptions {
   readonly workers: number
   /** A key's work is taken in order, and by one worker at a time. */
   readonly ordered: boolean
-  /** Where given: rests for this long after a claim that left nothing, while batches go on beside, so that what comes in drops is taken up together. */
+  /**
+   * Where given: rests for this long after a claim that left nothing, while batches go on beside, so that
+   * what comes in drops is taken up together.
+   */
   readonly rest: { readonly ms: number; readonly beside: Pick<SharedLock, 'entered' | 'busy'> } | null
 }
 
@@ -32,8 +35,9 @@ const awayMs = 500
 const lookBackMs = 1_000
 
 /**
- * Held work as a source: what the engine receives are rows under a lease, and what it settles are rows its own transaction has finished. While
- * the process lives the lease is extended every third of its time; when it dies others take over at its end, or at once after a polite close.
+ * Held work as a source: what the engine receives are rows under a lease, and what it settles are rows its
+ * own transaction has finished. While the process lives the lease is extended every third of its time; when
+ * it dies others take over at its end, or at once after a polite close.
  */
 export class HeldSource implements Source, Subscription, LocalHandoff {
   readonly name: string
@@ -74,7 +78,10 @@ export class HeldSource implements Source, Subscription, LocalHandoff {
     return this
   }
 
-  /** As much as would be claimed anyway, all batches at work and one to follow, or what gets done within a second: others have the rest. */
+  /**
+   * As much as would be claimed anyway, all batches at work and one to follow, or what gets done within a
+   * second: others have the rest.
+   */
   holderOf(count: number, bytes: number): WorkHolder | null {
     const { workers, leaseMs, ordered, env } = this.#options
     const room = Math.max(this.#max * (workers + 1), this.#pace.perSecond(env.clock.nowMs()))

@@ -8,8 +8,9 @@ interface Watch {
 }
 
 /**
- * What one worker process has claimed and not finished, and who wants to know when a claim is lost. A row that was put off may be claimed again
- * before the end of its last claim is heard of here, so everything is about a claim, never about a row.
+ * What one worker process has claimed and not finished, and who wants to know when a claim is lost. A row
+ * that was put off may be claimed again before the end of its last claim is heard of here, so everything is
+ * about a claim, never about a row.
  */
 export class LeasedRows {
   readonly #claims = new Map<string, WorkLease>()
@@ -37,8 +38,8 @@ export class LeasedRows {
   }
 
   /**
-   * What the store did not know as ours. A row that is gone may just have been finished by us, with the answer still on its way; gone at the
-   * second look it is lost. Answers how many are.
+   * What the store did not know as ours. A row that is gone may just have been finished by us, with the
+   * answer still on its way; gone at the second look it is lost. Answers how many are.
    */
   notOurs(claims: readonly LostLease[]): number {
     const lost = claims.filter(claim => this.has(claim) && (claim.taken || this.#gone.has(claim.row)))

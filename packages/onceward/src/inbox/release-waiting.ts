@@ -16,8 +16,9 @@ const release = `
   from free where h.id = free.id`
 
 /**
- * Inside a batch's transaction: what waits under these keys up to these versions may be taken up now, in order of version. Answers how many.
- * Whoever is about to say `wait` must hold a lock that the releaser needs too: else each may miss the other's uncommitted row.
+ * Inside a batch's transaction: what waits under these keys up to these versions may be taken up now, in
+ * order of version. Answers how many. Whoever is about to say `wait` must hold a lock that the releaser needs
+ * too: else each may miss the other's uncommitted row.
  */
 export async function releaseWaiting(
   tx: SqlTransaction,

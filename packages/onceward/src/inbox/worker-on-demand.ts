@@ -14,8 +14,9 @@ const look = `
 const sweep = 'select onceward.sweep_keys($1)'
 
 /**
- * The worker of a consumer. Where the contract leaves work for later it starts at once; elsewhere it starts when people have let parked
- * messages go, so that a consumer with nothing parked pays one short look a second. Either way a look gives keys back to the live flow.
+ * The worker of a consumer. Where the contract leaves work for later it starts at once; elsewhere it starts
+ * when people have let parked messages go, so that a consumer with nothing parked pays one short look a
+ * second. Either way a look gives keys back to the live flow.
  */
 export class WorkerOnDemand<M, Tx> {
   readonly finished: Promise<void>

@@ -1,4 +1,7 @@
-/** A map whose names come from a message: without a prototype, so that no name is found that was not sent and `__proto__` is a name like others. */
+/**
+ * A map whose names come from a message: without a prototype, so that no name is found that was not sent and
+ * `__proto__` is a name like others.
+ */
 export type BareMap = Record<string, unknown>
 
 export const emptyMap: Readonly<Record<string, never>> = Object.freeze(Object.create(null))
@@ -13,8 +16,8 @@ export function bareCopy(...from: readonly object[]): BareMap {
 }
 
 /**
- * Takes the prototype from every map in what a parser has just made, in place. By a list of its own, not by calling itself: the parser reads
- * nesting that no stack holds.
+ * Takes the prototype from every map in what a parser has just made, in place. By a list of its own, not by
+ * calling itself: the parser reads nesting that no stack holds.
  */
 export function withoutPrototypes<T>(read: T): T {
   const left: unknown[] = [read]

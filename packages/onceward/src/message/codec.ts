@@ -12,8 +12,9 @@ export interface Codec {
 }
 
 /**
- * Strict JSON: fatal UTF-8 (a lenient decoder maps distinct bytes to the same text), depth and members counted before parsing, no `__proto__` member,
- * which a later `Object.assign` would act upon, and no whole number that JavaScript would round: two accounts would be one.
+ * Strict JSON: fatal UTF-8 (a lenient decoder maps distinct bytes to the same text), depth and members
+ * counted before parsing, no `__proto__` member, which a later `Object.assign` would act upon, and no whole
+ * number that JavaScript would round: two accounts would be one.
  */
 export const jsonCodec: Codec = jsonCodecOf('json', ({ value }) => {
   const rounded = findBigint(value)
@@ -21,10 +22,16 @@ export const jsonCodec: Codec = jsonCodecOf('json', ({ value }) => {
   return value
 })
 
-/** The same, with whole numbers beyond 2^53 as bigint. Smaller ones are numbers: a schema that wants one type coerces. */
+/**
+ * The same, with whole numbers beyond 2^53 as bigint. Smaller ones are numbers: a schema that wants one type
+ * coerces.
+ */
 export const jsonBigintCodec: Codec = jsonCodecOf('json bigint', ({ value }) => value)
 
-/** The same, rounding as `JSON.parse` does: for messages whose large numbers are measurements. Nothing that identifies may be read from those. */
+/**
+ * The same, rounding as `JSON.parse` does: for messages whose large numbers are measurements. Nothing that
+ * identifies may be read from those.
+ */
 export const jsonRoundedCodec: Codec = jsonCodecOf('json rounded', null)
 
 /** The bytes as they are, for contracts that decode in the handler. */

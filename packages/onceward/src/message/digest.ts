@@ -3,8 +3,9 @@ import { type InexactNumbers, whyInexact } from './inexact-numbers.ts'
 import { wideDigits } from './wide-integer.ts'
 
 /**
- * First byte of every digest: how it was computed. Version 1 is SHA-256 over raw body, then listed headers. Version 2 is that of a record without a
- * body, over its key and listed headers: never that of an empty body, and never that of another key.
+ * First byte of every digest: how it was computed. Version 1 is SHA-256 over raw body, then listed headers.
+ * Version 2 is that of a record without a body, over its key and listed headers: never that of an empty body,
+ * and never that of another key.
  */
 const [ofBody, ofTombstone] = [1, 2]
 
@@ -46,8 +47,8 @@ function digestWithHeaders(
 }
 
 /**
- * Digest of the value given as the business content: its JSON with members in order of name. Throws where JSON would leave
- * something out: a Map turns into `{}`, and every Map would be the same content.
+ * Digest of the value given as the business content: its JSON with members in order of name. Throws where
+ * JSON would leave something out: a Map turns into `{}`, and every Map would be the same content.
  */
 export function businessDigestOf(value: unknown, inexact: InexactNumbers | null = null): Buffer {
   const replace = inexact === null ? wholeMembers : exactMembers(inexact)
@@ -67,7 +68,10 @@ export function bytesDigest(bytes: Buffer): Buffer {
   return versioned(hash('sha256', bytes, 'binary'))
 }
 
-/** From a binary text, one character a byte: asked for a buffer, the hash makes one outside the pool, at three times the cost (2.0 against 0.7 us). */
+/**
+ * From a binary text, one character a byte: asked for a buffer, the hash makes one outside the pool, at three
+ * times the cost (2.0 against 0.7 us).
+ */
 function versioned(digest: string, version = ofBody): Buffer {
   const out = Buffer.allocUnsafe(33)
   out[0] = version
@@ -81,7 +85,10 @@ function headerValueBytes(value: unknown): Buffer | null {
   return Buffer.from(typeof value === 'string' ? value : JSON.stringify(value, headerMembers))
 }
 
-/** Version 1 has rounded wide integers from the first: another form of them would make conflicts of messages that come again. */
+/**
+ * Version 1 has rounded wide integers from the first: another form of them would make conflicts of messages
+ * that come again.
+ */
 function headerMembers(key: string, value: unknown): unknown {
   const digits = wideDigits(value)
   return digits === null ? sortedMembers(key, value) : Number(digits)

@@ -15,10 +15,11 @@ export type IdReading =
   | { readonly problem: 'missing' | 'malformed'; readonly text: string }
 
 /**
- * The policy for identities that key something. An id is a text, or a whole number that JSON carries exactly, written in decimal: 7 and "7" are one
- * identity, 7 and "07" are two. Any other value is malformed and named. Case counts; surrounding space, control characters,
- * broken Unicode and more than 4,096 bytes are malformed, because two systems would disagree on them.
- * Above 200 bytes the key is the SHA-256 of the id; the prefix is reserved so that none can be forged.
+ * The policy for identities that key something. An id is a text, or a whole number that JSON carries exactly,
+ * written in decimal: 7 and "7" are one identity, 7 and "07" are two. Any other value is malformed and named.
+ * Case counts; surrounding space, control characters, broken Unicode and more than 4,096 bytes are malformed,
+ * because two systems would disagree on them. Above 200 bytes the key is the SHA-256 of the id; the prefix is
+ * reserved so that none can be forged.
  */
 export function readId(value: unknown): IdReading {
   if (value === undefined || value === null) return { problem: 'missing', text: 'no id' }
@@ -79,7 +80,10 @@ export function readsWithoutBody<M>(from: From<M, unknown> | 'position'): boolea
   return typeof from !== 'function'
 }
 
-/** The place in a log as an identity: the log's life is part of it, so that a topic made again does not repeat ids. */
+/**
+ * The place in a log as an identity: the log's life is part of it, so that a topic made again does not repeat
+ * ids.
+ */
 export function positionId(delivery: Delivery): string | undefined {
   if (delivery.place === null) return undefined
   return `${delivery.place.incarnation}/${delivery.partition}@${delivery.place.at}`
@@ -90,7 +94,10 @@ export function textOfHeader(value: unknown): unknown {
   return value instanceof Uint8Array ? Buffer.from(value).toString('utf8') : (wideDigits(value) ?? value)
 }
 
-/** An identity that keys nothing here, but may elsewhere: in the form of those that do, so that two are never one. What is none is only shown. */
+/**
+ * An identity that keys nothing here, but may elsewhere: in the form of those that do, so that two are never
+ * one. What is none is only shown.
+ */
 export function idText(value: unknown): string | null {
   const reading = readId(value)
   return 'id' in reading ? reading.id : storableText(value)

@@ -12,7 +12,10 @@ const day = /^(\d{4})-(\d\d)-(\d\d)$/
 const clock = /^(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,12}))?)?([Zz]|[+-]\d\d(?::?\d\d)?)?$/
 
 const [dayMs, hourMs, minuteMs] = [86_400_000, 3_600_000, 60_000]
-/** The calendar repeats itself. Added, because `Date.UTC` takes years below 100 for those of the twentieth century. */
+/**
+ * The calendar repeats itself. Added, because `Date.UTC` takes years below 100 for those of the twentieth
+ * century.
+ */
 const [cycleYears, cycleDays] = [400, 146_097]
 const cycleMs = cycleDays * dayMs
 
@@ -20,8 +23,9 @@ const cycleMs = cycleDays * dayMs
 const offsetMaxMinutes = 15 * 60 + 59
 
 /**
- * Year 1 to 9999, a day that the calendar has, a zone. Refused, because readers disagree on them: 24:00, leap seconds, years of other lengths, zones with
- * seconds or by name, and everything that is read in the process's or the session's own zone. Answers with why in words.
+ * Year 1 to 9999, a day that the calendar has, a zone. Refused, because readers disagree on them: 24:00, leap
+ * seconds, years of other lengths, zones with seconds or by name, and everything that is read in the
+ * process's or the session's own zone. Answers with why in words.
  */
 export function readIsoTime(text: string): IsoTime | string {
   const parts = moment.exec(text)
@@ -44,7 +48,10 @@ const zoneless = /^\d{4}-\d\d-\d\d([Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?)?$/
 /** Year 1 to 9999: what both sides can write. */
 export const [timeMinMs, timeMaxMs] = [-62_135_596_800_000, 253_402_300_799_999]
 
-/** To the second, as ISO 8601 writes it in UTC. Computed, because dates are made by the clock's keeper alone, and `Intl` knows another calendar before 1582. */
+/**
+ * To the second, as ISO 8601 writes it in UTC. Computed, because dates are made by the clock's keeper alone,
+ * and `Intl` knows another calendar before 1582.
+ */
 export function utcText(ms: number): string {
   const days = Math.floor(ms / dayMs)
   const rest = ms - days * dayMs

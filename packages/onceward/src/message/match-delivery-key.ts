@@ -1,7 +1,10 @@
 import { readId, storableText } from './identity.ts'
 import type { Received } from './received.ts'
 
-/** For sources that order by their own key: a message whose order key is another has no order there, so it is not readable. */
+/**
+ * For sources that order by their own key: a message whose order key is another has no order there, so it is
+ * not readable.
+ */
 export function matchDeliveryKey<M>(received: Received<M>): Received<M> {
   if (!received.readable) return received
   const { delivery, digest, id, orderKey } = received

@@ -5,7 +5,10 @@ const uuidv7 = /^([0-9a-f]{8})-?([0-9a-f]{4})-?7[0-9a-f]{3}-?[89ab][0-9a-f]{3}-?
 const ulid = /^([0-7][0-9a-hjkmnp-tv-z]{9})[0-9a-hjkmnp-tv-z]{16}$/i
 const crockford = '0123456789abcdefghjkmnpqrstvwxyz'
 
-/** When a message was made, in milliseconds since 1970: by its id where the contract says so, else by the broker; null when nobody says. */
+/**
+ * When a message was made, in milliseconds since 1970: by its id where the contract says so, else by the
+ * broker; null when nobody says.
+ */
 export function ownTimeMs(
   { id, delivery }: Pick<ReadableMessage, 'id' | 'delivery'>,
   idTime: IdentitySection<never>['idTime'],

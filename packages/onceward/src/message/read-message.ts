@@ -21,7 +21,10 @@ import type { Problem, ProblemKind, Received } from './received.ts'
 import { knownOf, orElse, unreadable, unreadableBy } from './unread.ts'
 import { unreadableReason } from './unreadable.ts'
 
-/** Waits for `work`, which never rejects, as long as somebody allows; then takes what `late` makes of the reason. */
+/**
+ * Waits for `work`, which never rejects, as long as somebody allows; then takes what `late` makes of the
+ * reason.
+ */
 export type Patience = <T>(work: Promise<T>, late: (reason: string) => T) => Promise<T>
 
 const endless: Patience = work => work
@@ -30,8 +33,9 @@ export type MessageReader<M> = (delivery: Delivery) => Received<M> | Promise<Rec
 
 /**
  * Compiles a contract's message and identity sections into one function: limits, decompression, decoding,
- * validation, identities, digest. It never throws: whatever is wrong becomes a `Problem`, because bytes
- * that cannot be read still need a row and an outcome; so does what nobody thought of. Synchronous unless the schema is not.
+ * validation, identities, digest. It never throws: whatever is wrong becomes a `Problem`, because bytes that
+ * cannot be read still need a row and an outcome; so does what nobody thought of. Synchronous unless the
+ * schema is not.
  */
 export function createMessageReader<M, Tx>(
   consumer: Consumer<M, Tx>,

@@ -2,7 +2,10 @@ import type { Envelope } from '../contract/handler.ts'
 import type { Delivery } from '../ports/source.ts'
 import type { ReadableMessage } from './received.ts'
 
-/** What is worked out only when somebody asks: most messages are applied, and nobody looks at more than their id. */
+/**
+ * What is worked out only when somebody asks: most messages are applied, and nobody looks at more than their
+ * id.
+ */
 export interface Later<M> {
   envelope(read: ReadableMessage<M>): Envelope
   digest(delivery: Delivery): Buffer
@@ -14,7 +17,10 @@ export interface Keys {
   readonly businessDigest: Buffer | null
 }
 
-/** A message with its identities. Getters of the class: on an object of its own they would cost as much as what they put off. */
+/**
+ * A message with its identities. Getters of the class: on an object of its own they would cost as much as
+ * what they put off.
+ */
 export class ReadOut<M> implements ReadableMessage<M> {
   readonly readable = true
   readonly delivery: Delivery

@@ -2,8 +2,8 @@ import { hash } from 'node:crypto'
 import { OncewardError } from '../errors.ts'
 
 /**
- * A UUID (version 8) made of its causes: the same parts give the same id in every process, at every time. For messages and commands that must
- * be the same whenever the same fact causes them.
+ * A UUID (version 8) made of its causes: the same parts give the same id in every process, at every time. For
+ * messages and commands that must be the same whenever the same fact causes them.
  */
 export function stableId(...parts: readonly [string | number, ...(string | number)[]]): string {
   const hole = parts.findIndex(

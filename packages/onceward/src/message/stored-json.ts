@@ -3,8 +3,9 @@ import { withoutPrototypes } from './bare-map.ts'
 import { wideInteger } from './wide-integer.ts'
 
 /**
- * Headers and properties as stored: JSON, with bytes as `{"$bytes": base64}`, so that whatever comes back from the
- * store is what the broker gave. Hostile headers that cannot be written down at all leave the reason in their place.
+ * Headers and properties as stored: JSON, with bytes as `{"$bytes": base64}`, so that whatever comes back
+ * from the store is what the broker gave. Hostile headers that cannot be written down at all leave the reason
+ * in their place.
  */
 export function toStoredJson(value: object): string {
   if (Object.keys(value).length === 0) return '{}'

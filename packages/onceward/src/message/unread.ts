@@ -10,8 +10,9 @@ import { idWithoutBody } from './read-identities.ts'
 import type { ProblemKind, Received, UnreadableMessage } from './received.ts'
 
 /**
- * Names what is read before anything of it is known. No id begins with a space. Made of the bytes and of what the broker alone tells them apart
- * by, never of the headers' content: whoever takes that apart may throw or die, and the attempt has to be on record before.
+ * Names what is read before anything of it is known. No id begins with a space. Made of the bytes and of what
+ * the broker alone tells them apart by, never of the headers' content: whoever takes that apart may throw or
+ * die, and the attempt has to be on record before.
  */
 export function bytesKey<M, Tx>({ identity }: Consumer<M, Tx>, delivery: Delivery): string {
   const known = knownOf(delivery)
@@ -25,8 +26,8 @@ export function bytesKey<M, Tx>({ identity }: Consumer<M, Tx>, delivery: Deliver
 const text = (value: unknown) => (typeof value === 'string' ? value : null)
 
 /**
- * What was held goes on under the identity its marker has, whatever the contract says by now and whoever mended its bytes. Without one it is read
- * anew.
+ * What was held goes on under the identity its marker has, whatever the contract says by now and whoever
+ * mended its bytes. Without one it is read anew.
  */
 export function knownOf({ held, archived }: Delivery): KnownIdentity | undefined {
   if (held === undefined) return archived

@@ -1,8 +1,9 @@
 const prefix = 'unreadable: '
 
 /**
- * The content encoding of bytes that a source could not take apart, with the reason. No codec is shown such bytes, neither now nor when a row
- * that keeps them is let go later: a part of a batch must never pass for a message.
+ * The content encoding of bytes that a source could not take apart, with the reason. No codec is shown such
+ * bytes, neither now nor when a row that keeps them is let go later: a part of a batch must never pass for a
+ * message.
  */
 export function unreadableEncoding(reason: string): string {
   return prefix + reason

@@ -22,14 +22,18 @@ export async function reconcileEffect(
 }
 
 /**
- * Makes it due now, with as many attempts as the target allows. One that may have happened stays in doubt, so its target's policy
- * still decides: what is declared at most once, or past its key's life, is not sent but set aside again.
+ * Makes it due now, with as many attempts as the target allows. One that may have happened stays in doubt, so
+ * its target's policy still decides: what is declared at most once, or past its key's life, is not sent but
+ * set aside again.
  */
 export async function retryEffect(pool: SqlPool, order: LedgerOrder): Promise<LedgerDetail> {
   return change(pool, order, ['retry', null])
 }
 
-/** The rules are the database's: only what waits for people, as it was shown, and never without its record; refusals have theirs too. */
+/**
+ * The rules are the database's: only what waits for people, as it was shown, and never without its record;
+ * refusals have theirs too.
+ */
 async function change(
   pool: SqlPool,
   { id, consumer, because }: LedgerOrder,

@@ -47,8 +47,8 @@ export interface Acceptance {
 }
 
 /**
- * A person takes the loss upon them, under the login of the database session: at its next start the consumer goes on behind the gap. Changes
- * one open loss, as it was shown, or nothing.
+ * A person takes the loss upon them, under the login of the database session: at its next start the consumer
+ * goes on behind the gap. Changes one open loss, as it was shown, or nothing.
  */
 export async function acceptLoss(
   pool: SqlPool,

@@ -6,7 +6,10 @@ import { act } from './parking/act.ts'
 export interface StuckMessage {
   /** Number of the row. */
   readonly id: string
-  /** A retry copy is the only copy of a message that is to be tried again. The message of a dead letter is in the parking lot. */
+  /**
+   * A retry copy is the only copy of a message that is to be tried again. The message of a dead letter is in
+   * the parking lot.
+   */
   readonly kind: 'message' | 'retry copy' | 'dead letter'
   readonly destination: string
   readonly exchange: string | null
@@ -33,7 +36,10 @@ export async function listStuck(pool: SqlPool, limit = 100): Promise<readonly St
   return rows as StuckMessage[]
 }
 
-/** Gives a message up that its broker does not take; what waits behind it goes on. The audit keeps its id, its digest and the reason. */
+/**
+ * Gives a message up that its broker does not take; what waits behind it goes on. The audit keeps its id, its
+ * digest and the reason.
+ */
 export async function dropStuck(
   pool: SqlPool,
   id: string,

@@ -1,8 +1,9 @@
 const shape = /^([a-z][a-z0-9+.-]*:)\/\/(?:([^/?#]*)@)?([^/?#]*)(.*)$/is
 
 /**
- * The addresses of a cluster's nodes, one for each host of `amqp://user:password@a,b:5673,c/vhost`: login, path and parameters hold for all of
- * them. Empty where one of them cannot be read. The only place that takes such an address apart.
+ * The addresses of a cluster's nodes, one for each host of `amqp://user:password@a,b:5673,c/vhost`: login,
+ * path and parameters hold for all of them. Empty where one of them cannot be read. The only place that takes
+ * such an address apart.
  */
 export function everyUrl(url: string): readonly string[] {
   const [, protocol, login, hosts, rest] = shape.exec(url) ?? []

@@ -3,8 +3,9 @@ export interface SourceCapabilities {
   /** Which orders a contract may ask for on this source as it is declared. */
   readonly order: { readonly key: boolean; readonly partition: boolean }
   /**
-   * Key order is kept among deliveries of the same `key` only, so a contract's order key must be that key; a message where it is not
-   * is quarantined. Absent where the whole queue is in order and `key` is something else, such as a routing key.
+   * Key order is kept among deliveries of the same `key` only, so a contract's order key must be that key; a
+   * message where it is not is quarantined. Absent where the whole queue is in order and `key` is something
+   * else, such as a routing key.
    */
   readonly ordersByDeliveryKey?: boolean
   /** Deliveries carry a lasting position (logs), rather than a channel-scoped tag (queues). */
@@ -23,6 +24,9 @@ export interface StoreCapabilities {
   readonly shared: boolean
   /** Handlers get a `query` function on their transaction. */
   readonly sql: boolean
-  /** Handlers of different lanes may work on one transaction at the same time; where not, the engine calls them one after the other. */
+  /**
+   * Handlers of different lanes may work on one transaction at the same time; where not, the engine calls
+   * them one after the other.
+   */
   readonly concurrent: boolean
 }

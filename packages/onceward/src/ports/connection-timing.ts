@@ -8,8 +8,9 @@ export interface ConnectionTiming {
 }
 
 /**
- * As parameters of the address, under the names that RabbitMQ's clients have for them: `heartbeat` in seconds, `connection_timeout` in milliseconds.
- * Five seconds find a frozen node within 15 and still outlast a pause of the process; RabbitMQ advises against less.
+ * As parameters of the address, under the names that RabbitMQ's clients have for them: `heartbeat` in
+ * seconds, `connection_timeout` in milliseconds. Five seconds find a frozen node within 15 and still outlast
+ * a pause of the process; RabbitMQ advises against less.
  */
 export function timingOf(url: string, who: string): ConnectionTiming {
   const { searchParams: query } = new URL(url)

@@ -12,11 +12,17 @@ export interface LostLease extends WorkLease {
   readonly taken: boolean
 }
 
-/** The durable keyed queue, seen from the workers: each call is a short transaction of its own, on the database's clock. */
+/**
+ * The durable keyed queue, seen from the workers: each call is a short transaction of its own, on the
+ * database's clock.
+ */
 export interface WorkQueue {
   /** Takes due rows nobody holds, at most `countMax`, for `leaseMs`; raises the epoch of each. */
   lease(enrolment: Enrolment, request: WorkRequest): Promise<LeasedWork>
-  /** Called while work goes on. Answers with the rows that are not ours any more: taken by another, or finished by somebody. */
+  /**
+   * Called while work goes on. Answers with the rows that are not ours any more: taken by another, or
+   * finished by somebody.
+   */
   extend(claims: readonly WorkLease[], leaseMs: number): Promise<readonly LostLease[]>
   /** Ends the claims that are still ours, so that others need not wait for the lease. */
   giveBack(claims: readonly WorkLease[]): Promise<void>
@@ -53,31 +59,37 @@ export interface WorkRow extends HeldFacts {
 /** What a batch does to held work, inside its transaction. */
 export interface HeldSession {
   /**
-   * Stores messages to be worked on later, in the order given, due at once. Their markers say `stored` already. With a holder they are claimed
-   * for it as they are written, except those of keys with unfinished work that is not the holder's. Answers in the order of the messages.
+   * Stores messages to be worked on later, in the order given, due at once. Their markers say `stored`
+   * already. With a holder they are claimed for it as they are written, except those of keys with unfinished
+   * work that is not the holder's. Answers in the order of the messages.
    */
   keep(messages: readonly KeptMessage[], holder: WorkHolder | null): Promise<readonly (WorkLease | null)[]>
 
   /**
-   * Of these order keys, those with work that is stored and not done: whoever applies deliveries beside workers lets it go first. With how
-   * long it is until the last of it is due, as far as anybody knows; 0 when it is due now.
+   * Of these order keys, those with work that is stored and not done: whoever applies deliveries beside
+   * workers lets it go first. With how long it is until the last of it is due, as far as anybody knows; 0
+   * when it is due now.
    */
   keysAtWork(keys: readonly string[]): Promise<ReadonlyMap<string, number>>
 
   /**
-   * The first statement of a worker's transaction. Rejects with `lease_lost` (details: `rows`) when any row is not ours any more. Of the keys
-   * given, answers with those that have unfinished work before the row, and what it is.
+   * The first statement of a worker's transaction. Rejects with `lease_lost` (details: `rows`) when any row
+   * is not ours any more. Of the keys given, answers with those that have unfinished work before the row, and
+   * what it is.
    */
   takeUp(work: readonly TakenWork[]): Promise<ReadonlyMap<string, 'stored' | 'parked'>>
 
   /**
-   * The fence of a worker. Removes the rows that are done and moves their markers, puts off those to be tried again. What waits for the
-   * business key of an effect that happened becomes due. Rejects with `lease_lost` (details: `rows`) when any is not ours any more, having
-   * written nothing that could commit.
+   * The fence of a worker. Removes the rows that are done and moves their markers, puts off those to be tried
+   * again. What waits for the business key of an effect that happened becomes due. Rejects with `lease_lost`
+   * (details: `rows`) when any is not ours any more, having written nothing that could commit.
    */
   finish(done: readonly DoneWork[], again: readonly PutOffWork[]): Promise<void>
 
-  /** Live deliveries of these came, and campaigns or replays hold them: what is held is live work from now on, and claims of it are lost. */
+  /**
+   * Live deliveries of these came, and campaigns or replays hold them: what is held is live work from now on,
+   * and claims of it are lost.
+   */
   makeLive(ids: readonly string[]): Promise<void>
 
   /** What handlers asked for outside the database while a worker took up what this campaign had held. */
@@ -114,8 +126,8 @@ export interface TakenWork extends WorkLease {
 
 export interface DoneWork extends WorkLease {
   /**
-   * What becomes of its business key: used up by the effect; given back by the store, because nobody could read which it is; or, null, kept or
-   * given back by its conclusion.
+   * What becomes of its business key: used up by the effect; given back by the store, because nobody could
+   * read which it is; or, null, kept or given back by its conclusion.
    */
   readonly key: 'used' | 'unread' | null
 }

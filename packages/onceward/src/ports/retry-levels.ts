@@ -1,4 +1,7 @@
-/** A table (on Kafka its JSON) on a copy that goes round a delay level, and never on what a handler sees: everything the round trip would change. */
+/**
+ * A table (on Kafka its JSON) on a copy that goes round a delay level, and never on what a handler sees:
+ * everything the round trip would change.
+ */
 export const retryHeader = 'onceward-retry'
 
 /** What the broker writes on a message that passes through a queue. Nobody's content. */
@@ -13,7 +16,10 @@ export const deathHeaders: readonly string[] = [
 ]
 export const countHeaders: readonly string[] = ['x-delivery-count', 'x-acquired-count']
 
-/** The queue or topic in which messages wait `levelMs` before they come back to `queue`; with '' what all their names begin with. */
+/**
+ * The queue or topic in which messages wait `levelMs` before they come back to `queue`; with '' what all
+ * their names begin with.
+ */
 export function levelQueue(queue: string, levelMs: number | ''): string {
   return `${queue}.retry.${levelMs}`
 }

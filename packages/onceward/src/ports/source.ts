@@ -36,18 +36,23 @@ export interface KnownIdentity {
 
 /** What is known of held work before its bytes are read again. */
 export interface HeldFacts {
-  /** Its row, and the claim under which it was taken: raised with each, so that an earlier holder's finish matches nothing. */
+  /**
+   * Its row, and the claim under which it was taken: raised with each, so that an earlier holder's finish
+   * matches nothing.
+   */
   readonly row: string
   readonly epoch: number
   /**
-   * As its marker has them, whatever the contract reads from the bytes today. Null where no id could be read when it was held: then both are
-   * read anew, and the marker is claimed by whoever applies it.
+   * As its marker has them, whatever the contract reads from the bytes today. Null where no id could be read
+   * when it was held: then both are read anew, and the marker is claimed by whoever applies it.
    */
   readonly messageId: string | null
   readonly digest: Buffer
   /** It waited for its turn, which came or did not; null where it waited for nobody. */
   readonly waited: 'released' | 'too late' | null
-  /** Its business key is not its own: to be asked for before it is applied. Absent where it is, or has none. */
+  /**
+   * Its business key is not its own: to be asked for before it is applied. Absent where it is, or has none.
+   */
   readonly keyless?: boolean
   /** Its last holder let the lease run out, as one does that died over it. */
   readonly abandoned: boolean
@@ -79,11 +84,13 @@ export interface ReadBefore {
 }
 
 /**
- * A record's place in one partition of a log. Cursors are texts that only their source can read: an offset, a byte in a file, a
- * page token. Nobody compares them: what comes after what is the order of handing over.
+ * A record's place in one partition of a log. Cursors are texts that only their source can read: an offset, a
+ * byte in a file, a page token. Nobody compares them: what comes after what is the order of handing over.
  */
 export interface Place {
-  /** Which life of the log: a topic id, a file's inode. A log that was deleted and made again is another one. */
+  /**
+   * Which life of the log: a topic id, a file's inode. A log that was deleted and made again is another one.
+   */
   readonly incarnation: string
   /** The ownership under which it was handed over, as the store counts it. */
   readonly epoch: number
@@ -91,7 +98,10 @@ export interface Place {
   readonly at: string
   /** Where to read on once this record and all before it are done. */
   readonly next: string
-  /** Campaigns: the end of the record before it, where nothing in between was for us. Absent where that is `at`. */
+  /**
+   * Campaigns: the end of the record before it, where nothing in between was for us. Absent where that is
+   * `at`.
+   */
   readonly since?: string
 }
 
@@ -104,7 +114,10 @@ export interface DeliveryProperties {
   readonly contentEncoding?: string
   readonly appId?: string
   readonly timestampMs?: number
-  /** Logs: the record has no value at all (a deletion in a compacted topic), which is not an empty one. Absent unless true. */
+  /**
+   * Logs: the record has no value at all (a deletion in a compacted topic), which is not an empty one. Absent
+   * unless true.
+   */
   readonly tombstone?: true
 }
 
@@ -133,7 +146,10 @@ export interface QueueOpenOptions {
   readonly inFlightBytesMax: number
   /** Called on every change worth telling people, in order, never throwing. */
   readonly onEvent: (event: SourceEvent) => void
-  /** Called by those whose broker says which cluster it is, on each connection, before anything is taken. Where it rejects nothing is. */
+  /**
+   * Called by those whose broker says which cluster it is, on each connection, before anything is taken.
+   * Where it rejects nothing is.
+   */
   readonly onBroker?: (broker: BrokerIdentity) => Promise<void>
 }
 
@@ -143,7 +159,10 @@ export interface BrokerIdentity {
   readonly cluster: string
   /** Absent where the broker has none. */
   readonly virtualHost?: string
-  /** RabbitMQ: a name of ours in the virtual host, which every node of the cluster knows, whatever it calls itself. */
+  /**
+   * RabbitMQ: a name of ours in the virtual host, which every node of the cluster knows, whatever it calls
+   * itself.
+   */
   readonly marks?: BrokerMarks
 }
 
@@ -168,19 +187,23 @@ export interface LogOptions {
   /** Who reads: the group on the broker is named after it, unless the declaration names one. */
   readonly consumer: { readonly name: string; readonly generation: number }
   /**
-   * Which position is the truth. `broker`: told after the effect. `store`: written with the effect, the broker's is a hint. `only`: as `store`,
-   * and there is no marker beside it. `first`: told before the effect (at most once): `settle` then resolves when the broker, or the
-   * store for logs without one, has confirmed it.
+   * Which position is the truth. `broker`: told after the effect. `store`: written with the effect, the
+   * broker's is a hint. `only`: as `store`, and there is no marker beside it. `first`: told before the effect
+   * (at most once): `settle` then resolves when the broker, or the store for logs without one, has confirmed
+   * it.
    */
   readonly progress: 'broker' | 'store' | 'only' | 'first'
   /** Who owns which partition, and the positions we know of. */
   readonly checkpoints: Checkpoints
   /**
-   * Called when partitions are about to go to another owner. What is not in a transaction yet is forgotten; resolves when the rest is
-   * settled. The source bounds the wait.
+   * Called when partitions are about to go to another owner. What is not in a transaction yet is forgotten;
+   * resolves when the rest is settled. The source bounds the wait.
    */
   readonly onRevoke: (partitions: readonly string[]) => Promise<void>
-  /** The messages of a key are applied in order: partitions that were added wait until what stood before them is done. */
+  /**
+   * The messages of a key are applied in order: partitions that were added wait until what stood before them
+   * is done.
+   */
   readonly ordersKeys?: boolean
   /** Called whenever the broker was told positions, or refused them. Never throws. */
   readonly onTold?: (told: boolean) => void
@@ -189,20 +212,26 @@ export interface LogOptions {
 /** Ownership and positions of a log's partitions in the store; the engine's side of a log source. */
 export interface Checkpoints {
   /**
-   * Called when partitions become this subscription's, before the first record of them is handed over. Raises their epochs: once it
-   * resolves, no transaction of an earlier owner commits anything for them. Waits out a store that is away.
+   * Called when partitions become this subscription's, before the first record of them is handed over. Raises
+   * their epochs: once it resolves, no transaction of an earlier owner commits anything for them. Waits out a
+   * store that is away.
    */
   take(partitions: readonly string[]): Promise<readonly Ownership[]>
   /**
-   * Called once a partition's position is decided (first start, accepted loss) and, with `broker`, the broker knows it: from now on a
-   * missing position is a loss, not a beginning. Under `first` also for every settled run.
+   * Called once a partition's position is decided (first start, accepted loss) and, with `broker`, the broker
+   * knows it: from now on a missing position is a loss, not a beginning. Under `first` also for every settled
+   * run.
    */
   begin(partition: string, epoch: number, position: Position): Promise<void>
-  /** Called when records are gone unread, before `receive` rejects with `records_lost`: the gap is on record, whatever happens next. */
+  /**
+   * Called when records are gone unread, before `receive` rejects with `records_lost`: the gap is on record,
+   * whatever happens next.
+   */
   declareLoss(loss: Loss): Promise<void>
   /**
-   * Called when the log turns out to have the records of a loss that was declared at `from`, before reading goes on there. Closes that loss as
-   * withdrawn, accepted or not, so that its alert ends. Rejects with `ownership_lost` when the epoch is another's.
+   * Called when the log turns out to have the records of a loss that was declared at `from`, before reading
+   * goes on there. Closes that loss as withdrawn, accepted or not, so that its alert ends. Rejects with
+   * `ownership_lost` when the epoch is another's.
    */
   withdrawLoss(partition: string, epoch: number, from: Position, reason: string): Promise<void>
 }
@@ -245,7 +274,10 @@ export interface Loss {
   readonly reason: string
 }
 
-/** What a transaction writes about one partition: its ownership is checked, and its position moved unless `next` is null. */
+/**
+ * What a transaction writes about one partition: its ownership is checked, and its position moved unless
+ * `next` is null.
+ */
 export interface Progress {
   readonly partition: string
   readonly epoch: number
@@ -267,7 +299,10 @@ export interface PartitionLag {
   readonly partition: string
   /** Records in the log that are not settled yet; null while unknown. */
   readonly behind: number | null
-  /** Timestamp of the oldest record handed over and not settled; null when there is none. Absent for queues, whose messages need not have one. */
+  /**
+   * Timestamp of the oldest record handed over and not settled; null when there is none. Absent for queues,
+   * whose messages need not have one.
+   */
   readonly oldestMs?: number | null
 }
 
@@ -276,7 +311,10 @@ export type SourceEvent =
   | { readonly kind: 'disconnected'; readonly reason: string }
   /** The broker took the subscription away (queue deleted, consumer cancelled). */
   | { readonly kind: 'cancelled'; readonly reason: string }
-  /** The broker took deliveries back because they were not acknowledged in time; the source goes on, and they come again. */
+  /**
+   * The broker took deliveries back because they were not acknowledged in time; the source goes on, and they
+   * come again.
+   */
   | { readonly kind: 'timed_out'; readonly reason: string }
   /** Partitions of a log came or went. */
   | { readonly kind: 'assigned'; readonly partitions: readonly string[]; readonly reason: string }
@@ -284,11 +322,16 @@ export type SourceEvent =
       readonly kind: 'revoked'
       readonly partitions: readonly string[]
       readonly reason: string
-      /** Given up when asked to, with everything settled or handed back; absent where they were taken or lost. */
+      /**
+       * Given up when asked to, with everything settled or handed back; absent where they were taken or lost.
+       */
       readonly orderly?: true
     }
   | { readonly kind: 'warning'; readonly reason: string }
-  /** A part of the source failed and is tried again by itself, while the rest goes on; then that it works again. A new connection restores all. */
+  /**
+   * A part of the source failed and is tried again by itself, while the rest goes on; then that it works
+   * again. A new connection restores all.
+   */
   | { readonly kind: 'degraded'; readonly part: string; readonly reason: string }
   | { readonly kind: 'restored'; readonly part: string }
   /** The source was declared to end, and everything there was is settled: the consumer drains. */
@@ -314,33 +357,48 @@ export interface Subscription {
   isLive(delivery: Delivery): boolean
 
   /**
-   * Logs only, pure. Called inside a transaction that decides `done`: what it has to write about each partition of `batch`, as if `done`
-   * were settled. The position moves to the lowest unfinished record, so it may lag effects and never leads them. Throws `ownership_lost`
-   * (details: `partitions`) for deliveries of a partition that is not ours any more: whoever has it next counts on the position.
+   * Logs only, pure. Called inside a transaction that decides `done`: what it has to write about each
+   * partition of `batch`, as if `done` were settled. The position moves to the lowest unfinished record, so
+   * it may lag effects and never leads them. Throws `ownership_lost` (details: `partitions`) for deliveries
+   * of a partition that is not ours any more: whoever has it next counts on the position.
    */
   progressWith?(batch: readonly Delivery[], done: readonly Delivery[]): readonly Progress[]
 
-  /** Logs only. The store says that these partitions have another owner now: their deliveries are dead, nothing more of them is handed over. */
+  /**
+   * Logs only. The store says that these partitions have another owner now: their deliveries are dead,
+   * nothing more of them is handed over.
+   */
   disown?(partitions: readonly string[]): void
 
   /**
-   * Held work only. Calls `onLost` once, with a `lease_lost` error, when one of these is not ours any more; the result ends the watch.
+   * Held work only. Calls `onLost` once, with a `lease_lost` error, when one of these is not ours any more;
+   * the result ends the watch.
    */
   watchLeases?(deliveries: readonly Delivery[], onLost: (error: Error) => void): () => void
 
-  /** Held work only. The store says that these have another holder, or are done: nothing more is sent about them. */
+  /**
+   * Held work only. The store says that these have another holder, or are done: nothing more is sent about
+   * them.
+   */
   dropLeases?(deliveries: readonly Delivery[]): void
 
   /**
-   * Called for health and metrics, while the consumer waits for deliveries. Says since when nothing has come although something is known to
-   * wait, or although the broker owes an answer; null while all is well. Must not wait.
+   * Called for health and metrics, while the consumer waits for deliveries. Says since when nothing has come
+   * although something is known to wait, or although the broker owes an answer; null while all is well. Must
+   * not wait.
    */
   stalled?(): Stall | null
 
-  /** Logs only, for metrics. Partitions that are ours and wait until those that were there before them are drained. Must not wait. */
+  /**
+   * Logs only, for metrics. Partitions that are ours and wait until those that were there before them are
+   * drained. Must not wait.
+   */
   waitingPartitions?(): number
 
-  /** Called for metrics, whenever somebody looks; a queue is one partition. Must not wait: what has to be asked is shown the next time. */
+  /**
+   * Called for metrics, whenever somebody looks; a queue is one partition. Must not wait: what has to be
+   * asked is shown the next time.
+   */
   lag?(): readonly PartitionLag[]
 
   /**

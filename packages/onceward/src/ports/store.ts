@@ -20,21 +20,23 @@ export interface Store<Tx> {
   enroll(consumer: ConsumerFacts): Promise<Enrolment>
 
   /**
-   * SQL stores: called when the source is open, before anything of it is worked on: from now on the consumer's name is the one that reads there. A
-   * consumer that never reached its broker claims nothing. Rejects with `consumer_renamed` where another name has come first.
+   * SQL stores: called when the source is open, before anything of it is worked on: from now on the
+   * consumer's name is the one that reads there. A consumer that never reached its broker claims nothing.
+   * Rejects with `consumer_renamed` where another name has come first.
    */
   registerReader?(enrolment: Enrolment): Promise<void>
 
   /**
-   * SQL stores: called when the broker has said which cluster it is, before anything is taken. Rejects with `wrong_environment` where others of
-   * the kind feed this store and nobody has said that this one may, too.
+   * SQL stores: called when the broker has said which cluster it is, before anything is taken. Rejects with
+   * `wrong_environment` where others of the kind feed this store and nobody has said that this one may, too.
    */
   registerBroker?(broker: BrokerIdentity): Promise<void>
 
   /**
-   * Called once when a consumer has drained or halted. A run that never closes is one that died; of one that closes the attempts and groups of
-   * suspects that it began are taken back. `halted`: the code of the error over which it halted, where what it had in hand may be the reason. Then
-   * they stand, and it counts as silent for those that come after it until it is cleared.
+   * Called once when a consumer has drained or halted. A run that never closes is one that died; of one that
+   * closes the attempts and groups of suspects that it began are taken back. `halted`: the code of the error
+   * over which it halted, where what it had in hand may be the reason. Then they stand, and it counts as
+   * silent for those that come after it until it is cleared.
    */
   closeRun(enrolment: Enrolment, halted?: string): Promise<void>
 
@@ -47,18 +49,25 @@ export interface Store<Tx> {
   transaction<T>(enrolment: Enrolment, work: (session: StoreSession<Tx>) => Promise<T>): Promise<T>
 
   /**
-   * Called when partitions of a log become this run's. Raises each epoch in a transaction of its own, waiting for the transactions of
-   * the earlier owner that have passed their fence; those that have not will fail at it.
+   * Called when partitions of a log become this run's. Raises each epoch in a transaction of its own, waiting
+   * for the transactions of the earlier owner that have passed their fence; those that have not will fail at
+   * it.
    */
   takePartitions(enrolment: Enrolment, partitions: readonly string[]): Promise<readonly Ownership[]>
 
-  /** Called when a position is decided without an effect. Rejects with `ownership_lost` when the epoch is another's. */
+  /**
+   * Called when a position is decided without an effect. Rejects with `ownership_lost` when the epoch is
+   * another's.
+   */
   beginPartition(enrolment: Enrolment, partition: string, epoch: number, position: Position): Promise<void>
 
   /** Records a gap, once however often it is declared. */
   declareLoss(enrolment: Enrolment, loss: Loss): Promise<void>
 
-  /** Closes the loss declared at `from` as withdrawn. Rejects with `ownership_lost` when the epoch is another's. */
+  /**
+   * Closes the loss declared at `from` as withdrawn. Rejects with `ownership_lost` when the epoch is
+   * another's.
+   */
   withdrawLoss(
     enrolment: Enrolment,
     partition: string,
@@ -77,8 +86,9 @@ export interface Store<Tx> {
   readonly suspects?: SuspectLedger
 
   /**
-   * Called after a commit, live only, with the ids of deliveries that were recognised as repeats. Best effort and not waited for: what a process has
-   * not written when it dies is lost, and under a storm of repeats only some are written.
+   * Called after a commit, live only, with the ids of deliveries that were recognised as repeats. Best effort
+   * and not waited for: what a process has not written when it dies is lost, and under a storm of repeats
+   * only some are written.
    */
   noteRepeats?(enrolment: Enrolment, ids: readonly string[]): void
 
@@ -106,33 +116,44 @@ export type StoreTrouble =
   /** Belongs to the statement that raised it. */
   | 'statement'
 
-/** The calls of one batch inside one transaction, in this order: claim, claimBusinessKeys, lend, request, publish, conclude, advance. */
+/**
+ * The calls of one batch inside one transaction, in this order: claim, claimBusinessKeys, lend, request,
+ * publish, conclude, advance.
+ */
 export interface StoreSession<Tx> {
   /**
-   * Inserts a marker per claim in one statement, keys sorted, conflicts ignored, and reads the rest back
-   * in a second statement. Claims carry distinct ids. A claim whose id another open transaction
-   * holds waits for its end (bounded), so an answer is never a guess. Answers in the order of the claims. `as`: what the markers say.
+   * Inserts a marker per claim in one statement, keys sorted, conflicts ignored, and reads the rest back in a
+   * second statement. Claims carry distinct ids. A claim whose id another open transaction holds waits for
+   * its end (bounded), so an answer is never a guess. Answers in the order of the claims. `as`: what the
+   * markers say.
    */
   insertMarkers(claims: readonly NewMarker[], as?: 'applied' | 'stored'): Promise<readonly MarkerAnswer[]>
 
-  /** Of these keys, those behind a parked message, or behind one that was and is worked off now. Only called for key-ordered consumers. */
+  /**
+   * Of these keys, those behind a parked message, or behind one that was and is worked off now. Only called
+   * for key-ordered consumers.
+   */
   blockedKeys(keys: readonly string[]): Promise<ReadonlyMap<string, BlockedKey>>
 
   /** How many messages of the consumer are parked. Only called when another is to be. */
   parkedTotal(): Promise<number>
 
   /**
-   * As `claim`, for declared business keys, after the markers. Keys are distinct. A holder whose status says that it is not done stays so until
-   * this transaction ends: what is stored now to wait for it is seen by whoever ends it.
+   * As `claim`, for declared business keys, after the markers. Keys are distinct. A holder whose status says
+   * that it is not done stays so until this transaction ends: what is stored now to wait for it is seen by
+   * whoever ends it.
    */
   insertBusinessKeys(claims: readonly NewBusinessKey[]): Promise<readonly BusinessKeyAnswer[]>
 
-  /** A handle on the transaction for one handler call; revoked when the call is over. `shared`: others have one at the same time. */
+  /**
+   * A handle on the transaction for one handler call; revoked when the call is over. `shared`: others have
+   * one at the same time.
+   */
   handlerTransaction(shared?: boolean): HandlerTransaction<Tx>
 
   /**
-   * Where handlers may work side by side and the database can undo a part of a transaction: marks the place everything so far stands at.
-   * Not waited for: what is sent after it comes after it.
+   * Where handlers may work side by side and the database can undo a part of a transaction: marks the place
+   * everything so far stands at. Not waited for: what is sent after it comes after it.
    */
   savepoint?(): Savepoint
 
@@ -142,28 +163,38 @@ export interface StoreSession<Tx> {
   /** Writes messages into the outbox, in this order; a relay publishes them after the commit. */
   publish(messages: readonly Outgoing[]): Promise<void>
 
-  /** Adds one failed attempt for each id, durably if the transaction commits; answers with the counts, these included. */
+  /**
+   * Adds one failed attempt for each id, durably if the transaction commits; answers with the counts, these
+   * included.
+   */
   countAttempts(failures: readonly AttemptRecord[]): Promise<readonly AttemptCount[]>
 
-  /** Stores that know suspects: the handlers of these came back, so what `beginAttempt` and `beginGroup` wrote for them in this run is taken back. */
+  /**
+   * Stores that know suspects: the handlers of these came back, so what `beginAttempt` and `beginGroup` wrote
+   * for them in this run is taken back.
+   */
   withdrawAttempts?(ids: readonly string[]): Promise<void>
 
   /** Changes what the claims left: removes markers of messages to be retried, stores held work. */
   conclude(conclusions: readonly Conclusion[]): Promise<void>
 
-  /** Logs: where the store stands. Only called after `position_moved`, to learn what an unconfirmed commit left. */
+  /**
+   * Logs: where the store stands. Only called after `position_moved`, to learn what an unconfirmed commit
+   * left.
+   */
   positions(partitions: readonly string[]): Promise<ReadonlyMap<string, Position>>
 
   /**
-   * Logs: the last call, once. Proves that every partition is still this run's and moves those positions that move. Rejects with
-   * `ownership_lost` or `position_moved` (details: `partitions`), having written nothing that could commit. A store may do it
-   * with its commit: then the transaction rejects.
+   * Logs: the last call, once. Proves that every partition is still this run's and moves those positions that
+   * move. Rejects with `ownership_lost` or `position_moved` (details: `partitions`), having written nothing
+   * that could commit. A store may do it with its commit: then the transaction rejects.
    */
   advance(progress: readonly Progress[]): Promise<void>
 
   /**
-   * SQL stores: markers of messages made before `purgedBeforeMs` are gone; null when none are. `keepMs`: the term of markers that a process declared
-   * last; null when none did. With the database's time; times since 1970.
+   * SQL stores: markers of messages made before `purgedBeforeMs` are gone; null when none are. `keepMs`: the
+   * term of markers that a process declared last; null when none did. With the database's time; times since
+   * 1970.
    */
   horizon?(): Promise<{
     readonly purgedBeforeMs: number | null
@@ -175,21 +206,30 @@ export interface StoreSession<Tx> {
   readonly held?: HeldSession
 
   /**
-   * Campaigns: the places among these messages of those that people gave up, with what they said. They are not claimed and have no effect. Absent
-   * elsewhere: live, the marker says enough.
+   * Campaigns: the places among these messages of those that people gave up, with what they said. They are
+   * not claimed and have no effect. Absent elsewhere: live, the marker says enough.
    */
   givenUp?(
     messages: readonly { readonly id: string | null; readonly digest: Buffer }[],
   ): Promise<ReadonlyMap<number, string>>
 
-  /** The same of what people gave up under other generations of the consumer. Absent in campaigns, and where there was no other when the run began. */
+  /**
+   * The same of what people gave up under other generations of the consumer. Absent in campaigns, and where
+   * there was no other when the run began.
+   */
   readonly givenUpElsewhere?: NonNullable<StoreSession<Tx>['givenUp']> | undefined
 
-  /** Stores that keep a campaign's journal. What is told is written by `advance`, with the effects or not at all. */
+  /**
+   * Stores that keep a campaign's journal. What is told is written by `advance`, with the effects or not at
+   * all.
+   */
   readonly journal?: BatchJournal
 }
 
-/** What a campaign wants to know of a batch. Called between the handlers and `advance`; a round that fails is told anew. */
+/**
+ * What a campaign wants to know of a batch. Called between the handlers and `advance`; a round that fails is
+ * told anew.
+ */
 export interface BatchJournal {
   /** Effects that handlers asked for and the mode does not let happen. */
   suppressed(effects: readonly SuppressedEffect[]): void
@@ -237,9 +277,15 @@ export interface ConsumerFacts {
   readonly mode: string
   readonly handlerVersion: string
   readonly instance: string
-  /** What remembers. `checkpoint` is refused where positions were kept beside markers: such a position may lag effects nobody would recognise. */
+  /**
+   * What remembers. `checkpoint` is refused where positions were kept beside markers: such a position may lag
+   * effects nobody would recognise.
+   */
   readonly dedup: Dedup
-  /** Longest a handler may hold its transaction: the store lets the server end what is idle or running past it. */
+  /**
+   * Longest a handler may hold its transaction: the store lets the server end what is idle or running past
+   * it.
+   */
   readonly handlerTimeoutMs: number
   /** How many deliveries it may hold at a time: as many are under suspicion when it dies. */
   readonly deliveriesMax: number
@@ -274,7 +320,10 @@ export interface Enrolment {
   readonly consumerId: number
   readonly runId: number
   readonly facts: ConsumerFacts
-  /** SQL stores: markers lay in several tables when the run began. Decides how they are looked for, never what is found. */
+  /**
+   * SQL stores: markers lay in several tables when the run began. Decides how they are looked for, never what
+   * is found.
+   */
   readonly markersSpread?: boolean
   /** SQL stores: other generations had consumed under this name when the run began. */
   readonly hasOthers?: boolean
@@ -328,7 +377,9 @@ export type BusinessKeyAnswer =
 /** A handle on the transaction lent to one handler call, with what it did. */
 export interface HandlerTransaction<Tx> {
   readonly tx: Tx
-  /** SQL stores: the same loan for statements given as text; what a declared effect gets, whatever `tx` is. */
+  /**
+   * SQL stores: the same loan for statements given as text; what a declared effect gets, whatever `tx` is.
+   */
   readonly sql?: SqlTransaction
   /** True once the handler has sent a statement: its writes can then only be undone by a rollback. */
   readonly used: boolean
@@ -338,7 +389,10 @@ export interface HandlerTransaction<Tx> {
   readonly pending: number
   /** Called when the handler is over. Closes rows that it left unread; resolves when nothing is pending. */
   idle(): Promise<void>
-  /** Further use is refused with an error that says so, and so is a statement that waits in a queue of its library. `cut`: why the call was ended before its handler returned. The first call counts. */
+  /**
+   * Further use is refused with an error that says so, and so is a statement that waits in a queue of its
+   * library. `cut`: why the call was ended before its handler returned. The first call counts.
+   */
   revoke(cut?: Error): void
 }
 
@@ -352,7 +406,10 @@ export interface Intent {
   readonly digest: Buffer
 }
 
-/** A message of the outbox. Where it goes is the broker's kind, and there a queue, a topic, or an exchange with `queue` as routing key. */
+/**
+ * A message of the outbox. Where it goes is the broker's kind, and there a queue, a topic, or an exchange
+ * with `queue` as routing key.
+ */
 export interface Outgoing {
   readonly broker: string
   /** Which broker of that kind, by name. Absent: the consumer's own, see `ConsumerFacts.destinations`. */
@@ -397,7 +454,10 @@ export interface Conclusion {
   readonly to: 'retry' | MarkerStatus
   /** The marker was inserted by this transaction (false: it belongs to an earlier one, or there is none). */
   readonly claimed: boolean
-  /** The business key it gives back, which goes to the first message that waits for it; null when it keeps or has none. */
+  /**
+   * The business key it gives back, which goes to the first message that waits for it; null when it keeps or
+   * has none.
+   */
   readonly businessKey: string | null
   /** Why nothing came of it, kept with the marker. */
   readonly because?: string | null
@@ -420,8 +480,8 @@ export type HeldState = (typeof heldStates)[number]
 export interface HeldRecord extends HeldKey {
   readonly state: HeldState
   /**
-   * The row it had until now: its place in the order of its key. And the claim that ends with this, whose epoch it keeps, so that no later
-   * claim is taken for an earlier one. Null for what was not held.
+   * The row it had until now: its place in the order of its key. And the claim that ends with this, whose
+   * epoch it keeps, so that no later claim is taken for an earlier one. Null for what was not held.
    */
   readonly was: Pick<HeldFacts, 'row' | 'epoch' | 'firstAt' | 'cameFrom'> | null
   readonly reason: string

@@ -2,6 +2,9 @@
 export interface TopicLimits {
   /** `max.message.bytes`; null where it is not known. */
   bytesMax(topic: string): number | null
-  /** Something did not fit, here or at the broker: the limit may be another by now. Asks again in the background, never throws. */
+  /**
+   * Something did not fit, here or at the broker: the limit may be another by now. Asks again in the
+   * background, never throws.
+   */
   doubt(): void
 }

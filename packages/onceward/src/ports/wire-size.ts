@@ -3,12 +3,16 @@ import type { Outgoing } from './store.ts'
 import type { TopicLimits } from './topic-limits.ts'
 
 /**
- * What a message takes on the wire, measured before its row is written: a row that no broker can be sent would stay in the outbox for ever.
- * An AMQP client encodes headers in a buffer of 64 KiB, and names in one byte of length; some room is left for what a broker adds.
+ * What a message takes on the wire, measured before its row is written: a row that no broker can be sent
+ * would stay in the outbox for ever. An AMQP client encodes headers in a buffer of 64 KiB, and names in one
+ * byte of length; some room is left for what a broker adds.
  */
 export const amqpHeaderBytesMax = 60 * 1024
 const amqpNameBytesMax = 255
-/** A copy for Kafka, with its key and headers, where the limit of its topic is not known: below what brokers take by default (1 MiB a batch). */
+/**
+ * A copy for Kafka, with its key and headers, where the limit of its topic is not known: below what brokers
+ * take by default (1 MiB a batch).
+ */
 export const kafkaRecordBytesMax = 800 * 1024
 /** What a topic takes in one batch unless it says otherwise (`max.message.bytes`). */
 export const kafkaBatchBytesMax = 1_048_588
@@ -40,7 +44,10 @@ function withinStack(measure: () => number): number {
   }
 }
 
-/** The encoded table of headers, with the properties that are too long for AMQP and travel as headers. Infinity where a name is too long. */
+/**
+ * The encoded table of headers, with the properties that are too long for AMQP and travel as headers.
+ * Infinity where a name is too long.
+ */
 export function amqpHeaderBytes({ messageId, headers, properties }: Omit<Sent, 'key' | 'body'>): number {
   // Shorter than the longest name, so no name is too long, and no value grows that much.
   const plain =
@@ -56,7 +63,10 @@ export function kafkaRecordBytes({ messageId, key, headers, properties, body }: 
   return body.length + texts + withinStack(() => headerValueBytes(headers)) + kafkaOverheadBytes
 }
 
-/** Text values as they are sent: in the stored JSON the table of a retry copy is escaped once more, and the name of a list stands once. */
+/**
+ * Text values as they are sent: in the stored JSON the table of a retry copy is escaped once more, and the
+ * name of a list stands once.
+ */
 function headerValueBytes(headers: string): number {
   const stored = Buffer.byteLength(headers)
   if (stored <= 16 * 1024 && !headers.includes('[')) return stored

@@ -12,7 +12,9 @@ export type LoadedContract =
 
 export interface LoadProblem {
   readonly text: string
-  /** Where, if it is not the contract's file: a line of the policy file, which several contracts may share. */
+  /**
+   * Where, if it is not the contract's file: a line of the policy file, which several contracts may share.
+   */
   readonly place?: string | undefined
 }
 
@@ -109,7 +111,10 @@ function compare(one: string, other: string): number {
   return one < other ? -1 : one > other ? 1 : 0
 }
 
-/** 0 when nothing is wrong, 1 when something is: an error, or with `strict` a warning too. What is waived does not count. */
+/**
+ * 0 when nothing is wrong, 1 when something is: an error, or with `strict` a warning too. What is waived does
+ * not count.
+ */
 export function exitCodeOf({ counts }: CheckReport, strict: boolean): 0 | 1 {
   return counts.error > 0 || (strict && counts.warning > 0) ? 1 : 0
 }

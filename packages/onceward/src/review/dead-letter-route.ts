@@ -13,7 +13,10 @@ export interface DeadLetterRoute {
   readonly lostWith: string | null
 }
 
-/** Pure. Null for a queue without a dead-letter exchange. `comesBack`: messages wait in queues of ours, and come back by the queue's name. */
+/**
+ * Pure. Null for a queue without a dead-letter exchange. `comesBack`: messages wait in queues of ours, and
+ * come back by the queue's name.
+ */
 export function deadLetterRoute(
   queue: QueueState,
   { exchanges, bindings }: Topology,
@@ -43,8 +46,9 @@ export function deadLetterRoute(
 }
 
 /**
- * What messages of this queue may have as their key: what it is bound with, or its name where it is bound to nothing but the default exchange.
- * Patterns stay patterns, and exchanges that do not go by the key let any pass.
+ * What messages of this queue may have as their key: what it is bound with, or its name where it is bound to
+ * nothing but the default exchange. Patterns stay patterns, and exchanges that do not go by the key let any
+ * pass.
  */
 function keysOf(queue: string, { exchanges, bindings }: Topology): string[] {
   const bound = bindings.filter(one => one.source !== '' && !one.toExchange && one.destination === queue)
@@ -81,8 +85,8 @@ export function reach(
 }
 
 /**
- * Headers and plugins decide by what we cannot see: there a binding counts as one that takes. A direct exchange knows no patterns: `#` bound
- * there takes nothing but a message whose key is that character.
+ * Headers and plugins decide by what we cannot see: there a binding counts as one that takes. A direct
+ * exchange knows no patterns: `#` bound there takes nothing but a message whose key is that character.
  */
 function takes(type: string, pattern: string, key: string): boolean {
   if (type === 'direct') return pattern === key && !key.split('.').some(word => word === '*' || word === '#')
@@ -90,7 +94,10 @@ function takes(type: string, pattern: string, key: string): boolean {
   return true
 }
 
-/** `*` is one word, `#` any number of them; among the words each stands for whatever it may match, all of which the pattern must take. */
+/**
+ * `*` is one word, `#` any number of them; among the words each stands for whatever it may match, all of
+ * which the pattern must take.
+ */
 export function topicMatches(pattern: readonly string[], words: readonly string[]): boolean {
   const [first, ...rest] = pattern
   if (first === undefined) return words.length === 0

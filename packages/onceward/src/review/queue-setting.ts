@@ -2,7 +2,10 @@ import { maxAgeMs } from '../contract/source-windows.ts'
 import type { QueueState } from '../drivers/rabbitmq/describe-broker.ts'
 import { limitInForce } from '../drivers/rabbitmq/management.ts'
 
-/** Pure: what is in force where an argument of a queue and a policy say something. RabbitMQ decides it differently for each kind of value. */
+/**
+ * Pure: what is in force where an argument of a queue and a policy say something. RabbitMQ decides it
+ * differently for each kind of value.
+ */
 
 /** An argument wins over a policy; `overflow` of a quorum queue is the other way round. */
 export function setting({ type, arguments: own, policy }: QueueState, name: string): unknown {

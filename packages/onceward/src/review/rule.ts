@@ -1,6 +1,9 @@
 import type { Consumer } from '../contract/define-consumer.ts'
 
-/** `error`: messages or effects can be lost or doubled, or the consumer will not start. `warning`: it works until something else happens. */
+/**
+ * `error`: messages or effects can be lost or doubled, or the consumer will not start. `warning`: it works
+ * until something else happens.
+ */
 export type Severity = 'error' | 'warning' | 'note'
 
 /** What is told of a rule wherever it is named. Ids are stable: they stand in waivers. */
@@ -14,7 +17,10 @@ export interface RuleText {
   readonly fix: string
 }
 
-/** What was found, in a sentence with its names and numbers; several where it was found several times; null where all is well. */
+/**
+ * What was found, in a sentence with its names and numbers; several where it was found several times; null
+ * where all is well.
+ */
 export type RuleResult = string | readonly string[] | null
 
 /** A rule over one subject: a contract, or the facts of a server. Pure, so that each is tested alone. */

@@ -19,8 +19,9 @@ export interface WaivedFinding extends Finding {
 }
 
 /**
- * Marks what is waived. A waiver that is over, meets nothing or names no rule is a finding itself: otherwise the list only grows, and a
- * forgotten line would hide the same fault when it comes back. Those findings cannot be waived.
+ * Marks what is waived. A waiver that is over, meets nothing or names no rule is a finding itself: otherwise
+ * the list only grows, and a forgotten line would hide the same fault when it comes back. Those findings
+ * cannot be waived.
  */
 export function applyWaivers(
   findings: readonly Finding[],

@@ -1,7 +1,10 @@
 import { type BrokerSecurity, brokerSecurity } from '../drivers/broker-security.ts'
 import { OncewardError } from '../errors.ts'
 
-/** What the environment says about servers, for whoever starts something. What the caller gives comes first, as a contract's own address does. */
+/**
+ * What the environment says about servers, for whoever starts something. What the caller gives comes first,
+ * as a contract's own address does.
+ */
 export interface ServerSettings {
   readonly rabbitmqUrl?: string | undefined
   readonly rabbitmqStreamUrl?: string | undefined

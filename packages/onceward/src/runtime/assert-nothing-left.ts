@@ -6,8 +6,9 @@ import { type UnservedWork, unservedWork } from '../telemetry/unserved-work.ts'
 const leftBehind = `select * from (${unservedWork}) u where consumer = $1 and generation <> $2 and campaign is null order by generation`
 
 /**
- * A generation works on its own rows alone. What another one has stored, deferred or set to wait was acknowledged and comes from no broker again, so
- * a start that leaves it without a worker is refused. Only readers are: a worker of the other generation must be able to start.
+ * A generation works on its own rows alone. What another one has stored, deferred or set to wait was
+ * acknowledged and comes from no broker again, so a start that leaves it without a worker is refused. Only
+ * readers are: a worker of the other generation must be able to start.
  */
 export async function assertNothingLeft(
   client: SqlClient,

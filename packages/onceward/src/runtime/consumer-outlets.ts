@@ -9,7 +9,10 @@ import { openPublisher, type PublisherAddresses } from './open-publisher.ts'
 import { type Broker, rabbitOutlet } from './open-source.ts'
 import { Outlet } from './outlet.ts'
 
-/** What a run of this consumer that had an address wrote down last, by kind of broker; nothing where that destination was retired since. */
+/**
+ * What a run of this consumer that had an address wrote down last, by kind of broker; nothing where that
+ * destination was retired since.
+ */
 const lastRun = `
   select known from (
     select r.destinations -> $2 as known from onceward.run r join onceward.consumer c on c.id = r.consumer_id
@@ -30,7 +33,10 @@ export interface OutletSetting extends PublisherAddresses {
   readonly carriesCopies?: boolean
 }
 
-/** Kinds of broker that the consumer's messages go to: its dead letters and retries, and targets that name no destination themselves. */
+/**
+ * Kinds of broker that the consumer's messages go to: its dead letters and retries, and targets that name no
+ * destination themselves.
+ */
 export function outletKinds<M>(
   consumer: Consumer<M, SqlTransaction>,
   carriesCopies = false,
@@ -112,7 +118,10 @@ async function reachOrRemember(
   }
 }
 
-/** Where messages of this process go (null: it writes none): by the outlets, else as the consumer's last run had it, else to the only destination of that kind. */
+/**
+ * Where messages of this process go (null: it writes none): by the outlets, else as the consumer's last run
+ * had it, else to the only destination of that kind.
+ */
 export async function addressingOf<M>(
   consumer: Consumer<M, SqlTransaction> | null,
   outlets: readonly Outlet[],

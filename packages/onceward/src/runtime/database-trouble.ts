@@ -9,9 +9,10 @@ const tlsTexts = /server does not support SSL|error response.*SSL/i
 const broken = /^(25|58|XX)...$/
 
 /**
- * What the database's client says of a server that is away or refuses the connection names neither the server nor the setting; of a name with
- * two addresses it says nothing at all. A server that is away is `database_unreachable` and may come back; a login, a database or a certificate
- * that is refused is `configuration`. Everything else is returned as it is.
+ * What the database's client says of a server that is away or refuses the connection names neither the server
+ * nor the setting; of a name with two addresses it says nothing at all. A server that is away is
+ * `database_unreachable` and may come back; a login, a database or a certificate that is refused is
+ * `configuration`. Everything else is returned as it is.
  */
 export function databaseTrouble(error: unknown, url: string | undefined): unknown {
   if (error instanceof OncewardError || !(error instanceof Error)) return error

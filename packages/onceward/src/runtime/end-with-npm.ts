@@ -4,8 +4,9 @@ const lookEveryMs = 500
 const shell = /^(\S*\/)?((ba|da|a|z|k)?sh|busybox)( |$)/
 
 /**
- * `npx` and `npm run` start a shell, and the shell starts us. A SIGTERM to npm is passed on to the shell alone, which dies of it and tells
- * nobody, and a SIGKILL to nobody at all: the process would go on unseen. So it looks whether they are still there, and ends as by SIGTERM.
+ * `npx` and `npm run` start a shell, and the shell starts us. A SIGTERM to npm is passed on to the shell
+ * alone, which dies of it and tells nobody, and a SIGKILL to nobody at all: the process would go on unseen.
+ * So it looks whether they are still there, and ends as by SIGTERM.
  */
 export function endWithNpm(): void {
   const { npm_execpath, npm_command, npm_lifecycle_event } = process.env

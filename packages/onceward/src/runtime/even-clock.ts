@@ -21,8 +21,9 @@ const grainMs = 250
 const lookMs = 1_000
 
 /**
- * A clock for durations that counts what the machine slept through: a lease went on meanwhile, and whoever trusts `performance.now` alone
- * takes it for fresh when a laptop or a virtual machine wakes up. The date only says when to look: setting it moves nothing.
+ * A clock for durations that counts what the machine slept through: a lease went on meanwhile, and whoever
+ * trusts `performance.now` alone takes it for fresh when a laptop or a virtual machine wakes up. The date
+ * only says when to look: setting it moves nothing.
  */
 export function evenClock({ monotonicMs, wallMs, bootMs }: TimeSources = real): Clock {
   let sleptMs = 0

@@ -9,8 +9,8 @@ import type { Source } from '../ports/source.ts'
 import type { Broker } from './open-source.ts'
 
 /**
- * Delay levels of a log that the consumer has read, by the partitions that its runs took. $3 is what their names begin with. Read now: a process
- * with the contract of before may still be writing copies.
+ * Delay levels of a log that the consumer has read, by the partitions that its runs took. $3 is what their
+ * names begin with. Read now: a process with the contract of before may still be writing copies.
  */
 const everRead = `
   select level::float8 as "levelMs", bool_or(is_read) as "isRead" from (
@@ -36,8 +36,9 @@ export async function copiesInOutbox(
 }
 
 /**
- * On a log somebody must read a delay level: copies in one that the contract does not name any more, because failure.mode or its delays were changed,
- * would wait for ever. What is left of them is read beside the source. A queue's levels come back by themselves.
+ * On a log somebody must read a delay level: copies in one that the contract does not name any more, because
+ * failure.mode or its delays were changed, would wait for ever. What is left of them is read beside the
+ * source. A queue's levels come back by themselves.
  */
 export async function openFormerLevels<M>(
   { name, generation, source, failure }: Consumer<M, SqlTransaction>,

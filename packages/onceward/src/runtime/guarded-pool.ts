@@ -3,8 +3,8 @@ import { createPool, type OwnPool } from '../drivers/postgres/pool.ts'
 import { environmentName } from './addresses.ts'
 
 /**
- * The pool of a command. The environment is compared on every connection, before the command gets it. `migrates`: the schema may be missing or
- * old.
+ * The pool of a command. The environment is compared on every connection, before the command gets it.
+ * `migrates`: the schema may be missing or old.
  */
 export async function withGuardedPool(
   url: string,

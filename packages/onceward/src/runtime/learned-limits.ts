@@ -24,8 +24,9 @@ export interface LimitsOptions {
 }
 
 /**
- * What the Kafka topics of a consumer take, asked at start, every five minutes, and soon after something did not fit; never in a batch. What is
- * not known, and what the login may not ask for, has the fixed limits. A limit that was learned stays while no broker answers.
+ * What the Kafka topics of a consumer take, asked at start, every five minutes, and soon after something did
+ * not fit; never in a batch. What is not known, and what the login may not ask for, has the fixed limits. A
+ * limit that was learned stays while no broker answers.
  */
 export class LearnedLimits implements TopicLimits, RelayHandle {
   readonly finished: Promise<void>

@@ -18,8 +18,9 @@ const connectionsMax = 64
 const requestMs = 5_000
 
 /**
- * Serves `/metrics` for Prometheus, `/livez` (the event loop turns) and `/readyz` (the work is being done). Nothing here can be changed from
- * outside, and nothing of a message is shown. The SDK is loaded only here: the library knows the API alone.
+ * Serves `/metrics` for Prometheus, `/livez` (the event loop turns) and `/readyz` (the work is being done).
+ * Nothing here can be changed from outside, and nothing of a message is shown. The SDK is loaded only here:
+ * the library knows the API alone.
  */
 export async function startObserveServer(at: {
   readonly host: string
@@ -56,7 +57,10 @@ export async function startObserveServer(at: {
   }
 }
 
-/** One provider with a reader that is asked; handlers that use the API find it too, unless somebody registered another before. */
+/**
+ * One provider with a reader that is asked; handlers that use the API find it too, unless somebody registered
+ * another before.
+ */
 async function openMeter(): Promise<{ exposition: () => Promise<string>; meter: Meter }> {
   const { MeterProvider } = await import('@opentelemetry/sdk-metrics')
   const { PrometheusExporter, PrometheusSerializer } = await import('@opentelemetry/exporter-prometheus')

@@ -6,7 +6,10 @@ import { levelQueue } from '../ports/retry-levels.ts'
 import { importKafka } from './broker-clients.ts'
 import { type Broker, type BrokerAccess, clusterOf } from './open-source.ts'
 
-/** Dead letters and retries go to topics of the same cluster, which must be there: their partitions and replicas are not ours to guess. */
+/**
+ * Dead letters and retries go to topics of the same cluster, which must be there: their partitions and
+ * replicas are not ours to guess.
+ */
 export async function openKafka(source: SourceDeclaration, access: BrokerAccess): Promise<Broker> {
   const { env, signal } = access
   const connection = kafkaAddress(source as TopicDeclaration, access.kafkaBootstrap, access)

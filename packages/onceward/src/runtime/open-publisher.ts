@@ -13,7 +13,10 @@ export type RelayedBroker = 'kafka' | 'rabbitmq' | 'postgres' | 'cdc'
 export interface PublisherAddresses extends BrokerSecurity {
   readonly rabbitmqUrl?: string | undefined
   readonly kafkaBootstrap?: string | undefined
-  /** Names of the clusters behind these addresses, instead of what the brokers announce: part of a destination's name. */
+  /**
+   * Names of the clusters behind these addresses, instead of what the brokers announce: part of a
+   * destination's name.
+   */
   readonly rabbitmqCluster?: string | undefined
   readonly kafkaCluster?: string | undefined
 }

@@ -38,7 +38,10 @@ export interface RelaySetting extends PublisherAddresses {
   readonly carriesCopies?: boolean
 }
 
-/** A relay for every broker that the contract's targets and dead letters go to, except for targets that name a destination themselves. */
+/**
+ * A relay for every broker that the contract's targets and dead letters go to, except for targets that name a
+ * destination themselves.
+ */
 export async function openConsumerRelays<M>(
   consumer: Consumer<M, SqlTransaction>,
   outlets: readonly Outlet[],

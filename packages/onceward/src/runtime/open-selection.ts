@@ -12,7 +12,10 @@ import type { BrokerAccess } from './open-source.ts'
 
 type Access = BrokerSecurity & Pick<BrokerAccess, 'pool' | 'kafkaBootstrap' | 'rabbitmqStreamUrl'>
 
-/** What reads a selection. Nothing is connected to anybody's group, and no position of the live consumer is touched. */
+/**
+ * What reads a selection. Nothing is connected to anybody's group, and no position of the live consumer is
+ * touched.
+ */
 export async function openSelection(
   selection: Selection,
   consumer: Consumer<unknown, SqlTransaction>,

@@ -35,7 +35,9 @@ export interface Broker {
   ensureQueue(name: string): Promise<void>
   /** Makes sure that the delay levels exist, and answers with those that are read apart from the source. */
   openRetryLevels?(levelsMs: readonly number[]): Promise<readonly Source[]>
-  /** Logs: how many records of a delay level this consumer has not read; null where there is no such level. */
+  /**
+   * Logs: how many records of a delay level this consumer has not read; null where there is no such level.
+   */
   copiesIn?(
     levelMs: number,
     consumer: { readonly name: string; readonly generation: number },

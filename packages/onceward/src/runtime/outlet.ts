@@ -68,7 +68,10 @@ export class Outlet {
     this.#destination ??= destination
   }
 
-  /** Called with what a connection of this address reached. Rejects where that is another destination than before. */
+  /**
+   * Called with what a connection of this address reached. Rejects where that is another destination than
+   * before.
+   */
   async confirm(broker: BrokerIdentity): Promise<void> {
     if (this.at.cluster !== undefined) return
     const found = await findDestination(this.#pool, broker, this.#destination)

@@ -12,8 +12,9 @@ const delayMinMs = 250
 const delayMaxMs = 5_000
 
 /**
- * Starts again while a server is away, as a process waits that loses it later: `database_unreachable` and `broker_unreachable` are tried again,
- * every other error is the answer. `start` leaves nothing behind when it rejects; its signal ends the waiting inside of it.
+ * Starts again while a server is away, as a process waits that loses it later: `database_unreachable` and
+ * `broker_unreachable` are tried again, every other error is the answer. `start` leaves nothing behind when
+ * it rejects; its signal ends the waiting inside of it.
  */
 export async function startPatiently<T>(
   start: (signal: AbortSignal) => Promise<T>,

@@ -11,8 +11,9 @@ export interface Server {
 const connectMs = 5_000
 
 /**
- * Whether somebody listens there. The drivers wait for their broker by themselves and name no host; asked first, one sentence names it, and
- * whoever stops the process need not wait for a handshake. Rejects with `broker_unreachable`.
+ * Whether somebody listens there. The drivers wait for their broker by themselves and name no host; asked
+ * first, one sentence names it, and whoever stops the process need not wait for a handshake. Rejects with
+ * `broker_unreachable`.
  */
 export async function reachServers(servers: readonly Server[], signal: AbortSignal): Promise<void> {
   for (const { name, addresses } of servers) {

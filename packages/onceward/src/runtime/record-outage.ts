@@ -9,8 +9,9 @@ const resume = `
   update onceward.run set paused_since = null, paused_because = null where id = any($1::integer[])`
 
 /**
- * Writes down that a run has paused its source, for "onceward status". Nothing depends on it: when it fails, the log has the same. The one
- * that notices the end may be another part of the process than the one that noticed the outage.
+ * Writes down that a run has paused its source, for "onceward status". Nothing depends on it: when it fails,
+ * the log has the same. The one that notices the end may be another part of the process than the one that
+ * noticed the outage.
  */
 export function recordOutages(pool: SqlPool, log: Log) {
   const paused = new Set<number>()

@@ -6,8 +6,9 @@ import type { Outlet } from './outlet.ts'
 const againMs = 1_000
 
 /**
- * A relay takes no row before it knows where its address leads: until the broker was reached once, it serves nothing. A broker that is away is
- * waited for; one that refuses the login, or has no such virtual host, ends it with that error, as it refuses the start of a consumer.
+ * A relay takes no row before it knows where its address leads: until the broker was reached once, it serves
+ * nothing. A broker that is away is waited for; one that refuses the login, or has no such virtual host, ends
+ * it with that error, as it refuses the start of a consumer.
  */
 export class RelayWhenReached implements RelayCarrier {
   readonly finished: Promise<void>

@@ -37,8 +37,8 @@ export interface ReplayOptions extends BrokerSecurity {
   readonly env?: Environment
   readonly instance?: string
   /**
-   * How long a campaign or swap waits for a live consumer that has not come as far, and under key order for live workers of which nobody is heard,
-   * before it is refused or ends. Default a minute.
+   * How long a campaign or swap waits for a live consumer that has not come as far, and under key order for
+   * live workers of which nobody is heard, before it is refused or ends. Default a minute.
    */
   readonly patienceMs?: number
 }
@@ -47,7 +47,10 @@ export interface ReplayOptions extends BrokerSecurity {
 export interface Replay {
   create(request: CampaignRequest): Promise<Campaign>
   preview(id: string, options?: { readonly dryRun?: boolean }): Promise<CampaignPreview>
-  /** Resolves when it has ended, paused or was cancelled; rejects when it failed. Aborting the signal pauses it. */
+  /**
+   * Resolves when it has ended, paused or was cancelled; rejects when it failed. Aborting the signal pauses
+   * it.
+   */
   run(
     id: string,
     options?: {
@@ -56,13 +59,19 @@ export interface Replay {
       readonly patienceMs?: number
     },
   ): Promise<Campaign>
-  /** Rebuild: the new tables take the place of the live ones, where the live consumer stands. Waits for it as long as the patience lasts. */
+  /**
+   * Rebuild: the new tables take the place of the live ones, where the live consumer stands. Waits for it as
+   * long as the patience lasts.
+   */
   swap(
     id: string,
     options?: {
       /** Although messages that are applied live are not in them. */
       readonly acceptMissing?: boolean
-      /** Although retention has removed markers by which one could tell whether live has finished what is in them. */
+      /**
+       * Although retention has removed markers by which one could tell whether live has finished what is in
+       * them.
+       */
       readonly acceptUnknown?: boolean
       /** Although rows differ: a reason by the name of the table. */
       readonly accept?: Accepted
@@ -113,7 +122,8 @@ export async function openReplay<M>(
     },
     preview: (id, { dryRun = false } = {}) => previewCampaign(pool, id, { consumer, openReader, dryRun }),
     run: async (id, more = {}) => {
-      // It has no relay of its own: messages go where the consumer's last run sent them. Where that is not known, a message is refused.
+      // It has no relay of its own: messages go where the consumer's last run sent them. Where that is not
+      // known, a message is refused.
       const addressing = await addressingOf(consumer, [], pool).catch(() => undefined)
       return runCampaign(id, { ...around, addressing, ...more })
     },
@@ -125,7 +135,10 @@ export async function openReplay<M>(
   }
 }
 
-/** A campaign over what cannot be read would only be refused later, by whoever looks at it next. Brokers are not asked yet. */
+/**
+ * A campaign over what cannot be read would only be refused later, by whoever looks at it next. Brokers are
+ * not asked yet.
+ */
 async function assertReadable(
   selection: Selection,
   openReader: (selection: Selection) => Promise<RangeReader>,

@@ -37,23 +37,38 @@ export type Part = 'consumer' | 'worker' | 'dispatcher' | 'relay' | 'retention'
 /** The modes of a plain run. The others are campaigns, see `openReplay`. */
 const runModes: readonly Mode[] = ['live', 'replay', 'rebuild']
 
-/** Addresses and the environment that are not given come from the variables the command reads: `ONCEWARD_RABBITMQ_URL` and its like. */
+/**
+ * Addresses and the environment that are not given come from the variables the command reads:
+ * `ONCEWARD_RABBITMQ_URL` and its like.
+ */
 export interface RunOptions extends StartOptions, BrokerSecurity {
   /** PostgreSQL with the Onceward schema (see `migrate`); your business tables live beside it. */
   readonly databaseUrl: string
   readonly rabbitmqUrl?: string | undefined
   readonly kafkaBootstrap?: string | undefined
-  /** Names of the clusters behind these addresses, instead of what the brokers announce: part of a destination's name. */
+  /**
+   * Names of the clusters behind these addresses, instead of what the brokers announce: part of a
+   * destination's name.
+   */
   readonly rabbitmqCluster?: string | undefined
   readonly kafkaCluster?: string | undefined
   /** `rabbitmq-stream://…`, for contracts that read streams; their dead letters still need `rabbitmqUrl`. */
   readonly rabbitmqStreamUrl?: string | undefined
-  /** Default `live`. In `replay` and `rebuild` external effects and messages are suppressed and counted. The others need a campaign. */
+  /**
+   * Default `live`. In `replay` and `rebuild` external effects and messages are suppressed and counted. The
+   * others need a campaign.
+   */
   readonly mode?: Mode
-  /** Default all. A worker begins at once where the contract leaves work for later, elsewhere when parked messages are let go. */
+  /**
+   * Default all. A worker begins at once where the contract leaves work for later, elsewhere when parked
+   * messages are let go.
+   */
   readonly parts?: readonly Part[]
   readonly instance?: string
-  /** How long a dispatcher's claim of an external effect lasts before another takes over. Default: as the dispatcher says. */
+  /**
+   * How long a dispatcher's claim of an external effect lasts before another takes over. Default: as the
+   * dispatcher says.
+   */
   readonly dispatcherLeaseMs?: number
   /** How long what a dead relay had of the outbox waits for another. Default 10 s. */
   readonly relayLeaseMs?: number
@@ -61,15 +76,23 @@ export interface RunOptions extends StartOptions, BrokerSecurity {
   readonly cdcKeepMs?: number
   /** Where a contract that archives what it forgets writes to. */
   readonly archiveFolder?: string | undefined
-  /** When old memory is first removed, and how long after a pass the next begins. Defaults 10 min and an hour. */
+  /**
+   * When old memory is first removed, and how long after a pass the next begins. Defaults 10 min and an hour.
+   */
   readonly retentionFirstMs?: number
   readonly retentionEveryMs?: number
-  /** How old values read from the database may be when metrics are collected; older ones are not shown. Default 15 s. */
+  /**
+   * How old values read from the database may be when metrics are collected; older ones are not shown.
+   * Default 15 s.
+   */
   readonly gaugesMaxAgeMs?: number | undefined
   /** Refuse a database of another environment. */
   readonly environment?: string | undefined
   readonly env?: Environment
-  /** For contracts with isolation: this process is the child, and whoever started it ends it when it hangs and starts it again. */
+  /**
+   * For contracts with isolation: this process is the child, and whoever started it ends it when it hangs and
+   * starts it again.
+   */
   readonly isolated?: boolean
 }
 
@@ -78,7 +101,10 @@ export interface Running {
   readonly consumer: ConsumerProcess<unknown, SqlTransaction> | null
   /** What takes up held work; null where the contract leaves none and nothing was let go before the start. */
   readonly worker: ConsumerProcess<unknown, SqlTransaction> | null
-  /** Takes nothing new, finishes what is under way, hands the rest back. Default 30 s for all of it; past that it leaves, within a second. */
+  /**
+   * Takes nothing new, finishes what is under way, hands the rest back. Default 30 s for all of it; past that
+   * it leaves, within a second.
+   */
   drain(deadlineMs?: number): Promise<void>
   /** Leaves at once: transactions roll back, deliveries go back. */
   leave(): void
@@ -89,8 +115,8 @@ export interface Running {
 }
 
 /**
- * Starts a consumer on PostgreSQL. Waits while the database or the broker cannot be reached; rejects with one clear error, having started
- * nothing, when it cannot work.
+ * Starts a consumer on PostgreSQL. Waits while the database or the broker cannot be reached; rejects with one
+ * clear error, having started nothing, when it cannot work.
  */
 export function runConsumer<M>(consumer: Consumer<M, SqlTransaction>, options: RunOptions): Promise<Running>
 /** In the transactions of a store of yours, on the same database: handlers get its handle. */
@@ -252,7 +278,10 @@ async function openDispatcher<M>(
   ]
 }
 
-/** Nothing in a transaction and nothing held: looked at again and again, a consumer with a backlog is not found so. */
+/**
+ * Nothing in a transaction and nothing held: looked at again and again, a consumer with a backlog is not
+ * found so.
+ */
 function isIdle<M>(spine: ConsumerProcess<M, SqlTransaction> | null): boolean {
   if (spine === null) return true
   const { batchesInFlight, held, storeAway } = spine.tally
@@ -262,7 +291,9 @@ function isIdle<M>(spine: ConsumerProcess<M, SqlTransaction> | null): boolean {
 function readVariable(name: string): string | undefined {
   return process.env[name]
 }
-/** After the deadline: this long for handing back politely, then the same again for what failed by the cut. */
+/**
+ * After the deadline: this long for handing back politely, then the same again for what failed by the cut.
+ */
 const graceMs = 500
 
 export function running(
@@ -334,7 +365,10 @@ export function running(
   }
 }
 
-/** Nothing inside a process can end its own endless loop, so isolation that nobody keeps is refused rather than believed. */
+/**
+ * Nothing inside a process can end its own endless loop, so isolation that nobody keeps is refused rather
+ * than believed.
+ */
 function assertIsolated({ name, isolation }: Pick<Consumer, 'name' | 'isolation'>, isolated: boolean): void {
   if (isolation.mode !== 'child' || isolated) return
   throw new OncewardError(

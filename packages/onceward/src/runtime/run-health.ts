@@ -60,7 +60,8 @@ export function watchConsumer(options: ConsumerWatchOptions): HealthWatch {
     return watch.oldestMs()
   }
   const stop = env.metrics.watch(['up', 'stalled', 'info', 'effectLag'], see => {
-    // A worker or relay of its own neither takes messages nor has halted: it would hide that nobody does, or be taken for a halt.
+    // A worker or relay of its own neither takes messages nor has halted: it would hide that nobody does, or
+    // be taken for a halt.
     if (reader !== null) {
       see('up', reader.state === 'running' && !reader.sourceAway ? 1 : 0, { consumer: name })
       see('stalled', (reader.stalled?.forMs ?? 0) / 1_000, { consumer: name })

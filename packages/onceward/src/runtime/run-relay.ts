@@ -32,8 +32,9 @@ export interface RunRelayOptions extends PublisherAddresses, StartOptions {
 export type RunningRelay = Omit<Running, 'consumer' | 'worker'>
 
 /**
- * A relay without a consumer, for producers that write into the outbox. Waits while the database cannot be reached; a broker that is away only
- * keeps its rows waiting, one that refuses the login ends it: `finished` rejects. Rejects with one clear error, having started nothing.
+ * A relay without a consumer, for producers that write into the outbox. Waits while the database cannot be
+ * reached; a broker that is away only keeps its rows waiting, one that refuses the login ends it: `finished`
+ * rejects. Rejects with one clear error, having started nothing.
  */
 export async function runRelay(given: RunRelayOptions): Promise<RunningRelay> {
   const { env = realEnvironment(), ...rest } = given

@@ -7,7 +7,10 @@ import type { Store } from '../ports/store.ts'
 const place = `
   select current_database() as name, extract(epoch from pg_postmaster_start_time())::text as server`
 
-/** Two connection strings may lead to two databases: what a store records in one, the dispatcher and the relay would look for in the other. */
+/**
+ * Two connection strings may lead to two databases: what a store records in one, the dispatcher and the relay
+ * would look for in the other.
+ */
 export async function assertSameDatabase(store: Store<SqlTransaction>, client: SqlClient): Promise<void> {
   if (store.query === undefined) {
     throw new OncewardError(

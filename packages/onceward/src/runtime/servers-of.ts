@@ -8,7 +8,10 @@ export interface BrokerAddresses {
   readonly kafkaBootstrap?: string | undefined
 }
 
-/** Brokers a consumer cannot begin without: the one it reads, and the one its dead letters go to. An address that is no address is left to the driver. */
+/**
+ * Brokers a consumer cannot begin without: the one it reads, and the one its dead letters go to. An address
+ * that is no address is left to the driver.
+ */
 export function serversOf(
   { source, failure }: Pick<Consumer, 'source' | 'failure'>,
   addresses: BrokerAddresses,

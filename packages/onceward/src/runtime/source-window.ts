@@ -10,7 +10,10 @@ import type { BrokerAccess } from './open-source.ts'
 
 type Addresses = BrokerSecurity & Pick<BrokerAccess, 'rabbitmqUrl' | 'rabbitmqStreamUrl' | 'kafkaBootstrap'>
 
-/** Asks the broker how long it may hand a message over again. Never rejects: what cannot be asked must be declared. */
+/**
+ * Asks the broker how long it may hand a message over again. Never rejects: what cannot be asked must be
+ * declared.
+ */
 export async function readSourceWindow(
   declaration: SourceDeclaration,
   access: Addresses,

@@ -22,8 +22,9 @@ const restartMaxMs = 5_000
 const settledMs = 60_000
 
 /**
- * Runs a program in a child and starts it again whenever it dies: out of memory, `process.exit`, a native crash, or an endless loop, which is
- * killed past the deadline. A child that says it has ended is believed, and its exit code is the answer. Signals are passed on.
+ * Runs a program in a child and starts it again whenever it dies: out of memory, `process.exit`, a native
+ * crash, or an endless loop, which is killed past the deadline. A child that says it has ended is believed,
+ * and its exit code is the answer. Signals are passed on.
  *
  *   running ──said that it ends──▶ done          running ──died, silent──▶ waiting ──▶ running
  */

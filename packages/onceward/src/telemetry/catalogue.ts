@@ -5,7 +5,10 @@ import type { Label, MetricSpec } from './metric-spec.ts'
 
 export type { Label, MetricSpec } from './metric-spec.ts'
 
-/** Every metric there is. Instruments are made from it, and alerts, dashboards and `docs/metrics.md` are checked against it. */
+/**
+ * Every metric there is. Instruments are made from it, and alerts, dashboards and `docs/metrics.md` are
+ * checked against it.
+ */
 export const catalogue = { ...messages, ...failures, ...durations, ...source, ...held, ...effects, ...memory }
 
 export type MetricKey = keyof typeof catalogue

@@ -111,9 +111,10 @@ export interface Release {
 }
 
 /**
- * Makes work due now. A claim is ended, and its worker fenced; a wait or a delay is cut short; what is parked is tried once
- * more, together with everything of its key, in order, as far as it may go. Quarantined work stays, and only its key is freed. Records who and why in the
- * same transaction; refusals are in the audit too.
+ * Makes work due now. A claim is ended, and its worker fenced; a wait or a delay is cut short; what is parked
+ * is tried once more, together with everything of its key, in order, as far as it may go. Quarantined work
+ * stays, and only its key is freed. Records who and why in the same transaction; refusals are in the audit
+ * too.
  */
 export async function releaseHeld(
   pool: SqlPool,

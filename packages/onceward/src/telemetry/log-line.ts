@@ -5,7 +5,10 @@ import { escaped } from '../message/deceptive.ts'
 const lengthMax = 4_000
 const reserved: ReadonlySet<string> = new Set(['at', 'level', 'message'])
 
-/** One line of JSON. What a field is called or holds can neither replace the line's own words nor begin another line. */
+/**
+ * One line of JSON. What a field is called or holds can neither replace the line's own words nor begin
+ * another line.
+ */
 export function jsonLine(level: LogLevel, message: string, fields: LogFields, at: Date): string {
   const line: Record<string, unknown> = { at: at.toISOString(), level, message: cut(message) }
   for (const [name, value] of Object.entries(fields))

@@ -1,4 +1,7 @@
-/** Everything a label may be called. Values are bounded: names of contracts, words of this code, partitions up to `partitionsMax`; never ids. */
+/**
+ * Everything a label may be called. Values are bounded: names of contracts, words of this code, partitions up
+ * to `partitionsMax`; never ids.
+ */
 export type Label =
   | 'consumer'
   | 'mode'

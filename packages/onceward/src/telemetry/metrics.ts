@@ -42,7 +42,10 @@ export interface Metrics {
   inMode(mode: string): Metrics
   add<K extends CounterKey>(metric: K, count: number, labels: Labels<K>): void
   record<K extends HistogramKey>(metric: K, seconds: number, labels: Labels<K>): void
-  /** Calls `read` whenever the metrics are collected, until the result is called; it must not wait for anything. */
+  /**
+   * Calls `read` whenever the metrics are collected, until the result is called; it must not wait for
+   * anything.
+   */
   watch(gauges: readonly GaugeKey[], read: (see: See) => void): () => void
   /** The same for what a source says of its partitions. */
   watchLag(consumer: string, read: () => readonly PartitionLag[]): () => void

@@ -10,8 +10,8 @@ const causesLookedAt = 500
 const campaignsLookedAt = 5
 
 /**
- * What the store knows of one consumer, as of one look. Ages in seconds. Held work is that of all generations except those of rebuilds: what an
- * earlier one left is shown by nobody else.
+ * What the store knows of one consumer, as of one look. Ages in seconds. Held work is that of all generations
+ * except those of rebuilds: what an earlier one left is shown by nobody else.
  */
 export interface StoreReading {
   readonly held: Readonly<Record<string, number>>

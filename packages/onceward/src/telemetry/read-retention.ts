@@ -27,7 +27,10 @@ export interface KindStatus {
 
 const tables = ['inbox', 'business_key', 'note', 'attempt', 'ledger', 'held', 'outbox']
 
-/** What is kept, what is gone, when the next pass is due, and how large it all is. Estimates where counting would cost. */
+/**
+ * What is kept, what is gone, when the next pass is due, and how large it all is. Estimates where counting
+ * would cost.
+ */
 export async function readRetention(pool: Pick<SqlPool, 'query'>): Promise<RetentionStatus> {
   const consumers = await pool.query(`
     select name as consumer, generation, kind, (extract(epoch from keep) * 1000)::float8 as "keepMs", action,

@@ -46,9 +46,9 @@ export interface StoreGaugesOptions {
 }
 
 /**
- * What only the database knows of a consumer. A collection shows the last reading and never waits for the database. Once collected from, the
- * process reads again by itself before a reading is too old, so that a scrape every minute shows values of the last seconds as well; a
- * process nobody collects from reads nothing.
+ * What only the database knows of a consumer. A collection shows the last reading and never waits for the
+ * database. Once collected from, the process reads again by itself before a reading is too old, so that a
+ * scrape every minute shows values of the last seconds as well; a process nobody collects from reads nothing.
  */
 export class StoreGauges {
   readonly #options: StoreGaugesOptions
@@ -77,7 +77,10 @@ export class StoreGauges {
     })
   }
 
-  /** Age of the oldest held work of this generation that waits for no person; 0 where there is none, or nothing is known. */
+  /**
+   * Age of the oldest held work of this generation that waits for no person; 0 where there is none, or
+   * nothing is known.
+   */
   get heldOldestMs(): number {
     this.#collectedMs = this.#options.env.clock.nowMs()
     this.#lookIfDue()
@@ -155,7 +158,9 @@ export class StoreGauges {
     this.#showMemory(see, reading, since)
   }
 
-  /** A reason and class seen once is shown as 0 when nothing waits any more, so that its alert ends at once. */
+  /**
+   * A reason and class seen once is shown as 0 when nothing waits any more, so that its alert ends at once.
+   */
   #showAttention(see: See, { setAside }: StoreReading, since: number): void {
     const { name: consumer, failure } = this.#options.consumer
     const waiting = setAside.flatMap(row => {

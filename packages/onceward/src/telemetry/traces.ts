@@ -20,7 +20,10 @@ export interface SpanSpec {
   readonly name: string
   readonly kind: 'process' | 'call' | 'send'
   readonly attributes: Attributes
-  /** The messages it is about. Of one alone the trace is continued; several are linked. Headers are asked for only where somebody traces. */
+  /**
+   * The messages it is about. Of one alone the trace is continued; several are linked. Headers are asked for
+   * only where somebody traces.
+   */
   readonly about?: { readonly count: number; headersOf(index: number): TraceCarrier }
 }
 
@@ -30,7 +33,10 @@ export interface OpenSpan {
   set(attributes: Attributes): void
 }
 
-/** Spans around the work, and the context that messages carry from process to process. The API alone: without an SDK all of it is idle. */
+/**
+ * Spans around the work, and the context that messages carry from process to process. The API alone: without
+ * an SDK all of it is idle.
+ */
 export interface Traces {
   /** Ends with the work. A failure is marked by its code: texts of errors may quote messages. */
   span<T>(spec: SpanSpec, work: (span: OpenSpan) => Promise<T>): Promise<T>

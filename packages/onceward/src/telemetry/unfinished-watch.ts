@@ -15,8 +15,9 @@ export interface UnfinishedOptions {
 }
 
 /**
- * How old the oldest unfinished message of this process is: since its own time where it tells one, else since it was first seen here. Looks
- * through what is under way once a second, a few thousand at most, so that reading and applying pay nothing for it.
+ * How old the oldest unfinished message of this process is: since its own time where it tells one, else since
+ * it was first seen here. Looks through what is under way once a second, a few thousand at most, so that
+ * reading and applying pay nothing for it.
  */
 export class UnfinishedWatch {
   readonly #options: UnfinishedOptions

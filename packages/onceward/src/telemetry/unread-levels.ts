@@ -16,7 +16,10 @@ const levels = `
   where split.base is not null and exists (
     select from onceward.checkpoint m where m.consumer_id = k.consumer_id and starts_with(m.partition, split.base || '/'))`
 
-/** Tried, and neither marked nor held: a copy is on its way. What is older than the markers that are left may have been applied. */
+/**
+ * Tried, and neither marked nor held: a copy is on its way. What is older than the markers that are left may
+ * have been applied.
+ */
 const onTheirWay = `
   select count(distinct a.message_id)::integer as messages from onceward.attempt a
   where a.consumer_id = c.id and a.at > coalesce((select h.purged_before from onceward.horizon h where h.consumer_id = c.id), '-infinity')

@@ -25,7 +25,10 @@ interface Destination {
   readonly waiting: number
 }
 
-/** Rows of the outbox whose destination has no live relay. Destinations that are served or known are shown as 0. */
+/**
+ * Rows of the outbox whose destination has no live relay. Destinations that are served or known are shown as
+ * 0.
+ */
 const outbox: Unserved<'outboxUnserved', Destination> = {
   key: 'outboxUnserved',
   read: `
@@ -38,7 +41,9 @@ const outbox: Unserved<'outboxUnserved', Destination> = {
   unknown: 'rows of the outbox without a relay are not counted',
 }
 
-/** Held work of any consumer of the database that nobody does. Consumers whose work is done are shown as 0. */
+/**
+ * Held work of any consumer of the database that nobody does. Consumers whose work is done are shown as 0.
+ */
 const work: Unserved<'heldUnserved', UnservedWork> = {
   key: 'heldUnserved',
   read: `
@@ -53,7 +58,8 @@ const work: Unserved<'heldUnserved', UnservedWork> = {
 }
 
 /**
- * Every process shows what no process serves, whatever it serves itself: nobody else would. Looked up asynchronously, not during the scrape.
+ * Every process shows what no process serves, whatever it serves itself: nobody else would. Looked up
+ * asynchronously, not during the scrape.
  */
 class UnservedGauge<K extends Key, Row extends { readonly waiting: number }> {
   readonly #of: Unserved<K, Row>

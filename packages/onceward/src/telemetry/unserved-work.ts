@@ -13,8 +13,9 @@ const hasWorker = `exists (select from onceward.run r where r.consumer_id = c.id
 const isRebuild = `exists (select from onceward.campaign r where r.consumer_name = c.name and r.mode = 'rebuild' and r.generation = c.generation)`
 
 /**
- * Acknowledged messages that nobody works on: stored, deferred or waiting under a name and generation without a live worker, or held by a campaign
- * whose approval has expired. One row for each thing that is missing; `campaign` is null where a worker is.
+ * Acknowledged messages that nobody works on: stored, deferred or waiting under a name and generation without
+ * a live worker, or held by a campaign whose approval has expired. One row for each thing that is missing;
+ * `campaign` is null where a worker is.
  */
 export const unservedWork = `
   select c.name as consumer, c.generation, null::text as campaign, due.waiting

@@ -6,8 +6,8 @@ export interface DeathOptions {
   /** Which passage of the point kills; default the first. */
   readonly hit?: number
   /**
-   * A file name or an open descriptor that gets the line `died at <point>, passage <n>` just before, so that the parent
-   * can prove that the point was reached: a run in which nobody died proves nothing.
+   * A file name or an open descriptor that gets the line `died at <point>, passage <n>` just before, so that
+   * the parent can prove that the point was reached: a run in which nobody died proves nothing.
    */
   readonly witness?: string | number
 }

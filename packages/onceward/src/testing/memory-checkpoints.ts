@@ -9,7 +9,10 @@ import type {
   Progress,
 } from '../ports/source.ts'
 
-/** Ownership and positions in this process's memory, for tests of a log source without a store. Hand it to several subscriptions to make them rivals. */
+/**
+ * Ownership and positions in this process's memory, for tests of a log source without a store. Hand it to
+ * several subscriptions to make them rivals.
+ */
 export class MemoryCheckpoints implements Checkpoints {
   readonly #rows = new Map<string, { epoch: number; stored: Position | null; resumeAt: Position | null }>()
   /** By partition. */

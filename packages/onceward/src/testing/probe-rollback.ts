@@ -16,8 +16,9 @@ export interface RollbackProbe<Tx> {
 }
 
 /**
- * Runs a handler inside a transaction that is always rolled back and compares the world before and after. A difference
- * means that the handler wrote past `tx`: such a write stays behind when the message is retried, and happens again.
+ * Runs a handler inside a transaction that is always rolled back and compares the world before and after. A
+ * difference means that the handler wrote past `tx`: such a write stays behind when the message is retried,
+ * and happens again.
  */
 export async function probeRollback<Tx>({ store, run, observe }: RollbackProbe<Tx>): Promise<void> {
   const before = await observe()

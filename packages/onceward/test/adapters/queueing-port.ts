@@ -5,7 +5,10 @@ export interface QueueingHandle {
   query(text: string, values?: unknown[]): Promise<unknown>
 }
 
-/** A library that sends the next statement of a transaction when the last one is answered, and rolls back past its queue. */
+/**
+ * A library that sends the next statement of a transaction when the last one is answered, and rolls back past
+ * its queue.
+ */
 export function queueingPort(pool: pg.Pool): SqlPort<QueueingHandle> {
   return {
     dialect: 'postgres',

@@ -15,7 +15,10 @@ import { createDatabase, skipWithout } from '../services/services.ts'
 import { everything } from './declared.ts'
 import { selectorsOf } from './selectors.ts'
 
-/** Counters appear when what they count happens; what must not happen in a healthy run of a few seconds is not staged here. */
+/**
+ * Counters appear when what they count happens; what must not happen in a healthy run of a few seconds is not
+ * staged here.
+ */
 const notStaged = [
   'consumer_ack_after_commit_failures_total',
   'consumer_claims_expired_total',

@@ -6,7 +6,10 @@ import { ensurePromtool } from '../../../../scripts/services/promtool.ts'
 
 const found = await ensurePromtool({ log: line => console.error(line) })
 
-/** Skips with the reason where promtool cannot be had; with CI=true nothing is skipped, and what needs it fails. */
+/**
+ * Skips with the reason where promtool cannot be had; with CI=true nothing is skipped, and what needs it
+ * fails.
+ */
 export const withPromtool: { skip?: string } =
   'unavailable' in found && process.env.CI !== 'true' ? { skip: found.unavailable } : {}
 

@@ -14,7 +14,10 @@ export interface Selector {
 
 const string = /"(?:[^"\\]|\\.)*"/g
 
-/** Every selector of an expression. Ours always have braces, so a name without them is a function or a keyword. */
+/**
+ * Every selector of an expression. Ours always have braces, so a name without them is a function or a
+ * keyword.
+ */
 export function selectorsOf(expression: string): readonly Selector[] {
   const bare = expression.replaceAll(string, '""')
   return [...bare.matchAll(/([a-zA-Z_:][a-zA-Z0-9_:]*)\{([^}]*)\}/g)].map(([, name, inside]) => ({

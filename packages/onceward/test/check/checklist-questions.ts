@@ -1,6 +1,6 @@
 /**
- * What answers a question of a review or rules an anti-pattern out: a rule of the checker, a field the contract must or can answer it by, or the
- * design, shown by a test.
+ * What answers a question of a review or rules an anti-pattern out: a rule of the checker, a field the
+ * contract must or can answer it by, or the design, shown by a test.
  */
 export interface Answer {
   readonly rules?: readonly string[]

@@ -14,8 +14,9 @@ export async function liveFindings(
 }
 
 /**
- * Notes which rules were seen to speak of a server and then, after it was repaired, to be silent again. At the end every rule must have been
- * seen, or be named here with the reason why a test cannot bring a server into that state.
+ * Notes which rules were seen to speak of a server and then, after it was repaired, to be silent again. At
+ * the end every rule must have been seen, or be named here with the reason why a test cannot bring a server
+ * into that state.
  */
 export class Seen {
   readonly #spoke = new Set<string>()

@@ -222,7 +222,8 @@ describe('onceward init', () => {
         assert.deepEqual([name, owner, risk], ['parcel_labels', 'shipping: "night" shift', 'money'])
         const review = await onceward(['check', 'parcel-labels.ts', '--json'], target)
         assert.equal(review.code, 0, review.output)
-        // The default source is also what the embedded server is for: without a database of its own, as a reader runs it.
+        // The default source is also what the embedded server is for: without a database of its own, as a
+        // reader runs it.
         const database = source === 'postgres' ? null : await createEmptyDatabase()
         const env = database === null ? {} : { ONCEWARD_TEST_DATABASE_URL: database.url }
         try {

@@ -24,7 +24,9 @@ export async function kafkaSource(protocol: 'classic' | 'consumer' = 'classic'):
       const kafka = await openKafka(scope)
       const proxy = await startKafkaProxy(scope, bootstrap)
       const name = await kafka.createTopic({ partitions: 4, configs: { 'max.message.bytes': '2000000' } })
-      /** As the default has it, by name and generation, but not shared with whoever else tests on this broker. */
+      /**
+       * As the default has it, by name and generation, but not shared with whoever else tests on this broker.
+       */
       const groupOf = (consumer: LogOptions['consumer']) => `${name}.${consumer.name}.${consumer.generation}`
       const groups = new Set<string>()
       const declaration = topic(name, { protocol, start: 'earliest', sessionTimeoutMs: 10_000 })

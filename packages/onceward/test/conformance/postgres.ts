@@ -15,7 +15,9 @@ import { createDatabase, skipWithout } from '../services/services.ts'
 
 type Pool = ReturnType<typeof createPool>
 
-/** One database for a test file, and its connections; consumers and queues of a case have names of their own. */
+/**
+ * One database for a test file, and its connections; consumers and queues of a case have names of their own.
+ */
 export async function openDatabase({ days = false } = {}) {
   const { skip } = await skipWithout('postgres')
   if (skip !== undefined) return { unavailable: skip, url: '', ...openPools(''), close: async () => {} }

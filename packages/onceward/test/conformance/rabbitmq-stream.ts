@@ -7,7 +7,10 @@ import { countFrom, openWatch, positionOf } from '../rabbitmq-stream/outside.ts'
 import { rabbitmqStreamUrl, rabbitmqUrl, skipWithout } from '../services/services.ts'
 import { openCuttableLink } from './cuttable-link.ts'
 
-/** A super stream of three, each partition behind an exchange of its own, so that a record's key is its routing key. */
+/**
+ * A super stream of three, each partition behind an exchange of its own, so that a record's key is its
+ * routing key.
+ */
 export async function rabbitStreamSource(): Promise<SourceFactory> {
   const { skip } = await skipWithout('rabbitmq')
   if (skip !== undefined) return { unavailable: skip, create: () => Promise.reject(new Error(skip)) }

@@ -24,7 +24,10 @@ const sources: Record<string, { source: SourceDeclaration; log: boolean; assumes
 }
 const http = { url: 'https://pay.example/' }
 const handler = { handle() {} }
-/** What a reader of the matrix expects, written down apart from the code: [after or with the effect, before it]. */
+/**
+ * What a reader of the matrix expects, written down apart from the code: [after or with the effect, before
+ * it].
+ */
 const effects: Record<
   string,
   { parts: object; sink: string; often: readonly [Often, Often | null]; loss?: RegExp }

@@ -9,7 +9,8 @@ import type { WorkerOrders } from './orders.ts'
 // Killed, it could not leave to the next what it has compiled.
 flushCompileCache()
 
-// Loaded by hundreds of processes that live for a second: the whole library would cost each twice as much as its work.
+// Loaded by hundreds of processes that live for a second: the whole library would cost each twice as much as
+// its work.
 const orders = JSON.parse(process.env.WORKER_ORDERS!) as WorkerOrders
 const reach = reachOf(orders.dieAt)
 

@@ -5,7 +5,9 @@ import { type Running, runConsumer } from '../../src/runtime/run-consumer.ts'
 import type { WorkerOrders } from './orders.ts'
 import { workContract } from './workload.ts'
 
-/** Starts the consumer of the orders, in whichever process this is. What it complains of is told line by line. */
+/**
+ * Starts the consumer of the orders, in whichever process this is. What it complains of is told line by line.
+ */
 export function consume(
   orders: WorkerOrders,
   reach: Reach,

@@ -12,8 +12,9 @@ export function unread(records: readonly LoggedRecord[], positions: Positions): 
 }
 
 /**
- * The position never leads the effects: whatever it has passed has an outcome. Positions are read first and outcomes afterwards, so that
- * a sample taken while consumers run can only be too kind to the position by what was decided in between, never too strict.
+ * The position never leads the effects: whatever it has passed has an outcome. Positions are read first and
+ * outcomes afterwards, so that a sample taken while consumers run can only be too kind to the position by
+ * what was decided in between, never too strict.
  */
 export async function assertNothingSkipped(pool: Pool, log: TestLog): Promise<void> {
   const told = await log.told()
@@ -36,7 +37,10 @@ export async function storedPositions(pool: Pool): Promise<Positions> {
   return new Map(rows.map(row => [row.partition as string, Number(row.next)]))
 }
 
-/** Applied with these very bytes, or set aside with them. Where there are no markers the effect itself is asked. */
+/**
+ * Applied with these very bytes, or set aside with them. Where there are no markers the effect itself is
+ * asked.
+ */
 async function outcomes(pool: Pool): Promise<(message: { id: string | null; body: string }) => boolean> {
   // Before what is applied: stored work goes from the one to the other meanwhile.
   const { rows: held } = await pool.query(`select encode(sha256(body), 'hex') as digest from onceward.held`)

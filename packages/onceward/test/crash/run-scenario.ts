@@ -79,7 +79,8 @@ export async function runScenario(
   await nothingSkipped()
   const complaints: string[] = []
   do {
-    // In this process: it is none of those that died, and one more that only lives for this would cost half of the suite's time.
+    // In this process: it is none of those that died, and one more that only lives for this would cost half
+    // of the suite's time.
     const worker = await consume(
       orders,
       () => {},

@@ -13,7 +13,10 @@ export interface CrashScenario {
   readonly memory?: Memory
   /** Where earlier processes die, one after the other, so that the next has somebody to suspect. */
   readonly after?: readonly CrashPoint[]
-  /** Until the point is reached processes die here too, as often as it takes: how many messages a source brings at first is its own affair. */
+  /**
+   * Until the point is reached processes die here too, as often as it takes: how many messages a source
+   * brings at first is its own affair.
+   */
   readonly before?: CrashPoint
   /** Brokers on which the point does not exist, with the reason. */
   readonly without?: Partial<Record<BrokerKind, string>>
@@ -42,7 +45,9 @@ const logsOnly = {
   rabbitmq: 'a queue has no positions to guard',
 }
 
-/** Points that no consumer reaches while it takes messages, and the file that kills a process at each of them. */
+/**
+ * Points that no consumer reaches while it takes messages, and the file that kills a process at each of them.
+ */
 export const killedElsewhere = {
   'parking.selected': 'parking/kill.test.ts',
   'parking.moving': 'parking/kill.test.ts',
@@ -128,7 +133,10 @@ export const crashScenarios: Record<ConsumerPoint, CrashScenario> = {
   },
 }
 
-/** Points around the moment at which effects and position become durable: on logs also where the store keeps the position. */
+/**
+ * Points around the moment at which effects and position become durable: on logs also where the store keeps
+ * the position.
+ */
 export const positionPoints = ['batch.fenced', 'batch.committed', 'batch.settled'] as const
 
 /** Points around the moment at which messages are stored for workers, and the broker told. */
@@ -147,7 +155,10 @@ export interface CrashRun {
   readonly memory: Memory
 }
 
-/** Every one on the default source; elsewhere in the middle of the work, and at first where what dies knows no source. */
+/**
+ * Every one on the default source; elsewhere in the middle of the work, and at first where what dies knows no
+ * source.
+ */
 function passagesOn(broker: BrokerKind, { hits, sourceless }: CrashScenario): readonly number[] {
   if (broker === 'postgres') return hits
   return sourceless ? hits.slice(0, 1) : hits.slice(-1)

@@ -8,7 +8,10 @@ import type {
 import { reject } from '../../src/engine/batch/verdicts.ts'
 import { stableId } from '../../src/message/stable-id.ts'
 
-/** A small mixed workload that passes through every window: effects, intents, duplicates, conflicts, dead letters, parking. */
+/**
+ * A small mixed workload that passes through every window: effects, intents, duplicates, conflicts, dead
+ * letters, parking.
+ */
 export interface WorkMessage {
   id: string
   kind: 'charge' | 'reject' | 'fail'
@@ -19,8 +22,8 @@ export const consumerName = 'crash_work'
 export const attemptsMax = 2
 
 /**
- * What remembers and where the position is kept; on queues only the first. `stored`: workers apply what was stored. `handed`: they have room for a
- * whole batch as it is stored. `deferred`: they try again what failed.
+ * What remembers and where the position is kept; on queues only the first. `stored`: workers apply what was
+ * stored. `handed`: they have room for a whole batch as it is stored. `deferred`: they try again what failed.
  */
 export type Memory = 'after effect' | 'stored' | 'handed' | 'deferred' | 'with effect' | 'checkpoint'
 
@@ -33,7 +36,10 @@ const memories = {
   checkpoint: { dedup: 'checkpoint', order: 'partition' },
 } as const satisfies Record<Memory, Partial<ConsumerContract>>
 
-/** Charges that go where no key is taken: the gateway hangs up on the first call of each, having charged the first two and not the others. */
+/**
+ * Charges that go where no key is taken: the gateway hangs up on the first call of each, having charged the
+ * first two and not the others.
+ */
 export const keyless = new Set(['charge-2', 'charge-7', 'charge-12', 'charge-17'])
 
 export const tables = `

@@ -1,10 +1,16 @@
-/** The commands of a shell block: continued lines joined, comments and variable assignments left out, each split into words. */
+/**
+ * The commands of a shell block: continued lines joined, comments and variable assignments left out, each
+ * split into words.
+ */
 export function commandsOf(code: string): string[][] {
   const lines = code.replaceAll(/\\\n\s*/g, ' ').split('\n')
   return lines.flatMap(line => simpleCommands(wordsOf(line)))
 }
 
-/** Words as a shell sees them, operators as words of their own. `<like this>` stands for something the reader puts in. */
+/**
+ * Words as a shell sees them, operators as words of their own. `<like this>` stands for something the reader
+ * puts in.
+ */
 function wordsOf(line: string): string[] {
   const word = /(?:<[a-z][a-z -]*>|"(?:[^"\\]|\\.)*"|'[^']*'|\$\([^)]*\)|\\.|[^\s"'|&;<>#\\]|(?<=\S)#)+/
   const tokens = new RegExp(`#.*$|&&|\\|\\||[|&;]|[0-9]?>>?(?:&[0-9])?|${word.source}`, 'g')

@@ -29,7 +29,10 @@ export class Terminal {
     this.#shell.stdin!.write(`${commands}\n`)
   }
 
-  /** Types commands, waits until all are done, and answers with what they printed. A command that fails ends the shell. */
+  /**
+   * Types commands, waits until all are done, and answers with what they printed. A command that fails ends
+   * the shell.
+   */
   async type(commands: string): Promise<string> {
     const from = this.#screen.length
     const mark = `-- done ${from} --`

@@ -13,15 +13,16 @@ const main = join(root, 'packages/onceward/src/cli/main.ts')
 const nodeFlags = '--conditions=@onceward/source --disable-warning=ExperimentalWarning'
 
 /**
- * Every command of the tutorial, in its order, in shells of its own. What stands in for `npm install` is the source of this checkout; with
- * ONCEWARD_TARBALL set to a packed package it is installed for real.
+ * Every command of the tutorial, in its order, in shells of its own. What stands in for `npm install` is the
+ * source of this checkout; with ONCEWARD_TARBALL set to a packed package it is installed for real.
  */
 describe('the tutorial', () => {
   test('is true from the first command to the last', { timeout: 300_000 }, async () => {
     await using cleanup = new AsyncDisposableStack()
     const home = mkdtempSync(join(tmpdir(), 'onceward-tutorial-'))
     cleanup.defer(() => rmSync(home, { recursive: true, force: true }))
-    // For root the server is another user's: here it may keep its data in the project's folder, and nothing is left elsewhere.
+    // For root the server is another user's: here it may keep its data in the project's folder, and nothing
+    // is left elsewhere.
     chmodSync(home, 0o755)
     const folder = join(home, 'invoices')
     const env = environment(home)

@@ -18,8 +18,9 @@ const after: Record<string, string> = {
 }
 
 /**
- * All blocks as modules of one program, against the package's own sources. A block marked `contract` is a part of a contract, one marked
- * `handler` stands in a handler; what they import comes first. Answers with the compiler's complaints, by page and line.
+ * All blocks as modules of one program, against the package's own sources. A block marked `contract` is a
+ * part of a contract, one marked `handler` stands in a handler; what they import comes first. Answers with
+ * the compiler's complaints, by page and line.
  */
 export async function typeProblems(blocks: readonly Block[]): Promise<string[]> {
   // Below node_modules, where the package is found by its name and neither lint nor git looks.
@@ -59,7 +60,10 @@ async function compilerSays(folder: string): Promise<string> {
   )
 }
 
-/** One problem for each line `path(line,column): error TS1: text`; lines that begin with a space go on with the last. */
+/**
+ * One problem for each line `path(line,column): error TS1: text`; lines that begin with a space go on with
+ * the last.
+ */
 function problemsIn(said: string, modules: ReadonlyMap<string, Block>): string[] {
   return said
     .split(/\n(?! )/)

@@ -1,6 +1,9 @@
 import { audit, type ConsumerContract, contribution, type SqlTransaction, transition } from 'onceward'
 
-/** Consumers of one declared effect each, and the tables they need. The tests and the processes they kill share them. */
+/**
+ * Consumers of one declared effect each, and the tables they need. The tests and the processes they kill
+ * share them.
+ */
 
 export interface Step {
   readonly id: string

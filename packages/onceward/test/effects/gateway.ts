@@ -1,7 +1,10 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** What the gateway does with one call. Charging is idempotent by key; the same key with other bytes is refused. */
+/**
+ * What the gateway does with one call. Charging is idempotent by key; the same key with other bytes is
+ * refused.
+ */
 export type Behaviour =
   | 'charge'
   | 'charge, never answer'

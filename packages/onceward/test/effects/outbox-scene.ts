@@ -65,7 +65,10 @@ export function silentPublisher(): Publisher & { asked: number } {
   return silent
 }
 
-/** The first copy of each message of a key arrived in the order of the messages' numbers (`<key>-<number>`). Later copies may stand anywhere. */
+/**
+ * The first copy of each message of a key arrived in the order of the messages' numbers (`<key>-<number>`).
+ * Later copies may stand anywhere.
+ */
 export function assertFirstCopiesInOrder(arrivals: readonly { key: string | null; id: string }[]): void {
   const last = new Map<string, number>()
   const seen = new Set<string>()
@@ -118,7 +121,8 @@ export async function openOutboxScene() {
         publisher: bookPublisher(scene.pool, instance),
         env: realEnvironment(),
         instance,
-        // Kept on a busy machine; every third of it, when theirs of 1.5 s is over, it looks for what the dead have left.
+        // Kept on a busy machine; every third of it, when theirs of 1.5 s is over, it looks for what the dead
+        // have left.
         leaseMs: 4_500,
         ...options,
       })

@@ -14,7 +14,9 @@ export interface ProcessOrders {
   readonly hit?: number
 }
 
-/** Every move of a version leaves a row in `moves`, which nothing makes unique: twice is to be seen as twice. */
+/**
+ * Every move of a version leaves a row in `moves`, which nothing makes unique: twice is to be seen as twice.
+ */
 export function movingOptions(waits: boolean): CaseOptions {
   return {
     table: 'case_view',

@@ -12,7 +12,10 @@ export const tables = `
   create table payment_line (payment_id text, line integer, caused_by text, primary key (payment_id, line));
   create table plain (id integer primary key)`
 
-/** Captures payments: a row that carries its cause, a call to a gateway, a receipt. Fails on amounts that are none. */
+/**
+ * Captures payments: a row that carries its cause, a call to a gateway, a receipt. Fails on amounts that are
+ * none.
+ */
 export function captureContract(gateway: string): ConsumerContract<Payment, SqlTransaction> {
   return {
     name: 'payment_capture',

@@ -7,7 +7,9 @@ import { type Anything, type HostileInput, hostileInputs } from './inputs.ts'
 
 let consumers = 0
 
-/** Every hostile input through the whole engine on one store: a row with its bytes, an end, and life goes on. */
+/**
+ * Every hostile input through the whole engine on one store: a row with its bytes, an end, and life goes on.
+ */
 export function hostileInputsOn<Tx>(name: string, factory: StoreFactory<Tx>): void {
   const options = factory.unavailable === undefined ? {} : { skip: factory.unavailable }
   describe(`hostile inputs on ${name}`, options, () => {

@@ -88,7 +88,8 @@ describe('work handed to the worker of the same process', await skipWithout('pos
       return held.length === 2 && held.every(row => row.leased)
     })
     await scene.leave(first)
-    // A look that was under way may have taken one of them again, to give it back as well: epochs tell nothing.
+    // A look that was under way may have taken one of them again, to give it back as well: epochs tell
+    // nothing.
     const left = await scene.held('polite')
     assert.deepEqual(
       left.map(row => [row.message_id, row.leased]),

@@ -6,7 +6,10 @@ import { lockWaitingKeys, releaseWaiting } from '../../src/inbox/release-waiting
 import { skipWithout } from '../services/services.ts'
 import { type Job, Scene } from './scene.ts'
 
-/** Applies the versions of a key in order; what comes too early waits, what waited in vain is written down as late. */
+/**
+ * Applies the versions of a key in order; what comes too early waits, what waited in vain is written down as
+ * late.
+ */
 function inOrder(name: string, withinMs: number): DeclaredEffect<Job> {
   const apply = async (item: BatchItem<Job>, tx: SqlTransaction) => {
     const { id, key, version } = item.message

@@ -9,7 +9,10 @@ export interface ProcessOrders {
   readonly order: 'none' | 'key'
   readonly parts: readonly Part[]
   readonly handlerTimeoutMs: number
-  /** Tells the parent and waits inside the handler of this id: for ever, until the parent says go on, or in a busy loop until then. */
+  /**
+   * Tells the parent and waits inside the handler of this id: for ever, until the parent says go on, or in a
+   * busy loop until then.
+   */
   readonly stopIn?: {
     readonly id: string
     readonly how: 'for ever' | 'until told' | 'busy'

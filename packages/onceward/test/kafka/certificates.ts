@@ -2,7 +2,10 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** An authority that nobody else trusts, a broker's certificate for 127.0.0.1 and `kafka.test`, and a client's. */
+/**
+ * An authority that nobody else trusts, a broker's certificate for 127.0.0.1 and `kafka.test`, and a
+ * client's.
+ */
 export interface Certificates {
   readonly ca: string
   readonly caFile: string

@@ -16,7 +16,10 @@ function random(seed: number): () => number {
   }
 }
 
-/** Two transactional producers and a plain one write in between each other; about half of the transactions are aborted. */
+/**
+ * Two transactional producers and a plain one write in between each other; about half of the transactions are
+ * aborted.
+ */
 async function interleave(kafka: TestKafka, name: string): Promise<string[]> {
   const next = random(7)
   const open = new Map<TestTransaction, string[]>()

@@ -72,7 +72,8 @@ describe('members of a Kafka group', await skipWithout('kafka'), () => {
           staying.every(delivery => first.subscription.isLive(delivery)),
           'the rest flows',
         )
-        // The first settling is committed at once, the second would rest a while: the end of the drain commits it.
+        // The first settling is committed at once, the second would rest a while: the end of the drain
+        // commits it.
         assert.deepEqual(await first.subscription.settle(moving.slice(0, 3)), { missed: 0 })
         await until('three are committed', async () =>
           [...(await kafka.committed(group, name)).values()].includes(3),

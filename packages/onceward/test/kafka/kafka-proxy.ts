@@ -1,7 +1,10 @@
 import type { TestContext } from 'node:test'
 import { type Filter, startTcpProxy, type TcpProxy } from '../proxy/tcp-proxy.ts'
 
-/** A proxy that clients do not leave: the address brokers advertise is replaced by the proxy's in every answer. */
+/**
+ * A proxy that clients do not leave: the address brokers advertise is replaced by the proxy's in every
+ * answer.
+ */
 export interface KafkaProxy extends TcpProxy {
   readonly bootstrap: string
   /** Loses what the broker says from now on, while it still hears everything, until `listen` or a cut. */

@@ -4,7 +4,10 @@ import { type TopicOptions, topic } from '../../src/drivers/kafka/topic.ts'
 import type { Delivery } from '../../src/ports/source.ts'
 import { logOptions } from '../../src/testing/memory-checkpoints.ts'
 
-/** A member in a process of its own, to be killed and frozen. Says on stdout what it sees, does what it reads from stdin. */
+/**
+ * A member in a process of its own, to be killed and frozen. Says on stdout what it sees, does what it reads
+ * from stdin.
+ */
 interface Orders {
   readonly bootstrap: string
   readonly topic: string

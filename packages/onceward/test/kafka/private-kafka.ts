@@ -6,7 +6,10 @@ import { freePorts } from '../services/free-ports.ts'
 import { type Certificates, makeCertificates } from './certificates.ts'
 import { kafkaNode, toText } from './kafka-node.ts'
 
-/** A broker of the test's own, on ports and in a folder of its own: it may be killed, frozen and started again. */
+/**
+ * A broker of the test's own, on ports and in a folder of its own: it may be killed, frozen and started
+ * again.
+ */
 export interface PrivateKafka {
   /** PLAINTEXT. */
   readonly bootstrap: string
@@ -28,8 +31,8 @@ export interface PrivateKafkaOptions {
   /** Lines of server.properties beside or instead of ours. */
   readonly properties?: Readonly<Record<string, string>>
   /**
-   * More listeners, an authorizer, and users: `alice` (password `alice-secret`, by PLAIN, SCRAM or an unsecured token) may do everything,
-   * `mallory` (`mallory-secret`) nothing.
+   * More listeners, an authorizer, and users: `alice` (password `alice-secret`, by PLAIN, SCRAM or an
+   * unsecured token) may do everything, `mallory` (`mallory-secret`) nothing.
    */
   readonly security?: boolean
 }

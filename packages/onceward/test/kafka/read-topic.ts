@@ -12,7 +12,10 @@ export interface ReadRecord {
   readonly timestampMs: number
 }
 
-/** Everything from the first record to the present end, partition by partition. A reader of its own, to check the others by. */
+/**
+ * Everything from the first record to the present end, partition by partition. A reader of its own, to check
+ * the others by.
+ */
 export async function readTopic(
   connections: KafkaConnections,
   topic: string,

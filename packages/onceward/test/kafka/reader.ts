@@ -19,7 +19,9 @@ export interface Reader {
   close(): Promise<void>
 }
 
-/** A cluster whose topics outlive the readers of them: a last commit to a deleted topic would be waited for. */
+/**
+ * A cluster whose topics outlive the readers of them: a last commit to a deleted topic would be waited for.
+ */
 export interface Cluster extends TestKafka {
   readonly readers: Set<Subscription>
 }

@@ -1,6 +1,9 @@
 import { createKafkaTransform, type KafkaTransformOptions } from '../../src/drivers/kafka/transform.ts'
 
-/** A transform in a process of its own, to be killed and frozen: every record becomes itself, after a moment of work. */
+/**
+ * A transform in a process of its own, to be killed and frozen: every record becomes itself, after a moment
+ * of work.
+ */
 const options = JSON.parse(process.argv[2]!) as Omit<KafkaTransformOptions, 'map'> & {
   to: string
   workMs: number

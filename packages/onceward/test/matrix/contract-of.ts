@@ -64,7 +64,9 @@ export function contractOf(
   }
 }
 
-/** `after` is the newest version of the key that was there before: under an order it is always the one before. */
+/**
+ * `after` is the newest version of the key that was there before: under an order it is always the one before.
+ */
 const insertion = (table: string, { id, key, version }: Fact) =>
   `insert into ${table} (id, key, version, after)
    values ('${id}', '${key}', ${version}, (select max(version) from ${table} where key = '${key}'))

@@ -10,7 +10,10 @@ export function randomFrom(seed: number): (limit: number) => number {
   }
 }
 
-/** Few combinations in which every pair that may be chosen stands at least once: always the one with the most new pairs. */
+/**
+ * Few combinations in which every pair that may be chosen stands at least once: always the one with the most
+ * new pairs.
+ */
 export function coveringCombinations(): readonly Combination[] {
   const left = new Set<Pair>(pairs.filter(pair => choosable.some(one => has(one, pair))))
   const chosen: Combination[] = []

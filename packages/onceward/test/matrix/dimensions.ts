@@ -1,4 +1,7 @@
-/** What a team chooses between, as far as the choices meet in one process. Settings that only change numbers are left out. */
+/**
+ * What a team chooses between, as far as the choices meet in one process. Settings that only change numbers
+ * are left out.
+ */
 export const dimensions = {
   mode: ['live', 'replay', 'backfill', 'repair', 'rebuild', 'forensic'],
   source: ['rabbitmq', 'rabbitmq-stream', 'kafka', 'postgres', 'file'],

@@ -51,7 +51,10 @@ const plain = (message: string): string => {
 
 export const choosable: readonly Combination[] = allCombinations.filter(one => refusalOf(one) === null)
 
-/** Why no combination has both, or null where one does: the shortest reason among all combinations that have them. */
+/**
+ * Why no combination has both, or null where one does: the shortest reason among all combinations that have
+ * them.
+ */
 export function pairRefusal(pair: Pair): string | null {
   if (choosable.some(one => has(one, pair))) return null
   const reasons = allCombinations.filter(one => has(one, pair)).map(one => refusalOf(one)!)

@@ -45,8 +45,9 @@ const unseen: readonly Fact[] = [
 const isApplied = ({ plan }: Fact) => plan !== 'ignore' && plan !== 'fail always'
 
 /**
- * Live work with failures, a restart, duplicates, a campaign where the combination has one, and live work again. After each of them every fact
- * was applied once, those that cannot be have a record that says so, and effects outside were asked for by live work alone.
+ * Live work with failures, a restart, duplicates, a campaign where the combination has one, and live work
+ * again. After each of them every fact was applied once, those that cannot be have a record that says so, and
+ * effects outside were asked for by live work alone.
  */
 export async function runCombination(
   t: TestContext,
@@ -60,7 +61,8 @@ export async function runCombination(
   await scene.live(begun)
   await scene.expectApplied(begun)
   await scene.expectSetAside(begun)
-  // The position is the only memory of dedup 'checkpoint': a producer that sends twice is not noticed, as its page says.
+  // The position is the only memory of dedup 'checkpoint': a producer that sends twice is not noticed, as its
+  // page says.
   await scene.live([...(dedup === 'checkpoint' ? [] : begun), ...later])
   await scene.expectApplied([...begun, ...later])
   if (mode === 'live') return

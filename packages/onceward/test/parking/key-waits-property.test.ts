@@ -23,7 +23,10 @@ type Step =
   | { readonly do: 'replay' | 'restart' | 'wait' }
   | { readonly do: 'replay one' | 'release one' | 'skip one'; readonly at: number }
 
-/** Often a message holds its key for a while and then ends without an effect: that is when those that wait for it must go on. */
+/**
+ * Often a message holds its key for a while and then ends without an effect: that is when those that wait for
+ * it must go on.
+ */
 const tries = fc.oneof(
   fc.constantFrom<readonly Try[]>(['park', 'ignore'], ['fail', 'reject'], ['park', 'reject'], []),
   fc.array(fc.constantFrom<Try>('fail', 'park', 'ignore', 'reject', 'apply'), { maxLength: 3 }),
@@ -111,7 +114,10 @@ class Schedule {
     await this.#check()
   }
 
-  /** A batch may run twice before it commits: what a try does is used up by what is decided, near enough by its being said. */
+  /**
+   * A batch may run twice before it commits: what a try does is used up by what is decided, near enough by
+   * its being said.
+   */
   async #handle(context: JobContext) {
     const said = this.#tries.get(context.message.id)?.shift() ?? 'apply'
     if (said === 'fail') throw new Error('not yet')

@@ -23,7 +23,9 @@ describe('a resend under another id while its business key is held', await skipW
   })
   after(() => scene.close())
 
-  /** `part` is the business key, `version` the content under it. What a message does is decided while it runs. */
+  /**
+   * `part` is the business key, `version` the content under it. What a message does is decided while it runs.
+   */
   const contract = (name: string, say: ReadonlyMap<string, Verdict>, changes: object = {}) => ({
     ...direct,
     identity: {

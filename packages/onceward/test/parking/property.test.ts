@@ -158,7 +158,10 @@ class Schedule {
     await this.#scene.publish(this.#name, ...jobs)
   }
 
-  /** Somebody may take a row up between the look and the order: then the order is refused, and given again later. */
+  /**
+   * Somebody may take a row up between the look and the order: then the order is refused, and given again
+   * later.
+   */
   async #replay(filter: object): Promise<void> {
     const { rows } = await previewParked(this.#scene.pool, { consumer: this.#name, countMax: 1, ...filter })
     if (rows.length === 0) return

@@ -11,7 +11,10 @@ import { skipWithout } from '../services/services.ts'
 const oldName = 'zebra_intake'
 const newName = 'okapi_intake'
 
-/** Where the old name stays, and why. Everything else that holds a consumer's name is called `consumer_name` and moves. */
+/**
+ * Where the old name stays, and why. Everything else that holds a consumer's name is called `consumer_name`
+ * and moves.
+ */
 const stays: Record<string, string> = {
   'audit.consumer':
     'the rows of the audit prove each other from the first on, and say what was done under the name of then',

@@ -64,7 +64,8 @@ describe(
         const { rows: left } = await pool.query(`select message_id, code from onceward.attempt`)
         assert.deepEqual(left, [], 'nothing of it counts against them later')
         running.child.kill('SIGTERM')
-        // A worker applies what is stored before the start is over: a stop that comes that early ends with 143.
+        // A worker applies what is stored before the start is over: a stop that comes that early ends with
+        // 143.
         assert.ok([0, 143].includes((await running.ended).code ?? -1), running.output.stderr)
       })
   },

@@ -171,7 +171,8 @@ describe('a subscription to a PostgreSQL queue', guard, () => {
     )
     const subscription = await queues.open(queue, { pool: counting })
     const latencies: number[] = []
-    // Polling alone never takes less than its pause, so one quick answer is proof; on a busy machine any of them may be late.
+    // Polling alone never takes less than its pause, so one quick answer is proof; on a busy machine any of
+    // them may be late.
     for (let round = 0; round < 20 && !latencies.some(ms => ms < 200); round++) {
       const before = claims
       await until(() => claims >= before + 8)

@@ -115,7 +115,8 @@ describe('the lease of a subscription', guard, () => {
 describe('a subscription whose connection breaks', guard, () => {
   it('says so, comes back by itself and goes on', async () => {
     const queue = await queues.createQueue()
-    // By its name its sessions are told from those of the subscriptions above, which wait for the lock as well.
+    // By its name its sessions are told from those of the subscriptions above, which wait for the lock as
+    // well.
     const url = new URL(queues.url)
     url.searchParams.set('application_name', 'breaks')
     const pool = createPool(url.href)

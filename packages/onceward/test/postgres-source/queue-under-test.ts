@@ -126,7 +126,9 @@ export function poolWith(
   }
 }
 
-/** As if the process were frozen or its network cut: beats are sent and never answered, nor do they arrive. */
+/**
+ * As if the process were frozen or its network cut: beats are sent and never answered, nor do they arrive.
+ */
 export const withoutHeartbeat = (pool: SqlPool) =>
   poolWith(pool, 'update onceward.queue_lease set until', () => new Promise(() => {}))
 

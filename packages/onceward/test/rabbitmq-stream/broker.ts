@@ -6,7 +6,10 @@ import type { Delivery, LogOptions, OpenOptions, SourceEvent, Subscription } fro
 import { logOptions } from '../../src/testing/memory-checkpoints.ts'
 import { rabbitmqStreamUrl } from '../services/services.ts'
 
-/** A stream of a random name on the real broker, gone when the test ends, written by a client that is not ours. */
+/**
+ * A stream of a random name on the real broker, gone when the test ends, written by a client that is not
+ * ours.
+ */
 export interface TestStream {
   readonly name: string
   readonly url: string

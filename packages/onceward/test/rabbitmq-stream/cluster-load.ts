@@ -71,7 +71,10 @@ export async function readsOn({ readers }: Load): Promise<void> {
   assertSound(readers)
 }
 
-/** With all nodes up: each partition was applied as it is written, every record once and in its order. Nobody spoke of a loss. */
+/**
+ * With all nodes up: each partition was applied as it is written, every record once and in its order. Nobody
+ * spoke of a loss.
+ */
 export async function allReadOnce(load: Load): Promise<void> {
   const { cluster, writer, readers, checkpoints, partitions } = load
   await writer.stop()

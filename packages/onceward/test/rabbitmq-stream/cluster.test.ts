@@ -41,7 +41,8 @@ describe('a stream on a cluster of three', { timeout: 300_000, ...skip }, () => 
   test('is read by another node when that of the reader is cut off and still takes connections', async t => {
     healAfter(t, cluster)
     const load = await underLoad(t, cluster)
-    // The reader knows only the address of the second one, which does not pause: this cluster ignores partitions.
+    // The reader knows only the address of the second one, which does not pause: this cluster ignores
+    // partitions.
     const [first, cutOff, third] = cluster.nodes
     await cutOff.isolate()
     await untilLed(cluster, load.stream, leader => leader !== cutOff, first)

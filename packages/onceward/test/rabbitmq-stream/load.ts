@@ -11,7 +11,9 @@ export interface Writer {
   stop(): Promise<void>
 }
 
-/** Publishes to these streams in turn for as long as it is let, over every restart, by any node that answers. */
+/**
+ * Publishes to these streams in turn for as long as it is let, over every restart, by any node that answers.
+ */
 export function writeOn(urls: readonly string[], streams: readonly string[] = ['log']): Writer {
   const confirmed = new Set<string>()
   let stopped = false

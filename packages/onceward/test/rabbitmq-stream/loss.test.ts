@@ -57,7 +57,8 @@ describe('records a stream no longer has', { timeout: 240_000, ...(await skipWit
       )
       const [loss] = checkpoints.losses
       const from = Number(loss!.from.next)
-      // The offset may be gone with the records it pointed to: then the loss is counted from where reading began.
+      // The offset may be gone with the records it pointed to: then the loss is counted from where reading
+      // began.
       assert.ok(progress === 'store' ? from === 3 : from <= 3, `from ${from}`)
       assert.deepEqual(
         { to: loss!.to!.next, records: loss!.records },

@@ -10,7 +10,10 @@ import { rabbitmqStreamUrl } from '../services/services.ts'
 import { connectClient } from './broker.ts'
 import { openWatch } from './outside.ts'
 
-/** Records a second of a full stream: the public client, the protocol by hand, and the source; batches of 500, each settled. */
+/**
+ * Records a second of a full stream: the public client, the protocol by hand, and the source; batches of 500,
+ * each settled.
+ */
 const { values } = parseArgs({
   options: {
     records: { type: 'string', default: '200000' },

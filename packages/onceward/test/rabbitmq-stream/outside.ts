@@ -24,7 +24,10 @@ export async function positionOf(
   return offset === null ? null : String(offset + 1n)
 }
 
-/** Records at or after an offset. Reads to the end: what is there at once is sent before the next command is answered. */
+/**
+ * Records at or after an offset. Reads to the end: what is there at once is sent before the next command is
+ * answered.
+ */
 export async function countFrom(connection: StreamConnection, stream: string, from: number): Promise<number> {
   let count = 0
   const id = await subscribe(

@@ -10,8 +10,8 @@ export interface RecoveringBroker {
   /** Statistics that were answered falsely. */
   readonly falseAnswers: number
   /**
-   * From now on `committed` is the newest chunk it knows to be committed, for so many statistics; then all is as it is. `shorter`: it says
-   * that it has nothing behind that chunk either.
+   * From now on `committed` is the newest chunk it knows to be committed, for so many statistics; then all is
+   * as it is. `shorter`: it says that it has nothing behind that chunk either.
    */
   recover(committed: number, answers: number, options?: { readonly shorter?: boolean }): void
   recovered(): void

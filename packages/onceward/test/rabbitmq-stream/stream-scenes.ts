@@ -9,7 +9,10 @@ import { nodeOfConsumerIsKilled } from './consumer-scene.ts'
 
 const kills = 4
 
-/** What may happen to a cluster that streams are written to and read from. One version for each file: they take minutes. */
+/**
+ * What may happen to a cluster that streams are written to and read from. One version for each file: they
+ * take minutes.
+ */
 export async function streamScenes(version: RabbitmqVersion): Promise<void> {
   const skip = await skipWithoutPrivateRabbitmq(version)
 

@@ -247,7 +247,8 @@ describe('a record', () => {
       '00 53 75 a0 05 6869',
       '00 53 99 40',
       '00 53 74 c1 03 02 a1',
-      // Sections of the wrong kind: properties that are a number, or nothing; annotations and headers that are no maps.
+      // Sections of the wrong kind: properties that are a number, or nothing; annotations and headers that
+      // are no maps.
       '00 53 73 54 05 00 53 75 a0 02 6869',
       '00 53 73 40 00 53 75 a0 02 6869',
       '00 53 72 40 00 53 75 a0 02 6869',

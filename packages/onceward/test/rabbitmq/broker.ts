@@ -5,7 +5,10 @@ import { createRabbitSource, type QueueOptions, queue } from '../../src/drivers/
 import type { Delivery, QueueOpenOptions, SourceEvent, Subscription } from '../../src/ports/source.ts'
 import { rabbitmqManagementUrl, rabbitmqUrl } from '../services/services.ts'
 
-/** A queue of a random name on the real broker, gone when the test ends, and a channel to look at it from outside. */
+/**
+ * A queue of a random name on the real broker, gone when the test ends, and a channel to look at it from
+ * outside.
+ */
 export interface TestQueue {
   readonly name: string
   readonly url: string

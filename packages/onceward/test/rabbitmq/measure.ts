@@ -1,4 +1,7 @@
-/** Consume-and-settle rates of the source beside the raw client, one run. By hand: `node --conditions=@onceward/source measure.ts [count]`. */
+/**
+ * Consume-and-settle rates of the source beside the raw client, one run. By hand:
+ * `node --conditions=@onceward/source measure.ts [count]`.
+ */
 import { connect, type Message } from 'amqplib'
 import { createRabbitPublisher, createRabbitSource, queue } from '../../src/drivers/rabbitmq/index.ts'
 

@@ -13,7 +13,10 @@ interface Node {
   readonly os_pid: string
 }
 
-/** Runs `rabbitmqctl eval` inside the broker's own root and mounts; only possible where its process is ours to enter. */
+/**
+ * Runs `rabbitmqctl eval` inside the broker's own root and mounts; only possible where its process is ours to
+ * enter.
+ */
 async function evaluate(node: Node, expression: string): Promise<void> {
   const environment = readFileSync(`/proc/${node.os_pid}/environ`, 'utf8')
     .split('\0')

@@ -10,7 +10,10 @@ import type { ClusterNode, RabbitmqCluster } from '../services/rabbitmq-cluster.
 import { createDatabase } from '../services/services.ts'
 import { amqpAddress, deadlineMs, nodeOf, onAny } from './cluster-scene.ts'
 
-/** A consumer and a relay in a named environment go on at the next node when theirs is killed: all nodes are one destination. */
+/**
+ * A consumer and a relay in a named environment go on at the next node when theirs is killed: all nodes are
+ * one destination.
+ */
 export async function nodesAreKilled(t: TestContext, cluster: RabbitmqCluster): Promise<void> {
   const database = await createDatabase()
   const pool = createPool(database.url, { max: 4 })

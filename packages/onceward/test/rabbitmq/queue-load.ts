@@ -18,7 +18,10 @@ export interface QueueLoad {
   allAppliedOnce(): Promise<void>
 }
 
-/** A consumer of a quorum queue on all three nodes, and somebody who writes to it by any node that answers, over every outage. */
+/**
+ * A consumer of a quorum queue on all three nodes, and somebody who writes to it by any node that answers,
+ * over every outage.
+ */
 export async function underLoad(t: TestContext, cluster: RabbitmqCluster, name: string): Promise<QueueLoad> {
   const database = await createDatabase()
   const pool = createPool(database.url, { max: 2 })

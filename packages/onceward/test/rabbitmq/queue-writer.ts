@@ -12,7 +12,10 @@ const batch = 20
 /** A queue without a leader confirms nothing, and a frozen node answers nothing: the next node is tried. */
 const attemptMs = 5_000
 
-/** Writes to the queue by any node that answers until it is stopped. What was not confirmed is not sent again: it may be there or not. */
+/**
+ * Writes to the queue by any node that answers until it is stopped. What was not confirmed is not sent again:
+ * it may be there or not.
+ */
 export function writeOn(nodes: readonly ClusterNode[], queue: string): QueueWriter {
   const confirmed = new Set<string>()
   let isOver = false

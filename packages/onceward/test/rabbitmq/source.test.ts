@@ -188,7 +188,8 @@ describe('rabbitmq source', await skipWithout('rabbitmq'), () => {
     const limits = { inFlightMax: 100, inFlightBytesMax: 2 * size }
     const { subscription, take } = await openQueue(t, queue.name, { url: proxy.through(queue.url) }, limits)
     await queue.send(...Array.from({ length: 40 }, () => Buffer.alloc(size)))
-    // The third is over the budget; how many the broker has sent until it hears of it is its own affair, up to the first prefetch.
+    // The third is over the budget; how many the broker has sent until it hears of it is its own affair, up
+    // to the first prefetch.
     const held = await take(3)
     await until(
       () => sent.cancel,

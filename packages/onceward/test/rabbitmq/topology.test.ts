@@ -23,7 +23,10 @@ const refusedWith = (code: string, message: RegExp) => (error: unknown) => {
   return true
 }
 
-/** The management plugin in the first seconds of a queue, however long those have passed: it does not say yet what applies. */
+/**
+ * The management plugin in the first seconds of a queue, however long those have passed: it does not say yet
+ * what applies.
+ */
 async function youngBroker(t: TestContext): Promise<string> {
   const server = createServer(async (request, response) => {
     const facts = (await manage('GET', request.url!.slice('/api/'.length))) as Record<string, unknown>

@@ -18,8 +18,9 @@ export interface Held {
 }
 
 /**
- * `hold`: stop in the next handler, after its write, and say so. `release`: go on. `freeze`: say so in the next handler, and when its batch
- * comes to the fence, freeze the whole process: once it is woken it acts before it can learn anything.
+ * `hold`: stop in the next handler, after its write, and say so. `release`: go on. `freeze`: say so in the
+ * next handler, and when its batch comes to the fence, freeze the whole process: once it is woken it acts
+ * before it can learn anything.
  */
 export type Order = 'hold' | 'freeze' | 'release'
 

@@ -46,7 +46,10 @@ export class Member {
     return held
   }
 
-  /** Freezes between its last write and the fence. When it is woken it commits, if it can, before it learns anything. */
+  /**
+   * Freezes between its last write and the fence. When it is woken it commits, if it can, before it learns
+   * anything.
+   */
   freezesAtFence(): Promise<Held> {
     return this.#caught('freeze')
   }

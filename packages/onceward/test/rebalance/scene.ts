@@ -15,7 +15,9 @@ const deadlineMs = 120_000
 
 export interface SceneOptions {
   readonly memory: Memory
-  /** What the frozen process does when it is woken: notice that its session is over, or go on to its fence. */
+  /**
+   * What the frozen process does when it is woken: notice that its session is over, or go on to its fence.
+   */
   readonly zombie: 'learns first' | 'acts first'
   readonly protocol?: 'classic' | 'consumer'
   readonly bootstrap?: string
@@ -26,7 +28,10 @@ export interface SceneOptions {
 
 export type Scene = Awaited<ReturnType<typeof openScene>>
 
-/** A topic under load, a group of processes that read it, and somebody who watches. Everything goes when the test ends. */
+/**
+ * A topic under load, a group of processes that read it, and somebody who watches. Everything goes when the
+ * test ends.
+ */
 export async function openScene(t: TestContext, options: SceneOptions) {
   const kafka = await openKafka(t, options.bootstrap)
   const database = await createDatabase()
@@ -108,7 +113,8 @@ export async function openScene(t: TestContext, options: SceneOptions) {
         },
         { deadlineMs },
       )
-      // Behind the last new event there may be repeated ones, which a member that leaves at once would not come to.
+      // Behind the last new event there may be repeated ones, which a member that leaves at once would not
+      // come to.
       const ends = await Promise.all(load.records.map((_, partition) => kafka.endOffset(name, partition)))
       const isRead = async () => {
         const [told, stored] = [await kafka.committed(name, name), await watch.storedPositions()]

@@ -11,8 +11,9 @@ type Pool = ReturnType<typeof createPool>
 type Positions = ReadonlyMap<number, number>
 
 /**
- * Looks at the group from outside for as long as it runs: whatever a position has passed must be applied. Positions are read first and
- * effects afterwards, so a sample can only be too kind by what was committed in between, never too strict.
+ * Looks at the group from outside for as long as it runs: whatever a position has passed must be applied.
+ * Positions are read first and effects afterwards, so a sample can only be too kind by what was committed in
+ * between, never too strict.
  */
 export class Watch {
   readonly #kafka: TestKafka

@@ -17,7 +17,10 @@ export const memories = {
 
 export type Memory = keyof typeof memories
 
-/** No key is unique: were an event applied twice, a second row would stand here. Numbers are given in the order of applying. */
+/**
+ * No key is unique: were an event applied twice, a second row would stand here. Numbers are given in the
+ * order of applying.
+ */
 export const tables = `
   create table applied (
     number bigint generated always as identity,
@@ -34,11 +37,17 @@ export interface WorkOptions {
   readonly declaration: SourceDeclaration
   readonly memory: Memory
   readonly member: string
-  /** Called inside the open transaction, after the write that carries the attempt's name. False: it shall not stumble. */
+  /**
+   * Called inside the open transaction, after the write that carries the attempt's name. False: it shall not
+   * stumble.
+   */
   readonly whileApplying: (event: WorkEvent, attempt: string) => Promise<boolean>
 }
 
-/** Of a hundred tries: what fails is tried again a moment later, and whatever stands behind it gets done before. */
+/**
+ * Of a hundred tries: what fails is tried again a moment later, and whatever stands behind it gets done
+ * before.
+ */
 const stumblesPercent = 1
 
 export function workContract(options: WorkOptions): ConsumerContract<WorkEvent, SqlTransaction> {

@@ -7,7 +7,10 @@ import { type Fact, Scene } from './scene.ts'
 
 const named = ['a', 'b', 'c'].map(id => ({ id }))
 
-/** Live has numbered its invoices with a hole, as after a batch that was rolled back; rebuilt they are numbered without. */
+/**
+ * Live has numbered its invoices with a hole, as after a batch that was rolled back; rebuilt they are
+ * numbered without.
+ */
 async function invoices(
   t: Parameters<typeof Scene.open>[0],
   column: string,

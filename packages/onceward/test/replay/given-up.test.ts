@@ -42,7 +42,10 @@ async function skip(scene: Scene): Promise<void> {
   await skipParked(scene.pool, { consumer: 'facts', ids: rows.map(row => row.id), digest, because })
 }
 
-/** Gone before the database is: hooks of a test run in the order in which they were added, so it is opened first. */
+/**
+ * Gone before the database is: hooks of a test run in the order in which they were added, so it is opened
+ * first.
+ */
 async function openWithPeople(t: TestContext): Promise<{ scene: Scene; people: People }> {
   const closing: (() => Promise<void>)[] = []
   t.after(async () => {

@@ -14,7 +14,10 @@ import { type Fact, type FactContract, factContract, Scene } from './scene.ts'
 type Handle = NonNullable<FactContract['handle']>
 type Changes = Partial<FactContract>
 
-/** Parks these, and does to the others what every fact of the scene gets: a row, an external effect and a message. */
+/**
+ * Parks these, and does to the others what every fact of the scene gets: a row, an external effect and a
+ * message.
+ */
 const refusing = (...ids: readonly string[]): Handle =>
   (async context =>
     ids.includes(context.message.id) ? park('not today') : factContract('').handle!(context)) as Handle

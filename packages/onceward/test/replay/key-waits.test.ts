@@ -10,7 +10,10 @@ import { type FactContract, Scene } from './scene.ts'
 type Handle = NonNullable<FactContract['handle']>
 type Say = 'park' | 'ignore' | 'apply'
 
-/** `key` is the business key; what "a" does is said, all others are applied. Nothing but the table is changed: a swap need not wait for live. */
+/**
+ * `key` is the business key; what "a" does is said, all others are applied. Nothing but the table is changed:
+ * a swap need not wait for live.
+ */
 const saying = (say: Say): Partial<FactContract> => ({
   identity: { id: fact => fact.id, businessKey: fact => fact.key },
   effect: {},

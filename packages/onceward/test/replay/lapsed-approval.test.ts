@@ -21,7 +21,10 @@ async function startWorker(scene: Scene, changes: Changes = {}) {
   return { [Symbol.asyncDispose]: () => running.drain() }
 }
 
-/** An approved backfill that asks for effects has set a message aside until an earlier one arrives, and its time is over. */
+/**
+ * An approved backfill that asks for effects has set a message aside until an earlier one arrives, and its
+ * time is over.
+ */
 async function waiting(t: Parameters<typeof Scene.open>[0]) {
   const scene = await Scene.open(t)
   await scene.write({ id: 'a' })

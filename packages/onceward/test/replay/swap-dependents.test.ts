@@ -396,7 +396,10 @@ const everything = `
   comment on table effect is 'all'; comment on constraint positive on effect is 'more than none'; grant select on effect to pg_monitor;
   grant usage on sequence numbers to pg_monitor; alter table effect enable row level security`
 
-/** Every row of pg_depend under the table and its parts, without the numbers that names of toast tables and inner triggers are made of. */
+/**
+ * Every row of pg_depend under the table and its parts, without the numbers that names of toast tables and
+ * inner triggers are made of.
+ */
 const walk = `
   with recursive w (classid, objid) as (
     select 'pg_class'::regclass::oid, 'effect'::regclass::oid

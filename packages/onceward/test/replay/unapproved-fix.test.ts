@@ -13,7 +13,10 @@ import { type FactContract, Scene } from './scene.ts'
 type Handle = NonNullable<FactContract['handle']>
 const risk = 'money' as const
 
-/** Somebody fixes the payload of the one message that is set aside; who else is asked to look at it is up to the test. */
+/**
+ * Somebody fixes the payload of the one message that is set aside; who else is asked to look at it is up to
+ * the test.
+ */
 async function fixed(scene: Scene, people: People, handle: Handle) {
   const bob = await people.login(['onceward_approver'], { person: true })
   await scene.write({ id: 'a', key: 'as it came' })

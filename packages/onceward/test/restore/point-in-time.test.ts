@@ -66,7 +66,8 @@ describe('a database restored to a moment before', () => {
     await run(restored.url)
     assert.equal(await ask(restored, effects), '50 of 1', 'read on from the position that was restored')
 
-    // Had it read a queue, what was settled would be gone from there, and only the producer's archive would have it.
+    // Had it read a queue, what was settled would be gone from there, and only the producer's archive would
+    // have it.
     const ofQueue = applying({ source: queue('facts'), replay: { modes: ['backfill'] } })
     appendFileSync(path, lines('settled', 10))
     const replay = await openReplay(ofQueue, { databaseUrl: restored.url })

@@ -21,7 +21,10 @@ const small = {
 
 type Settings = Record<string, string | number>
 
-/** Servers of one test: a primary, and copies of it that follow it, are restored from its archive, or are cut off from it. */
+/**
+ * Servers of one test: a primary, and copies of it that follow it, are restored from its archive, or are cut
+ * off from it.
+ */
 export class Servers {
   readonly #folder = mkdtempSync(join(tmpdir(), 'onceward-copies-'))
   readonly #running: EmbeddedPostgres[] = []

@@ -275,7 +275,10 @@ async function claimsBeside(
   return Promise.all(claims)
 }
 
-/** A pass that waits for a lock. It does so for a moment only: where that was over before anybody saw it, another is begun. */
+/**
+ * A pass that waits for a lock. It does so for a moment only: where that was over before anybody saw it,
+ * another is begun.
+ */
 async function waitingPass(scene: DaysScene) {
   const begin = () => {
     const pass = { ended: scene.pass(), over: false }

@@ -1,8 +1,9 @@
 import type { createPool } from 'onceward/postgres'
 
 /**
- * Puts every consumer that enrols from now on into tables of its own, as `onceward retention partition` does. Only the rest of each, without days: ids of tests are
- * of no day, and a statement that looks for markers by key plans with every table there is.
+ * Puts every consumer that enrols from now on into tables of its own, as `onceward retention partition` does.
+ * Only the rest of each, without days: ids of tests are of no day, and a statement that looks for markers by
+ * key plans with every table there is.
  */
 export async function lieInDays(pool: ReturnType<typeof createPool>): Promise<void> {
   await pool.query(`

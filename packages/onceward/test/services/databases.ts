@@ -9,11 +9,16 @@ import { postgresUrl } from './services.ts'
 export interface TestDatabase {
   readonly url: string
   readonly name: string
-  /** Also ends the sessions that are still in it. Under the runner it does not wait: the server writes everything it has to disk for each. */
+  /**
+   * Also ends the sessions that are still in it. Under the runner it does not wait: the server writes
+   * everything it has to disk for each.
+   */
   drop(): Promise<void>
 }
 
-/** A fresh database of a random name with the schema in it, copied: to migrate each took four times as long. */
+/**
+ * A fresh database of a random name with the schema in it, copied: to migrate each took four times as long.
+ */
 export async function createDatabase(): Promise<TestDatabase> {
   const database = await copySchema()
   // A copy is another life of the database: this one is to have begun here.

@@ -3,8 +3,9 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:net'
 
 /**
- * Free at this moment: all are held until the last one is known, so that none comes twice. Below those that the system gives to whoever
- * asks for any: until the server has started, or while it is dead, nobody is given one of them.
+ * Free at this moment: all are held until the last one is known, so that none comes twice. Below those that
+ * the system gives to whoever asks for any: until the server has started, or while it is dead, nobody is
+ * given one of them.
  */
 export async function freePorts(count: number): Promise<number[]> {
   const servers: Server[] = []

@@ -1,6 +1,7 @@
 /**
- * What a role or a database may be set to, and must change nothing that is ours: its time zone, how it writes times, numbers and bytes, and a path
- * on which tables and functions with the names of ours lie before anything else.
+ * What a role or a database may be set to, and must change nothing that is ours: its time zone, how it writes
+ * times, numbers and bytes, and a path on which tables and functions with the names of ours lie before
+ * anything else.
  */
 export const oddSettings = {
   timezone: 'America/Sao_Paulo',

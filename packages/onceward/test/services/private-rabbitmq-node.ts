@@ -126,8 +126,8 @@ export function writeOwned(node: RabbitmqNode, path: string, content: string | B
 }
 
 /**
- * In a process namespace of its own, whose first process dies with the launcher, and the launcher with the test process, however that ends:
- * the kernel leaves nothing running.
+ * In a process namespace of its own, whose first process dies with the launcher, and the launcher with the
+ * test process, however that ends: the kernel leaves nothing running.
  */
 function launch(node: RabbitmqNode, logFile: string): ChildProcess {
   const log = openSync(logFile, 'a')

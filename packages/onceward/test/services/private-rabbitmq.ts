@@ -31,7 +31,9 @@ export interface PrivateRabbitmqOptions {
   readonly files?: ServerFiles
 }
 
-/** Why no private broker can be started here, as an option for a test; empty where it can. Installs 4.3 once. */
+/**
+ * Why no private broker can be started here, as an option for a test; empty where it can. Installs 4.3 once.
+ */
 export async function skipWithoutPrivateRabbitmq(
   version: RabbitmqVersion = '4.0',
 ): Promise<{ skip?: string }> {

@@ -15,7 +15,9 @@ import {
   writeOwned,
 } from './private-rabbitmq-node.ts'
 
-/** Three brokers of the test's own that form one cluster. Guard it with `skipWithoutPrivateRabbitmq(version)`. */
+/**
+ * Three brokers of the test's own that form one cluster. Guard it with `skipWithoutPrivateRabbitmq(version)`.
+ */
 export interface RabbitmqCluster {
   readonly nodes: readonly [ClusterNode, ClusterNode, ClusterNode]
   /** Resolves when each of these nodes (all unless given) sees exactly these running. */
@@ -25,11 +27,17 @@ export interface RabbitmqCluster {
 }
 
 export interface ClusterNode extends PrivateNode {
-  /** Runs one of RabbitMQ's programs against this node, e.g. `ctl('rabbitmq-streams', 'restart_stream', name)`. */
+  /**
+   * Runs one of RabbitMQ's programs against this node, e.g.
+   * `ctl('rabbitmq-streams', 'restart_stream', name)`.
+   */
   ctl(program: string, ...args: string[]): Promise<string>
   /** Cuts its connections to the other nodes, which clients do not notice: a network partition. */
   isolate(): Promise<void>
-  /** Lets the other nodes reach it again. Under 4.0 the cluster heals only with a `cluster_partition_handling` that acts. */
+  /**
+   * Lets the other nodes reach it again. Under 4.0 the cluster heals only with a `cluster_partition_handling`
+   * that acts.
+   */
   rejoin(): Promise<void>
 }
 
@@ -125,7 +133,9 @@ function startEpmd(version: RabbitmqVersion, port: number): ChildProcess {
   })
 }
 
-/** `su` would pass the environment on and quote nothing: the program runs as root, which the cookie allows. */
+/**
+ * `su` would pass the environment on and quote nothing: the program runs as root, which the cookie allows.
+ */
 function runProgram(version: RabbitmqVersion, epmdPort: number, program: string, ...args: string[]) {
   const [command, ...before] = chroot(version, epmdPort) as [string, ...string[]]
   const home = 'HOME=/tmp'

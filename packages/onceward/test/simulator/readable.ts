@@ -1,6 +1,8 @@
 import type { SimulationReport } from 'onceward/testing'
 
-/** What a person needs of a failed run: which schedule, what broke, what led to it, and how to see it again. */
+/**
+ * What a person needs of a failed run: which schedule, what broke, what led to it, and how to see it again.
+ */
 export function readable({ failure, scenario }: SimulationReport): string {
   if (failure === undefined) return ''
   const { seed, step, invariant, what, trace, faults } = failure

@@ -52,7 +52,10 @@ export const noFence: Around = {
   })),
 }
 
-/** A copy in the same batch is not recognised: both count as the first. Every delivery gets an id of its own, which the store forgets. */
+/**
+ * A copy in the same batch is not recognised: both count as the first. Every delivery gets an id of its own,
+ * which the store forgets.
+ */
 export const duplicateInBatch: Around = {
   contract(contract) {
     let deliveries = 0

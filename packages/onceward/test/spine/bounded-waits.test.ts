@@ -12,7 +12,10 @@ import { skipWithout } from '../services/services.ts'
 import { countingDatabase, type Increment, increment, startCounting } from './counting.ts'
 
 describe('every wait for the database is bounded', await skipWithout('postgres'), () => {
-  /** Our own limits with other numbers, so that a test need not wait a minute; a slow machine connects and answers within them. */
+  /**
+   * Our own limits with other numbers, so that a test need not wait a minute; a slow machine connects and
+   * answers within them.
+   */
   async function impatient(url: string, max: number) {
     const pool = new pg.Pool({
       connectionString: url,

@@ -21,7 +21,8 @@ test('leases and due times never use the time at which a transaction began', () 
       .filter(line => frozen.test(line) && !/^\s*(\/\/|\/?\*|--)/.test(line))
       .map(line => `${file}: ${line.trim()}`),
   )
-  // When something was written may be the beginning of its transaction, and a transaction is told by it; when something ends may not.
+  // When something was written may be the beginning of its transaction, and a transaction is told by it; when
+  // something ends may not.
   const allowed =
     /\b(at|recorded_at)\s+timestamptz not null default now\(\)|, at = now\(\)`?$|(sent|#lastGood) = now\(\)|(function|get) now\(\)|from now\(\)\).* as began|now\(\) = statement_timestamp\(\) as none/
   assert.deepEqual(
@@ -34,7 +35,10 @@ test('leases and due times never use the time at which a transaction began', () 
   )
 })
 
-/** A migration looks no names up in the search path: the defaults of its tables are bound to the server's own functions. */
+/**
+ * A migration looks no names up in the search path: the defaults of its tables are bound to the server's own
+ * functions.
+ */
 const followDefaults = `
   do $$
   declare made record;
@@ -51,8 +55,8 @@ const followDefaults = `
   end $$`
 
 /**
- * A database whose clock a test can set: functions of the same names stand before the server's own in the search path. The defaults of the
- * schema follow.
+ * A database whose clock a test can set: functions of the same names stand before the server's own in the
+ * search path. The defaults of the schema follow.
  */
 async function databaseWithClock() {
   const database = await createDatabase()

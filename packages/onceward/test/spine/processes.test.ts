@@ -68,8 +68,8 @@ for (const kind of ['postgres', 'rabbitmq'] as const) {
       await frozen!.frozen
       frozen!.process.kill('SIGSTOP')
       const others = await env.spawn(1)
-      // RabbitMQ gives a delivery to another only when the frozen one's heartbeats have been missed, after half a minute, and
-      // hands new ones to both meanwhile: copies stand in for the redelivery.
+      // RabbitMQ gives a delivery to another only when the frozen one's heartbeats have been missed, after
+      // half a minute, and hands new ones to both meanwhile: copies stand in for the redelivery.
       if (kind === 'rabbitmq') {
         const copy = { id: 'charge-0', body: JSON.stringify({ id: 'charge-0', kind: 'charge', amount: 1 }) }
         await env.broker.publish([copy, copy, copy, copy])
@@ -100,7 +100,10 @@ async function openWorld(kind: 'postgres' | 'rabbitmq') {
   return {
     broker,
     gateway,
-    /** Until the broker holds nothing: what a stopping process had fetched but not begun goes back and is taken again. */
+    /**
+     * Until the broker holds nothing: what a stopping process had fetched but not begun goes back and is
+     * taken again.
+     */
     async consumeRest(workers: ReturnType<typeof spawnWorker>[]) {
       for (let current = workers; ; current = await this.spawn(1)) {
         await until('nothing is waiting', async () => (await broker.depth()) === 0)
@@ -117,7 +120,8 @@ async function openWorld(kind: 'postgres' | 'rabbitmq') {
           gatewayUrl: gateway.url,
           declaration: broker.declaration,
           deadLetter: broker.deadLetter,
-          // Nobody dies with a call in flight: a lease that a slow machine outlasts would only be a second call.
+          // Nobody dies with a call in flight: a lease that a slow machine outlasts would only be a second
+          // call.
           ledgerLeaseMs: 60_000,
           // Until it is stopped, the one that is to freeze runs into its time-out again and again.
           attemptsMax: 50,

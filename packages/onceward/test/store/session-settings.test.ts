@@ -61,7 +61,10 @@ async function settingsOf(tx: SqlTransaction): Promise<Record<string, string>> {
   return Object.fromEntries(rows.map(({ name, setting }) => [name, setting]))
 }
 
-/** Consumer, workers, dispatcher, relay, retention, parked verbs, campaigns and explain: these files say what comes of each. */
+/**
+ * Consumer, workers, dispatcher, relay, retention, parked verbs, campaigns and explain: these files say what
+ * comes of each.
+ */
 const files = [
   'inbox/stored.test.ts',
   'effects/external/flow.test.ts',

@@ -15,8 +15,8 @@ const count = 4_000
 const sizeMax = 100
 
 /**
- * Statistics that know only consumers and queues of yesterday promise a single row for new ones. A statement that trusts them reads everything
- * the consumer has, for every batch: half of 4,000 rows, 40 times.
+ * Statistics that know only consumers and queues of yesterday promise a single row for new ones. A statement
+ * that trusts them reads everything the consumer has, for every batch: half of 4,000 rows, 40 times.
  */
 for (const layout of ['in one table', 'beside those that lie in days', 'in days'] as const)
   describe(`a consumer that statistics do not know yet, ${layout}`, await skipWithout('postgres'), () => {

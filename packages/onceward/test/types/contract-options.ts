@@ -1,6 +1,6 @@
 /**
- * The hand-written types of a contract and the table of its options say the same. Proven by the compiler: nothing here is run. Where they
- * disagree, the error names each option and what is wrong with it.
+ * The hand-written types of a contract and the table of its options say the same. Proven by the compiler:
+ * nothing here is run. Where they disagree, the error names each option and what is wrong with it.
  */
 import type { BatchSection } from '../../src/contract/contract.ts'
 import type {
@@ -18,7 +18,9 @@ import type { PostgresQueue } from '../../src/drivers/postgres/queue/declaration
 import type { QueueDeclaration } from '../../src/drivers/rabbitmq/declaration.ts'
 import type { StreamDeclaration } from '../../src/drivers/rabbitmq-stream/stream.ts'
 
-/** Has nothing to answer for; a disagreement is a property that is missing here, and its name says what to do. */
+/**
+ * Has nothing to answer for; a disagreement is a property that is missing here, and its name says what to do.
+ */
 export const proof: Proof = {}
 
 type Proof = Record<Disagreements<SectionTypes, ListedOption>, never>
@@ -41,7 +43,10 @@ type EntryDisagreements<Sections, Entry> = Entry extends Option
       : `${Entry['path']} has an entry in the table of options and no type`
   : never
 
-/** A name people choose belongs to the option above it, and what is said of a source to one of the declarations. */
+/**
+ * A name people choose belongs to the option above it, and what is said of a source to one of the
+ * declarations.
+ */
 type IsKnown<Sections, P extends string> =
   P extends OptionPath<Sections>
     ? true

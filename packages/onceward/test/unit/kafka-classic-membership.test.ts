@@ -15,7 +15,10 @@ const synced = {
   }),
 }
 
-/** A member of one generation, whose next join waits for another member without an end. Heartbeats are answered with `refusals` in turn. */
+/**
+ * A member of one generation, whose next join waits for another member without an end. Heartbeats are
+ * answered with `refusals` in turn.
+ */
 function rig(t: TestContext, refusals: readonly string[]) {
   const seen = { heartbeats: 0, connected: 0, events: [] as string[] }
   const joins: unknown[] = [joined, synced]

@@ -11,7 +11,10 @@ const subscription = encodeConsumerProtocolSubscription({
   rackId: null,
 })
 
-/** A broker that makes us the leader of a group of one; `known` says how many partitions it knows of the topic. */
+/**
+ * A broker that makes us the leader of a group of one; `known` says how many partitions it knows of the
+ * topic.
+ */
 function leading(known: () => number | null) {
   const answer = {
     errorCode: 0,

@@ -3,7 +3,10 @@ import { describe, test } from 'node:test'
 import { KnownLeaders } from '../../src/drivers/kafka/client/known-leaders.ts'
 import { confirmBounds } from '../../src/drivers/kafka/confirm-bounds.ts'
 
-/** What a leader says each time it is asked: how far it hands over, how far its log goes, and under which epoch it leads. */
+/**
+ * What a leader says each time it is asked: how far it hands over, how far its log goes, and under which
+ * epoch it leads.
+ */
 interface Said {
   readonly end: number
   readonly logEnd?: number

@@ -108,7 +108,10 @@ type Step =
   | { do: 'resume'; lane: number }
   | { do: 'forget'; key: number }
 
-/** Plays a consumer: cuts batches, lets a part of each get through, holds the rest, and watches the order of every key. */
+/**
+ * Plays a consumer: cuts batches, lets a part of each get through, holds the rest, and watches the order of
+ * every key.
+ */
 class LanesModel {
   readonly #lanes = new Lanes()
   readonly #flying: Received[][] = []

@@ -12,7 +12,10 @@ export interface Record {
   readonly id: string
 }
 
-/** A log of fixed records, given to whoever opens it; what was told is kept per partition, and in order with what the store did. */
+/**
+ * A log of fixed records, given to whoever opens it; what was told is kept per partition, and in order with
+ * what the store did.
+ */
 export class ScriptedLog implements Source {
   readonly name = 'scripted log'
   readonly capabilities = {

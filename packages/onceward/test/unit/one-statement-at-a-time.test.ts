@@ -60,7 +60,9 @@ describe('on a store that takes one statement at a time', () => {
   })
 })
 
-/** Millisecond by millisecond: a larger step would pass over a deadline and what it is to be compared with. */
+/**
+ * Millisecond by millisecond: a larger step would pass over a deadline and what it is to be compared with.
+ */
 async function untilSettled(rig: ConsumerRig): Promise<void> {
   for (let steps = 0; rig.queue.unsettled > 0; steps++) {
     assert.ok(steps < 100_000, 'not all were settled')

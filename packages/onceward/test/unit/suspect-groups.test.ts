@@ -10,7 +10,10 @@ type Changes = Partial<ConsumerContract<Note, MemoryTransaction>>
 const seeds = Array.from({ length: 80 }, (_, seed) => seed)
 const groupMax = 64
 
-/** What one seed chooses: who kills, in its handler or while it is read, beside whom, and how often a process ends otherwise. */
+/**
+ * What one seed chooses: who kills, in its handler or while it is read, beside whom, and how often a process
+ * ends otherwise.
+ */
 function choose(seed: number) {
   const draws = new Draws(seed, 'suspects')
   const ids = Array.from({ length: draws.between(1, 200) }, (_, n) => `n${n}`)
@@ -30,7 +33,10 @@ function choose(seed: number) {
 type Choice = ReturnType<typeof choose>
 type End = 'died' | 'settled' | 'cut'
 
-/** The lives of a consumer. A death takes all its processes: their transactions never end and their runs are never closed. */
+/**
+ * The lives of a consumer. A death takes all its processes: their transactions never end and their runs are
+ * never closed.
+ */
 class Lives {
   readonly rig = new ConsumerRig()
   readonly #choice: Choice
@@ -127,7 +133,9 @@ describe('among random neighbours, killers', () => {
     })
 })
 
-/** Effects of one key that stayed came in the order of the messages: of a message only its last try counts. */
+/**
+ * Effects of one key that stayed came in the order of the messages: of a message only its last try counts.
+ */
 function assertOrder(handled: readonly string[], notes: readonly Note[]): void {
   const last = new Map(handled.map((id, place) => [id, place]))
   for (const [, some] of Map.groupBy(notes, ({ key }) => key!)) {

@@ -222,7 +222,9 @@ describe('after a process died', () => {
 describe('the message that killed its process', () => {
   const failure = { attemptsMax: 3, delayMs: 0, delayMaxMs: 0 }
 
-  /** Starts processes of which each dies in the handler of `killer`; answers how many it took until one lived. */
+  /**
+   * Starts processes of which each dies in the handler of `killer`; answers how many it took until one lived.
+   */
   async function restarts(rig: ConsumerRig, killer: string, changes: Changes = {}): Promise<number> {
     for (let restart = 1; ; restart++) {
       assert.ok(restart < 20, 'the killer is found')

@@ -56,7 +56,10 @@ Rules: docs/checks.md`,
     })
 }
 
-/** A file that is not there is wrong use; one that cannot be used is a finding, so that the others are checked all the same. */
+/**
+ * A file that is not there is wrong use; one that cannot be used is a finding, so that the others are checked
+ * all the same.
+ */
 async function load(file: string, loaded: Policy | null, { live }: CheckFlags): Promise<LoadedContract> {
   try {
     return { file, consumer: (await loadConsumer(file, { loaded, looking: live !== true })) as never }

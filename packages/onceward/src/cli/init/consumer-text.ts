@@ -53,7 +53,10 @@ export interface InitRequest {
   readonly amount: number
 }
 
-/** What is no request is dead-lettered before the handler sees it. A schema of Zod, Valibot or ArkType fits here as well. */
+/**
+ * What is no request is dead-lettered before the handler sees it. A schema of Zod, Valibot or ArkType fits
+ * here as well.
+ */
 export const request = {
   '~standard': {
     version: 1 as const,

@@ -1,6 +1,7 @@
 /**
- * The file by which `onceward run` and `relay` know that a folder may use an embedded server; `onceward init` writes it. It lies in a folder
- * that neither git nor Docker takes along: a deployment without an address must not acknowledge messages into a database that nobody keeps.
+ * The file by which `onceward run` and `relay` know that a folder may use an embedded server; `onceward init`
+ * writes it. It lies in a folder that neither git nor Docker takes along: a deployment without an address
+ * must not acknowledge messages into a database that nobody keeps.
  */
 export const embeddedMark = '.onceward/embedded'
 

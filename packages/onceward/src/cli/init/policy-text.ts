@@ -1,6 +1,9 @@
 import type { ProjectAnswers } from './project.ts'
 
-/** What people answered, and a beginning for the rest. Texts of people are quoted as JSON, which YAML can read. */
+/**
+ * What people answered, and a beginning for the rest. Texts of people are quoted as JSON, which YAML can
+ * read.
+ */
 export function policyText({ name, owner, risk, source }: ProjectAnswers): string {
   const deadLetter = source === 'rabbitmq' || source === 'kafka' ? `      deadLetter: ${name}.dead\n` : ''
   return `# yaml-language-server: $schema=./node_modules/onceward/policy.schema.json

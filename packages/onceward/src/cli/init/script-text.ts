@@ -91,7 +91,9 @@ for (const result of results) if (result !== 'confirmed') throw result`,
   return `${from}
 import type { Request } from './message.ts'
 
-/** Three copies of one request, as a producer sends them that crashes and starts again: node send.ts r-2 1500 */
+/**
+ * Three copies of one request, as a producer sends them that crashes and starts again: node send.ts r-2 1500
+ */
 const [requestId = 'r-1', amount = '4200'] = process.argv.slice(2)
 const message: Request = { messageId: \`m-\${requestId}\`, requestId, amount: Number(amount) }
 const body = JSON.stringify(message)

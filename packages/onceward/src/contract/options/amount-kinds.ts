@@ -11,7 +11,10 @@ export function wholeNumber(min: number, max: number): ValueCheck<number> {
   }
 }
 
-/** A whole number of milliseconds. The name ends in `Ms`; a policy file writes the unit beside the number instead. */
+/**
+ * A whole number of milliseconds. The name ends in `Ms`; a policy file writes the unit beside the number
+ * instead.
+ */
 export function milliseconds(min: number, max: number, { fileMax = max } = {}): ValueCheck<number> {
   return { ...wholeNumber(min, max), inFile: { kind: 'duration', min, max: fileMax } }
 }

@@ -7,8 +7,8 @@ import type { ValueCheck } from './kind.ts'
 export const fromText = "must be a function, { header: 'name' } or { property: 'messageId' }"
 
 /**
- * Where an identity is read: by a function, or at a header or property. A policy file can name the latter two. Undefined is refused: a name that
- * was not imported would switch off what the identity is for.
+ * Where an identity is read: by a function, or at a header or property. A policy file can name the latter
+ * two. Undefined is refused: a name that was not imported would switch off what the identity is for.
  */
 export const from: ValueCheck<From<unknown>> = {
   holds: 'value',

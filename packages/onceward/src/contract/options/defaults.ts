@@ -18,7 +18,10 @@ export type WithDefaults<S extends SectionPath> = Omit<SectionTypes[S], Defaulte
   [K in DefaultedIn<S>]-?: Exclude<SectionTypes[S][K], undefined>
 }
 
-/** A section with its defaults; those that depend on other options ask `contract` for them. A key given as undefined is a key not given. */
+/**
+ * A section with its defaults; those that depend on other options ask `contract` for them. A key given as
+ * undefined is a key not given.
+ */
 export function withDefaults<S extends SectionPath>(
   section: S,
   given: SectionTypes[S] | undefined,
@@ -35,7 +38,10 @@ export function withDefaults<S extends SectionPath>(
   return values as WithDefaults<S>
 }
 
-/** Reads the options of a contract: its own values, else the defaults. Durations are as the contract writes them. */
+/**
+ * Reads the options of a contract: its own values, else the defaults. Durations are as the contract writes
+ * them.
+ */
 export function optionReader(contract: object, table: OptionTable = contractOptions): ReadOption {
   return readerIn(contract, table, null)
 }

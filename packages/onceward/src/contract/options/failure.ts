@@ -12,8 +12,8 @@ const attempts = wholeNumber(1, 1_000)
 const backoff = { ...flag, inFile: word(['exponential', 'exponential-jitter']).inFile }
 
 /**
- * Attempts, delays and jitter. A policy file says them by `failure.retry`, in the words operations policies are written in:
- * see `policy/retry-import.ts`.
+ * Attempts, delays and jitter. A policy file says them by `failure.retry`, in the words operations policies
+ * are written in: see `policy/retry-import.ts`.
  */
 const retryOptions = [
   option('failure', section()),
@@ -56,7 +56,10 @@ const retryOptions = [
   ),
 ]
 
-/** What a failure is, and what its class does. The defaults of a class are in `failure-rules.ts`: each class has its own. */
+/**
+ * What a failure is, and what its class does. The defaults of a class are in `failure-rules.ts`: each class
+ * has its own.
+ */
 const classOptions = [
   option('failure.classes', record('must be an object', isRecord)),
   option(

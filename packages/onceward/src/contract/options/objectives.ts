@@ -15,7 +15,10 @@ const lookBack = (min: number) =>
 const age = lookBack(1_000)
 const count = wholeNumber(0, 1_000_000_000)
 
-/** Somebody waits for money, an authority and a notification; a projection is looked at; the rest is read later. */
+/**
+ * Somebody waits for money, an authority and a notification; a projection is looked at; the rest is read
+ * later.
+ */
 const lagByRisk: Record<Risk, string> = {
   money: '1m',
   regulatory: '1m',

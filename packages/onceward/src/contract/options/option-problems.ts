@@ -3,7 +3,10 @@ import type { SectionKind } from './kind.ts'
 import type { Option } from './option.ts'
 import { contractOptions, type OptionTable } from './table.ts'
 
-/** What is wrong with single values of a contract: unknown keys, wrong types, values out of range. Also usable on data that is no contract. */
+/**
+ * What is wrong with single values of a contract: unknown keys, wrong types, values out of range. Also usable
+ * on data that is no contract.
+ */
 export function optionProblems(
   contract: Record<string, unknown>,
   wrong: Report,

@@ -16,7 +16,10 @@ export interface OptionMore {
   readonly default?: unknown
   /** The default as the reference names it, where its value alone would not do; null: not mentioned. */
   readonly defaultText?: string | null
-  /** What is said when it is missing; true: what its kind says of a wrong value. Without it the option may be left out. */
+  /**
+   * What is said when it is missing; true: what its kind says of a wrong value. Without it the option may be
+   * left out.
+   */
   readonly missing?: true | string
   /** The key of a policy file, where it is not the path (without `Ms`); null: a file cannot say it. */
   readonly policyKey?: string | null
@@ -24,7 +27,10 @@ export interface OptionMore {
   readonly elsewhere?: string
   /** The variants of its section that have it. Default all. */
   readonly onlyFor?: readonly string[]
-  /** A key of the policy file that is no option: where the contract is told what it says, or true where it is told nothing. */
+  /**
+   * A key of the policy file that is no option: where the contract is told what it says, or true where it is
+   * told nothing.
+   */
   readonly fileOnly?: true | string
 }
 

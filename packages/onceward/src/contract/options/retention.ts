@@ -6,7 +6,10 @@ import { word } from './text-kinds.ts'
 
 const term = duration({ examples: "'36h', '30d' or '7y'" })
 
-/** Money is audited for years, a projection can be rebuilt, telemetry matters as long as its windows may still change. */
+/**
+ * Money is audited for years, a projection can be rebuilt, telemetry matters as long as its windows may still
+ * change.
+ */
 const markersByRisk: Record<Risk, string> = {
   money: '7y',
   regulatory: '10y',

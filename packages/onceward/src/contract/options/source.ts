@@ -11,7 +11,10 @@ const source = section("must be made by a source's own function, such as queue('
 const timeout = milliseconds(1_000, 3_600_000)
 const file = unchecked(text())
 
-/** What a policy file may say of a source: how it is reached, and how long to wait for it. The rest is its own function's to refuse. */
+/**
+ * What a policy file may say of a source: how it is reached, and how long to wait for it. The rest is its own
+ * function's to refuse.
+ */
 export const sourceOptions = [
   option('source', source, null, { missing: true }),
   option(

@@ -13,8 +13,9 @@ import { retentionOptions } from './retention.ts'
 import { sourceOptions } from './source.ts'
 
 /**
- * Every option of a contract, in the order of the reference. Known names, checks of single values, defaults, keys of the policy file, its JSON
- * Schema and the reference are made from it. What several options have to do with each other is judged by `contract/*-problems.ts`.
+ * Every option of a contract, in the order of the reference. Known names, checks of single values, defaults,
+ * keys of the policy file, its JSON Schema and the reference are made from it. What several options have to
+ * do with each other is judged by `contract/*-problems.ts`.
  */
 export const listedOptions = [
   ...consumerOptions,
@@ -65,7 +66,9 @@ export class OptionTable {
     return option
   }
 
-  /** The options directly below a section, '' being the contract; of one variant, where the section has some. */
+  /**
+   * The options directly below a section, '' being the contract; of one variant, where the section has some.
+   */
   below(section: string, variant?: string): readonly NamedOption[] {
     const options = this.#bySection.get(section) ?? []
     return options.filter(

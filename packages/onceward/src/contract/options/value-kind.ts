@@ -18,7 +18,10 @@ export type ValueKind =
   | { readonly kind: 'from or position' }
   /** A list, or a range of whole numbers. */
   | { readonly kind: 'versions' }
-  /** A reference to the environment and nothing else; `address`: the value is needed as a text when something is opened. */
+  /**
+   * A reference to the environment and nothing else; `address`: the value is needed as a text when something
+   * is opened.
+   */
   | { readonly kind: 'secret' }
   | { readonly kind: 'address' }
   /** A text, or a reference to the environment with a text before it. */

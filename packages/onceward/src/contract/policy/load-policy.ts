@@ -5,7 +5,10 @@ import type { Policy } from './read-policy.ts'
 
 export const policyFileName = 'onceward.yaml'
 
-/** Reads a policy file from disk, no more of it than a policy can have. What is wrong with it is told by `withPolicy`, all at once. */
+/**
+ * Reads a policy file from disk, no more of it than a policy can have. What is wrong with it is told by
+ * `withPolicy`, all at once.
+ */
 export async function loadPolicy(path: string, shownAs = path): Promise<Policy> {
   // Loaded for a policy only: the YAML parser is a seventh of the modules of a process that has none.
   const [{ policyBytesMax }, { readPolicy }] = await Promise.all([

@@ -9,8 +9,8 @@ import type { Policies } from './read-policy.ts'
 type Contract = Readonly<Record<string, unknown>>
 
 /**
- * The contract with what the file says of it. What the TypeScript contract and the file's consumer both say must be the same; a source's and
- * everybody's defaults fill in what is still open, the source's first.
+ * The contract with what the file says of it. What the TypeScript contract and the file's consumer both say
+ * must be the same; a source's and everybody's defaults fill in what is still open, the source's first.
  */
 export function mergePolicy(
   contract: Contract,
@@ -47,7 +47,8 @@ function told({ values }: Layer): { readonly given: GivenValue; readonly path: r
 
 function mayFill(contract: Contract, path: readonly string[]): boolean {
   if (find(contract, path).is !== 'free') return false
-  // Without a retention section nothing is ever removed, and saying how long a source keeps must not be what begins it.
+  // Without a retention section nothing is ever removed, and saying how long a source keeps must not be what
+  // begins it.
   return path.join('.') !== 'retention.sourceKeeps' || contract.retention !== undefined
 }
 

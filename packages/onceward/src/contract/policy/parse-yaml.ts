@@ -32,7 +32,10 @@ const nodesMax = 20_000
 const aliasesMax = 100
 const start: FilePlace = { line: 1, column: 1 }
 
-/** What a parser error means to the writer of a policy. Its own texts quote the file, which may hold what nobody should see. */
+/**
+ * What a parser error means to the writer of a policy. Its own texts quote the file, which may hold what
+ * nobody should see.
+ */
 const meanings: Readonly<Record<string, string>> = {
   BAD_INDENT: 'is indented unlike what it belongs to',
   TAB_AS_INDENT: 'is indented with a tab: use spaces',
@@ -98,7 +101,10 @@ function decoded(bytes: Uint8Array | string, refuse: Refuse): string | null {
   return null
 }
 
-/** Unique keys are looked at here, with a map: the parser compares each with each. Null when it runs out of stack. */
+/**
+ * Unique keys are looked at here, with a map: the parser compares each with each. Null when it runs out of
+ * stack.
+ */
 function parsed(text: string, lineCounter: LineCounter) {
   try {
     return parseDocument(text, {
@@ -113,7 +119,10 @@ function parsed(text: string, lineCounter: LineCounter) {
   }
 }
 
-/** What each alias stands for: the nearest anchor of its name before it. One pass, where asking the parser takes one for each. */
+/**
+ * What each alias stands for: the nearest anchor of its name before it. One pass, where asking the parser
+ * takes one for each.
+ */
 function aliasTargets(contents: Node): ReadonlyMap<Alias, Node> {
   const anchors = new Map<string, Node>()
   const targets = new Map<Alias, Node>()

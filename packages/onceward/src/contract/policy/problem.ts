@@ -1,4 +1,7 @@
-/** One thing that is wrong, and where: lines and columns count from 1. Values are never part of it: one of them may be a secret. */
+/**
+ * One thing that is wrong, and where: lines and columns count from 1. Values are never part of it: one of
+ * them may be a secret.
+ */
 export interface PolicyProblem {
   readonly file: string
   readonly line: number

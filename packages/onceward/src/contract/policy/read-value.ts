@@ -7,7 +7,10 @@ import type { Placed } from './parse-yaml.ts'
 import { readSize, sizeText } from './read-size.ts'
 import { envExample, refersSomewhere, secretReference } from './secret-reference.ts'
 
-/** What a contract is told, or why the value cannot be used. The reason names what is allowed, never what was written. */
+/**
+ * What a contract is told, or why the value cannot be used. The reason names what is allowed, never what was
+ * written.
+ */
 export type ReadValue = { readonly value: unknown } | { readonly wrong: string }
 
 /** The value of one key, in the contract's own units. */

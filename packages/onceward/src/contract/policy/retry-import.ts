@@ -10,7 +10,10 @@ export const retryHabits: readonly (readonly [string, string])[] = [
   ['failure.retry.maxDelayMs', "is written with its unit: maxDelay: '60s'"],
 ]
 
-/** What `failure.retry` says in the words of operations policies, as the contract has it. Everything else stays as it is. */
+/**
+ * What `failure.retry` says in the words of operations policies, as the contract has it. Everything else
+ * stays as it is.
+ */
 export function asContractSays(given: GivenValue): readonly GivenValue[] {
   switch (given.key.key) {
     case 'failure.retry.backoff':

@@ -11,7 +11,10 @@ import { emptyLayer, type GivenValue } from './read-layer.ts'
 import type { Policy } from './read-policy.ts'
 import type { SecretReference } from './secret-reference.ts'
 
-/** A contract of which a policy file says the rest: what only code can say is here, owner and risk may be there. */
+/**
+ * A contract of which a policy file says the rest: what only code can say is here, owner and risk may be
+ * there.
+ */
 export type ConsumerParts<M = unknown, Tx = SqlTransaction> = Omit<
   ConsumerContract<M, Tx>,
   'owner' | 'risk' | 'identity'
@@ -26,13 +29,16 @@ export function consumerParts<M = unknown, Tx = SqlTransaction>(
 }
 
 export interface WithPolicyOptions {
-  /** Where `${env:NAME}` is looked up. Without it addresses are left out: for looking at a contract, not for running it. */
+  /**
+   * Where `${env:NAME}` is looked up. Without it addresses are left out: for looking at a contract, not for
+   * running it.
+   */
   readonly environment?: Readonly<Record<string, string | undefined>>
 }
 
 /**
- * The consumer that a contract and a policy file make together. Throws one error with everything that is wrong in either, the file's with
- * line and column; nothing is started.
+ * The consumer that a contract and a policy file make together. Throws one error with everything that is
+ * wrong in either, the file's with line and column; nothing is started.
  */
 export function withPolicy<M = unknown, Tx = SqlTransaction>(
   contract: ConsumerParts<M, Tx> | Consumer<M, Tx>,
@@ -56,7 +62,10 @@ export function withPolicy<M = unknown, Tx = SqlTransaction>(
   )
 }
 
-/** A consumer beside a policy file that does not name it is either misspelt or was forgotten: its policy would be nobody's. */
+/**
+ * A consumer beside a policy file that does not name it is either misspelt or was forgotten: its policy would
+ * be nobody's.
+ */
 function namedProblem(name: unknown, { policies: { consumers } }: Policy, refuse: Refuse): void {
   if (typeof name !== 'string' || consumers.has(name)) return
   const near = nearestName(name, [...consumers.keys()])
@@ -83,7 +92,10 @@ function placed(
   return true
 }
 
-/** Whether the file says something at this place that could not be read: it has been reported, and is not missing. */
+/**
+ * Whether the file says something at this place that could not be read: it has been reported, and is not
+ * missing.
+ */
 function isUnread(place: string, contract: { name?: unknown }, { policies }: Policy): boolean {
   const { consumers, sources, defaults } = policies
   const layers = [

@@ -9,7 +9,10 @@ import { readLines } from './read-lines.ts'
 
 const lineBytesMax = 1024 * 1024
 
-/** Files of JSON lines as they were at one moment: what is appended later is left alone, a file that shrank or was replaced is not read on. */
+/**
+ * Files of JSON lines as they were at one moment: what is appended later is left alone, a file that shrank or
+ * was replaced is not read on.
+ */
 export class FileRangeReader implements RangeReader {
   readonly origin: string
 

@@ -22,7 +22,10 @@ import { type Line, type Lines, readAt, readLines } from './read-lines.ts'
 const nothing: Position = { incarnation: 'none', next: '0' }
 
 const rotationDefaultMs = 2_000
-/** A file that is missing counts as lost once it has been missing for this long: disks are mounted again, files put back. */
+/**
+ * A file that is missing counts as lost once it has been missing for this long: disks are mounted again,
+ * files put back.
+ */
 const doubtMs = 2_000
 
 interface OpenFile {
@@ -33,9 +36,9 @@ interface OpenFile {
 }
 
 /**
- * Reads JSON lines. A file is held open while it is read, so renaming or removing it takes nothing away: it is read to its end, and only then
- * its successor. What cannot be proven to have been read is declared lost: a file that shrank, was rewritten, or is gone while nobody
- * was looking.
+ * Reads JSON lines. A file is held open while it is read, so renaming or removing it takes nothing away: it
+ * is read to its end, and only then its successor. What cannot be proven to have been read is declared lost:
+ * a file that shrank, was rewritten, or is gone while nobody was looking.
  */
 export class FileReader implements PullReader {
   readonly origin: string
@@ -149,7 +152,10 @@ export class FileReader implements PullReader {
     this.#doubted.delete(path)
   }
 
-  /** Nothing more in this file. While it is at its path it may grow; elsewhere it ends once it has been still for a while. */
+  /**
+   * Nothing more in this file. While it is at its path it may grow; elsewhere it ends once it has been still
+   * for a while.
+   */
   async #atEnd(path: string, file: OpenFile, lines: Lines, size: number): Promise<Page> {
     const now = await fileAt(path)
     if (now?.incarnation === file.incarnation) {
@@ -173,7 +179,8 @@ export class FileReader implements PullReader {
     const born = stats.birthtimeNs || stats.mtimeNs
     // Removed, it stands in no list any more.
     const younger = mine >= 0 ? all.slice(mine + 1) : all.filter(one => one.bornNs > born)
-    // Compressing makes a file young and leaves it the time of its last line: one from before ours was read before ours.
+    // Compressing makes a file young and leaves it the time of its last line: one from before ours was read
+    // before ours.
     const { rotationMs = rotationDefaultMs } = this.#declaration
     const isLater = (one: FoundFile) =>
       !isCompressed(one) || Number(one.writtenNs - born) > rotationMs * 1_000_000
@@ -209,7 +216,10 @@ async function misplaced(handle: FileHandle, at: number, size: number): Promise<
   return `the file was rewritten: no line begins at byte ${at}`
 }
 
-/** A folder without such files may have been read before; one that is not there is a mistake, and must not pass for an empty one. */
+/**
+ * A folder without such files may have been read before; one that is not there is a mistake, and must not
+ * pass for an empty one.
+ */
 async function assertFolder(pattern: string): Promise<void> {
   const folder = dirname(pattern)
   const found = await stat(folder).catch(() => null)

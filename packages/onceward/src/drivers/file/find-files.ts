@@ -22,7 +22,10 @@ export async function fileAt(path: string): Promise<FoundFile | null> {
   return { path, incarnation: incarnationOf(stats), bornNs: birthtimeNs || mtimeNs, writtenNs: mtimeNs }
 }
 
-/** Paths that match a pattern, whose folder is taken as it is. One that names a single file is there even before it, or while it is rotated. */
+/**
+ * Paths that match a pattern, whose folder is taken as it is. One that names a single file is there even
+ * before it, or while it is rotated.
+ */
 export async function matchingFiles(pattern: string): Promise<string[]> {
   const folder = dirname(pattern)
   const name = basename(pattern)
@@ -34,7 +37,10 @@ export async function matchingFiles(pattern: string): Promise<string[]> {
   return found.filter(one => one !== null).map(one => one.path)
 }
 
-/** The file at the path and those it was rotated to, oldest first. A clock that is too coarse leaves it to the numbers: `.2` is older than `.1`. */
+/**
+ * The file at the path and those it was rotated to, oldest first. A clock that is too coarse leaves it to the
+ * numbers: `.2` is older than `.1`.
+ */
 export async function filesRotatedFrom(path: string): Promise<FoundFile[]> {
   const name = basename(path)
   const isRotated = (one: string) => one === name || one.startsWith(`${name}.`) || one.startsWith(`${name}-`)

@@ -25,8 +25,9 @@ const lineFeed = 0x0a
 const carriageReturn = 0x0d
 
 /**
- * The complete lines from an offset on, a chunk at a time. A line is complete with its line feed; `final` takes the rest for one, too. Memory
- * is bounded by `lineBytesMax`, however long a line is: the end of a longer one is looked for without keeping it.
+ * The complete lines from an offset on, a chunk at a time. A line is complete with its line feed; `final`
+ * takes the rest for one, too. Memory is bounded by `lineBytesMax`, however long a line is: the end of a
+ * longer one is looked for without keeping it.
  */
 export async function readLines(
   handle: FileHandle,

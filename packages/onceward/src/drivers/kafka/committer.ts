@@ -31,8 +31,9 @@ interface Wait {
 }
 
 /**
- * Tells the broker positions: one commit in flight, whatever moves meanwhile joins the next. What is refused is repeated only while the
- * lease is valid, because the broker takes a live member's commit for a partition that is another's by now.
+ * Tells the broker positions: one commit in flight, whatever moves meanwhile joins the next. What is refused
+ * is repeated only while the lease is valid, because the broker takes a live member's commit for a partition
+ * that is another's by now.
  */
 export class Committer {
   readonly #options: CommitterOptions

@@ -9,13 +9,17 @@ export interface Stand {
 
 const askAgainMs = 200
 const steadyMs = 3_000
-/** A leader of an earlier epoch than that of a record we have read is one that was replaced, unless the cluster was restored. */
+/**
+ * A leader of an earlier epoch than that of a record we have read is one that was replaced, unless the
+ * cluster was restored.
+ */
 const staleMs = 10_000
 
 /**
- * The bounds of partitions, at once where each reaches as far as we know it did. A leader that has just taken over may not know yet how far it
- * may hand records over: then the end of its whole log counts. A log that is shorter than that is asked for again until it has ended at
- * the same place under the same leader epoch for a while.
+ * The bounds of partitions, at once where each reaches as far as we know it did. A leader that has just taken
+ * over may not know yet how far it may hand records over: then the end of its whole log counts. A log that is
+ * shorter than that is asked for again until it has ended at the same place under the same leader epoch for a
+ * while.
  */
 export async function confirmBounds(
   client: Pick<KafkaClient, 'bounds' | 'logEnds'>,

@@ -11,7 +11,10 @@ const all = { isolation: 'uncommitted' } as const
 
 type Reachable = TopicDeclaration & ConstructorParameters<typeof KafkaConnections>[0]
 
-/** Records of a delay level that the consumer's group has not read; null where there is no such topic. Joins no group and commits nothing. */
+/**
+ * Records of a delay level that the consumer's group has not read; null where there is no such topic. Joins
+ * no group and commits nothing.
+ */
 export async function copiesInLevel(
   declaration: Reachable,
   levelMs: number,

@@ -4,7 +4,10 @@ import { compressionsAlgorithmsByBitmask } from './client/wire.ts'
 /** Decompressed bytes of one batch: brokers take compressed megabytes, and JSON shrinks to a tenth. */
 export const batchBytesMax = 64 * 1024 * 1024
 
-/** The records of a compressed batch. Its size is known before a byte is written, or cut off by the decoder. Throws on anything else. */
+/**
+ * The records of a compressed batch. Its size is known before a byte is written, or cut off by the decoder.
+ * Throws on anything else.
+ */
 export function decompressRecords(codec: number, packed: Buffer, bytesMax: number = batchBytesMax): Buffer {
   switch (codec) {
     case 1:

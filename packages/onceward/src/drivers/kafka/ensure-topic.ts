@@ -12,8 +12,9 @@ export interface CreateTopicOptions {
 }
 
 /**
- * Makes sure that a topic is there, so that dead letters can leave. It is created only when `create` says how: partitions and replicas decide
- * how much a topic can carry and whether it survives a broker, and neither is ours to guess. An existing topic is left as it is.
+ * Makes sure that a topic is there, so that dead letters can leave. It is created only when `create` says
+ * how: partitions and replicas decide how much a topic can carry and whether it survives a broker, and
+ * neither is ours to guess. An existing topic is left as it is.
  */
 export async function ensureTopic(
   options: KafkaConnectionOptions,

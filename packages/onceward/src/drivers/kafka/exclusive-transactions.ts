@@ -7,7 +7,10 @@ export interface ExclusiveOptions {
   readonly log: Log
   /** Ends every wait. */
   readonly stopping: AbortSignal
-  /** Fenced again and again: another process runs under our name. Null where nobody else can have it: then time-outs fenced us. */
+  /**
+   * Fenced again and again: another process runs under our name. Null where nobody else can have it: then
+   * time-outs fenced us.
+   */
   readonly onRival: (() => void) | null
   /** The producer cannot be started again. */
   readonly onRefused: (error: OncewardError) => void
@@ -17,7 +20,10 @@ const retryDelayMs = 200
 /** So often in a row it is no time-out. */
 const fencesMax = 3
 
-/** One transaction at a time, and none before the last one is out of the way: aborted, or made an end of by starting the producer anew. */
+/**
+ * One transaction at a time, and none before the last one is out of the way: aborted, or made an end of by
+ * starting the producer anew.
+ */
 export class ExclusiveTransactions {
   readonly #producer: TransactionalProducer
   readonly #options: ExclusiveOptions

@@ -9,7 +9,10 @@ const askMs = 1_000
 
 type Limits = ReadonlyMap<string, number | Error>
 
-/** Says of each record that its topic does not take for its size how large it is, and what the topic takes. Asks only then. */
+/**
+ * Says of each record that its topic does not take for its size how large it is, and what the topic takes.
+ * Asks only then.
+ */
 export async function explainRefusals(
   results: readonly RecordResult[],
   records: readonly TopicRecord[],

@@ -40,8 +40,9 @@ export interface FetchRequest {
 }
 
 /**
- * One fetch without a session: two concurrent fetches of one session break it. The client's own parser throws all partitions away when one
- * has an error, checks no CRC and leaks records of aborted transactions, hence this one.
+ * One fetch without a session: two concurrent fetches of one session break it. The client's own parser throws
+ * all partitions away when one has an error, checks no CRC and leaks records of aborted transactions, hence
+ * this one.
  */
 export function fetchRecords(connection: Connection, request: FetchRequest): Promise<FetchAnswer> {
   const { maxWaitMs, bytesMax, isolation, topicId, partitions } = request

@@ -23,7 +23,9 @@ interface Unread {
 /** A fetch waits half a second for news. */
 const answerMs = 2_000
 
-/** To take a partition over: a log that seems cut is looked at for ten seconds, and a database may be slow. */
+/**
+ * To take a partition over: a log that seems cut is looked at for ten seconds, and a database may be slow.
+ */
 const takeMs = 15_000
 
 /** The longest silence that should not be; null while there is none. */

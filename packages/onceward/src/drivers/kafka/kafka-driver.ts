@@ -250,8 +250,9 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
   }
 
   /**
-   * Kept with its bytes where they can be, in the place of its records, and quarantined by the engine. Else it is a loss: what stands before it
-   * is finished first, because whoever accepts the loss goes on behind it.
+   * Kept with its bytes where they can be, in the place of its records, and quarantined by the engine. Else
+   * it is a loss: what stands before it is finished first, because whoever accepts the loss goes on behind
+   * it.
    */
   onUnreadable(progress: PartitionProgress, batch: UnreadableAt): void {
     const { at, next, reason, bytes } = batch
@@ -430,7 +431,10 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
     this.subscription.fail(error)
   }
 
-  /** Ours by the group, and nobody reads it here: it is still being taken, or the store said that it is another's. */
+  /**
+   * Ours by the group, and nobody reads it here: it is still being taken, or the store said that it is
+   * another's.
+   */
   #unread(): number[] {
     const isWaiting = (partition: number) => this.#waiting.has(partition)
     return [...this.#claims.keys()].filter(partition => this.#isUnread(partition) && !isWaiting(partition))

@@ -32,9 +32,10 @@ export type KafkaPublishResult = 'confirmed' | OncewardError
 
 export interface KafkaPublisher {
   /**
-   * Publishes with every in-sync replica's confirmation, and resolves when the brokers have answered for each message or the time is up;
-   * results are in the order of the messages. Only `confirmed` means that the topic has it. After an error the caller publishes again
-   * under the same message id: a copy may have arrived. Never rejects.
+   * Publishes with every in-sync replica's confirmation, and resolves when the brokers have answered for each
+   * message or the time is up; results are in the order of the messages. Only `confirmed` means that the
+   * topic has it. After an error the caller publishes again under the same message id: a copy may have
+   * arrived. Never rejects.
    */
   publish(messages: readonly KafkaOutgoingMessage[]): Promise<readonly KafkaPublishResult[]>
   /** Resolves when a broker has answered. Rejects with an OncewardError. */
@@ -80,8 +81,8 @@ const propertyHeaders = {
 } as const
 
 /**
- * The record's time is when it is published: a copy of an old record under its old time would be the first that retention takes. The
- * original one becomes a header.
+ * The record's time is when it is published: a copy of an old record under its old time would be the first
+ * that retention takes. The original one becomes a header.
  */
 function toRecord({
   queue,

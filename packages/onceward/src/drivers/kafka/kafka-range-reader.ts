@@ -155,7 +155,10 @@ export class KafkaRangeReader implements RangeReader {
     throw new KafkaError(trouble, `${this.origin}/${partition}`)
   }
 
-  /** What stands before a batch that cannot be read comes first; the batch itself is one record that nobody can read. */
+  /**
+   * What stands before a batch that cannot be read comes first; the batch itself is one record that nobody
+   * can read.
+   */
   #decode({ records, aborted }: FetchedPartition, partition: string, from: number): Decoded {
     const { isolation } = this.#options
     const decoded = (set: RecordSet) => ({

@@ -27,7 +27,10 @@ export type PartitionResume =
   /** It never began and nobody has said where to. */
   | { readonly kind: 'unstarted' }
 
-/** Where to read on. Nothing is ever reset: a position that does not fit the log is a loss, and a person decides. */
+/**
+ * Where to read on. Nothing is ever reset: a position that does not fit the log is a loss, and a person
+ * decides.
+ */
 export function decidePosition(standing: PartitionStanding): PartitionResume {
   const { ownership, incarnation, committed, start, progress } = standing
   const { stored, resumeAt } = ownership

@@ -1,8 +1,8 @@
 export type RawHeader = readonly [name: string, value: Buffer | null]
 
 /**
- * A record as the log keeps it. Thousands of them are read ahead and outlive a garbage collection or two, so each is little more than its
- * value; the key is cut out for whoever asks.
+ * A record as the log keeps it. Thousands of them are read ahead and outlive a garbage collection or two, so
+ * each is little more than its value; the key is cut out for whoever asks.
  */
 export class RawRecord {
   readonly offset: number

@@ -1,6 +1,9 @@
 import { type RawHeader, RawRecord } from './raw-record.ts'
 
-/** Reads records of format 2 one after the other. Every length is checked: what lies outside throws a RangeError. */
+/**
+ * Reads records of format 2 one after the other. Every length is checked: what lies outside throws a
+ * RangeError.
+ */
 export class RecordReader {
   readonly #bytes: Buffer
   readonly #end: number

@@ -50,9 +50,10 @@ const [compressionBits, createTimeBit, transactionalBit, controlBit] = [7, 8, 16
 /**
  * Reads batches in order; a partial one at the end is left for the next fetch.
  *
- * Aborted transactions: a producer's id joins the aborted ones at the first batch that reaches the transaction's first offset, and leaves
- * them at its abort marker. One producer may abort several times within a fetch, and the marker may lie beyond it; keeping one range per
- * producer handed over 46 to 57 of 57 aborted records.
+ * Aborted transactions: a producer's id joins the aborted ones at the first batch that reaches the
+ * transaction's first offset, and leaves them at its abort marker. One producer may abort several times
+ * within a fetch, and the marker may lie beyond it; keeping one range per producer handed over 46 to 57 of 57
+ * aborted records.
  */
 export function decodeRecordSet(bytes: Buffer, options: RecordSetOptions): RecordSet {
   const records: RawRecord[] = []

@@ -6,8 +6,8 @@ import { createKafkaSource, type KafkaSourceOptions } from './source.ts'
 import type { TopicDeclaration } from './topic.ts'
 
 /**
- * A delay level of a topic: read by a group of its own, so that what waits here never holds the topic's members up, and from its beginning,
- * because everything in it was put there for us.
+ * A delay level of a topic: read by a group of its own, so that what waits here never holds the topic's
+ * members up, and from its beginning, because everything in it was put there for us.
  */
 export function createRetryTopicSource(
   declaration: TopicDeclaration,

@@ -11,7 +11,10 @@ export interface KeySample {
   readonly sizes: readonly number[]
   readonly records: number
   readonly withoutKey: number
-  /** The share of the most frequent key among those that have one, from 0 to 1; and how many different ones there are. */
+  /**
+   * The share of the most frequent key among those that have one, from 0 to 1; and how many different ones
+   * there are.
+   */
   readonly largestShare: number
   readonly keys: number
 }
@@ -20,7 +23,10 @@ const partitionsMax = 64
 const recordsPerPartition = 200
 const partitionBytesMax = 64 * 1024
 
-/** The last records of each partition, one fetch per leader. Joins no group. Rejects where a partition cannot be read. */
+/**
+ * The last records of each partition, one fetch per leader. Joins no group. Rejects where a partition cannot
+ * be read.
+ */
 export async function sampleKeys(connections: KafkaConnections, name: string): Promise<KeySample> {
   const topic = await connections.describeTopic(name)
   const some = topic.partitions.filter(({ leader }) => leader >= 0).slice(0, partitionsMax)

@@ -26,7 +26,10 @@ export interface TakeOptions {
   readonly log: Pick<LogOptions, 'checkpoints' | 'progress'>
 }
 
-/** Finds out where each of these is to be read on: what the group committed first, then the store, which ends what earlier owners began. */
+/**
+ * Finds out where each of these is to be read on: what the group committed first, then the store, which ends
+ * what earlier owners began.
+ */
 export async function takePartitions(
   { client, settings, log }: TakeOptions,
   partitions: readonly number[],
@@ -80,8 +83,9 @@ export async function takePartitions(
 }
 
 /**
- * What a loss that nobody has accepted says about the decision. Where no epoch tells whether the log that reaches the position now is the one we
- * read, the times of its records do: those written since the loss was declared are others than those we have read.
+ * What a loss that nobody has accepted says about the decision. Where no epoch tells whether the log that
+ * reaches the position now is the one we read, the times of its records do: those written since the loss was
+ * declared are others than those we have read.
  */
 async function withOpenLoss(client: KafkaClient, taken: TakenPartition): Promise<PartitionResume> {
   const { partition, name, incarnation, decision, openLoss } = taken
@@ -95,7 +99,10 @@ async function withOpenLoss(client: KafkaClient, taken: TakenPartition): Promise
     : { kind: 'lost', loss: stillLost(name, openLoss) }
 }
 
-/** What the whole group has, where one of ours has nothing. As it is now: others that commit in transactions would never be still at once. */
+/**
+ * What the whole group has, where one of ours has nothing. As it is now: others that commit in transactions
+ * would never be still at once.
+ */
 async function beside(
   client: KafkaClient,
   facts: TopicFacts,
@@ -122,8 +129,9 @@ async function startsOf(
 }
 
 /**
- * Partitions that came to the topic after this group had begun are read from their first record: `latest` would skip what was written
- * between their creation and our hearing of it. How many there were at the beginning stands beside the offsets.
+ * Partitions that came to the topic after this group had begun are read from their first record: `latest`
+ * would skip what was written between their creation and our hearing of it. How many there were at the
+ * beginning stands beside the offsets.
  */
 function wasAdded(partition: number, committed: ReadonlyMap<number, CommittedOffset>): boolean {
   for (const { metadata } of committed.values()) {

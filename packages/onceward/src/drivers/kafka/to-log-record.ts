@@ -58,7 +58,10 @@ class KafkaRecord implements LogRecord {
   }
 }
 
-/** Values stay bytes, as Kafka has them. Of a repeated name the last one counts, as Kafka's own `lastHeader` has it. */
+/**
+ * Values stay bytes, as Kafka has them. Of a repeated name the last one counts, as Kafka's own `lastHeader`
+ * has it.
+ */
 function headersOf(list: readonly RawHeader[]): Record<string, unknown> {
   const headers = bareMap()
   for (const [name, value] of list) headers[name] = value

@@ -11,25 +11,41 @@ export interface TopicDeclaration {
   readonly bootstrap?: string
   /** The cluster's name, instead of its id: messages go back to where this name says. */
   readonly cluster?: string
-  /** Name of the consumer group on the broker. Default `<consumer name>.<generation>`, so that a rebuild reads on its own. */
+  /**
+   * Name of the consumer group on the broker. Default `<consumer name>.<generation>`, so that a rebuild reads
+   * on its own.
+   */
   readonly group?: string
   /**
-   * Static membership: a lasting name of this process in its group, another in every process. A restart within the session time-out then
-   * takes its partitions back without a rebalance; nobody else gets them before the session ends.
+   * Static membership: a lasting name of this process in its group, another in every process. A restart
+   * within the session time-out then takes its partitions back without a rebalance; nobody else gets them
+   * before the session ends.
    */
   readonly instance?: string
-  /** How the group agrees. Default `classic` (cooperative-sticky); `consumer` is KIP-848, whose session time-out the broker sets. */
+  /**
+   * How the group agrees. Default `classic` (cooperative-sticky); `consumer` is KIP-848, whose session
+   * time-out the broker sets.
+   */
   readonly protocol?: 'classic' | 'consumer'
   /**
-   * Where a group that has never been here begins: it is asked once, and never again, so it can never skip records because a position
-   * went missing. There is no default. Partitions that are added later are read from their first record whatever it says.
+   * Where a group that has never been here begins: it is asked once, and never again, so it can never skip
+   * records because a position went missing. There is no default. Partitions that are added later are read
+   * from their first record whatever it says.
    */
   readonly start?: TopicStart
-  /** Records of open or aborted transactions are not handed over. `uncommitted` hands over all of them. Default `committed`. */
+  /**
+   * Records of open or aborted transactions are not handed over. `uncommitted` hands over all of them.
+   * Default `committed`.
+   */
   readonly isolation?: 'committed' | 'uncommitted'
-  /** Silence after which the broker gives our partitions to others. Default 10 s, or 45 s with `consumer`, as brokers have it. */
+  /**
+   * Silence after which the broker gives our partitions to others. Default 10 s, or 45 s with `consumer`, as
+   * brokers have it.
+   */
   readonly sessionTimeoutMs?: number
-  /** Longest time a member may take to finish what it holds of a partition that goes to another. Default 60 s. */
+  /**
+   * Longest time a member may take to finish what it holds of a partition that goes to another. Default 60 s.
+   */
   readonly rebalanceTimeoutMs?: number
   /** Longest wait for a broker's answer, beyond what it is asked to wait. Default 10 s. */
   readonly requestTimeoutMs?: number
@@ -38,8 +54,8 @@ export interface TopicDeclaration {
   /** Time between heartbeats. Default a tenth of the session, from 200 ms to 3 s; 1 s with `consumer`. */
   readonly heartbeatMs?: number
   /**
-   * With order by key: longest time for which partitions that were added wait until those before them are drained. Past it they are read,
-   * and people are told. Default 10 min.
+   * With order by key: longest time for which partitions that were added wait until those before them are
+   * drained. Past it they are read, and people are told. Default 10 min.
    */
   readonly addedPartitionsWaitMs?: number
   readonly tls?: boolean | KafkaTls

@@ -37,7 +37,10 @@ export interface TransformInputOptions {
   readonly settings: TopicSettings
   readonly partitions: number
   readonly log: Log
-  /** Commits where partitions begin that nobody has read yet, in a transaction: a plain commit could arrive late and move them back. */
+  /**
+   * Commits where partitions begin that nobody has read yet, in a transaction: a plain commit could arrive
+   * late and move them back.
+   */
   readonly begin: (member: Member, offsets: readonly ConsumedOffset[]) => Promise<void>
   /** Offsets of these partitions stay pending: ends the transaction they belong to, if that is ours. */
   readonly endPending: (offsets: ReadonlyMap<number, number>) => Promise<void>
@@ -65,8 +68,9 @@ const nothingStored: Checkpoints = {
 }
 
 /**
- * Reads a topic as a member of its group, for transactions that commit the offsets themselves. A batch is out at most once; a partition that
- * goes to another member waits for the transaction it is in, one that is lost does not.
+ * Reads a topic as a member of its group, for transactions that commit the offsets themselves. A batch is out
+ * at most once; a partition that goes to another member waits for the transaction it is in, one that is lost
+ * does not.
  */
 export class TransformInput implements MembershipEvents, FetchEvents {
   readonly #options: TransformInputOptions
@@ -131,7 +135,9 @@ export class TransformInput implements MembershipEvents, FetchEvents {
     this.#ended = null
   }
 
-  /** Forgets what was read and begins again where the group has committed: nobody here knows that any more. */
+  /**
+   * Forgets what was read and begins again where the group has committed: nobody here knows that any more.
+   */
   rewind(): void {
     const staying = [...this.#leases.values()].filter(({ stopped }) => !stopped)
     for (const [member, leases] of Map.groupBy(staying, lease => lease.member)) {
@@ -218,7 +224,8 @@ export class TransformInput implements MembershipEvents, FetchEvents {
   }
 
   async #own(partitions: readonly number[], member: Member, claim: object): Promise<void> {
-    // Without those that are read already: read anew from an offset that was asked for before, their records would come twice.
+    // Without those that are read already: read anew from an offset that was asked for before, their records
+    // would come twice.
     const ours = () =>
       partitions.filter(partition => this.#claims.get(partition) === claim && !this.#leases.has(partition))
     while (ours().length > 0 && member.live && !this.#closed) {

@@ -67,7 +67,10 @@ export function toOutgoing(output: KafkaTransformOutput, input: KafkaTransformIn
   }
 }
 
-/** The record as it was, with why it is there and where it came from. Its time is now: retention must not take it for old. */
+/**
+ * The record as it was, with why it is there and where it came from. Its time is now: retention must not take
+ * it for old.
+ */
 export function toDeadLetter(
   input: KafkaTransformInput,
   error: unknown,

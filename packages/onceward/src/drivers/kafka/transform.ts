@@ -31,17 +31,26 @@ export interface KafkaTransformOptions
   /** Where a group begins that has never been here. */
   readonly start: NonNullable<TopicOptions['start']>
   /**
-   * A lasting name of this process, another in every process of the group: it is the group instance and part of the transactional id, so a
-   * restart takes its partitions back and ends at once what it left open. Without one, both wait for their time-outs.
+   * A lasting name of this process, another in every process of the group: it is the group instance and part
+   * of the transactional id, so a restart takes its partitions back and ends at once what it left open.
+   * Without one, both wait for their time-outs.
    */
   readonly instance?: string
-  /** From a record to what follows from it: pure, because it may run again. Records of a partition come in order, one at a time. */
+  /**
+   * From a record to what follows from it: pure, because it may run again. Records of a partition come in
+   * order, one at a time.
+   */
   readonly map: (
     record: KafkaTransformInput,
   ) => readonly KafkaTransformOutput[] | Promise<readonly KafkaTransformOutput[]>
-  /** Where records go on which `map` throws, in the same transaction. Without one the transform halts and commits nothing. */
+  /**
+   * Where records go on which `map` throws, in the same transaction. Without one the transform halts and
+   * commits nothing.
+   */
   readonly deadLetter?: string
-  /** Records in one transaction at most. Default 1000. A transaction costs about 20 ms, however many it holds. */
+  /**
+   * Records in one transaction at most. Default 1000. A transaction costs about 20 ms, however many it holds.
+   */
   readonly batchMax?: number
   /** An open transaction that stands still longer is aborted by the broker. Default 10 s. */
   readonly transactionTimeoutMs?: number
@@ -49,7 +58,9 @@ export interface KafkaTransformOptions
 }
 
 export interface KafkaTransform {
-  /** Resolves when the broker is reached and the group is being joined; rejects with a `configuration` error. */
+  /**
+   * Resolves when the broker is reached and the group is being joined; rejects with a `configuration` error.
+   */
   start(): Promise<void>
   /** Ends the transaction it is in, begins no other, and leaves the group. */
   drain(): Promise<void>
@@ -63,7 +74,10 @@ export interface KafkaTransform {
   }
 }
 
-/** Reads a topic and writes what follows from it, exactly once for readers of committed records. See `kafkaTransformPromise`. */
+/**
+ * Reads a topic and writes what follows from it, exactly once for readers of committed records. See
+ * `kafkaTransformPromise`.
+ */
 export function createKafkaTransform(options: KafkaTransformOptions): KafkaTransform {
   return new Transform(options)
 }
@@ -81,8 +95,9 @@ const halting: readonly OncewardError['code'][] = [
  *   records ──▶ map, outside of any transaction ──▶ [ outputs, offsets, commit ] ──▶ next
  *                                                       └── refused, lost, or unanswered ──▶ abort or start anew, begin where the group stands
  *
- * Zombies are fenced by the group: the broker refuses the offsets of a member that has been replaced, and with them the outputs. One producer
- * per process is enough for that; its transactional id only says whose open transaction is to be aborted.
+ * Zombies are fenced by the group: the broker refuses the offsets of a member that has been replaced, and
+ * with them the outputs. One producer per process is enough for that; its transactional id only says whose
+ * open transaction is to be aborted.
  */
 class Transform implements KafkaTransform {
   readonly #options: KafkaTransformOptions
@@ -229,10 +244,12 @@ class Transform implements KafkaTransform {
   }
 
   /**
-   * A broker that is killed between the answer to a commit and its markers may skip the markers when it comes back: its coordinator looks for the
-   * partitions before it knows them, and takes them for deleted (seen with Kafka 4.3). The offsets then stay pending for ever, and the whole group
-   * waits. The end of any later transaction of the same producer ends them, so the same offsets are committed once more. While they are pending
-   * nobody else has read on, so no member is named: a refusal would end in an abort, and that would undo what was committed.
+   * A broker that is killed between the answer to a commit and its markers may skip the markers when it comes
+   * back: its coordinator looks for the partitions before it knows them, and takes them for deleted (seen
+   * with Kafka 4.3). The offsets then stay pending for ever, and the whole group waits. The end of any later
+   * transaction of the same producer ends them, so the same offsets are committed once more. While they are
+   * pending nobody else has read on, so no member is named: a refusal would end in an abort, and that would
+   * undo what was committed.
    */
   async #endPending(stable: ReadonlyMap<number, number>): Promise<void> {
     const mine = this.#lastOffsets

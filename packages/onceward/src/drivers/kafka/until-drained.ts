@@ -15,8 +15,8 @@ export interface DrainOptions {
 }
 
 /**
- * `drained`: everything that stood before it is done. `late`: the time is over; `behind` is what the last look that succeeded found, empty where
- * none did. `gone`: it is not ours any more.
+ * `drained`: everything that stood before it is done. `late`: the time is over; `behind` is what the last
+ * look that succeeded found, empty where none did. `gone`: it is not ours any more.
  */
 export type Drained =
   | { readonly kind: 'drained' | 'gone' }
@@ -25,9 +25,10 @@ export type Drained =
 const lookMs = 300
 
 /**
- * Waits until the group has committed, in every partition it had begun when this one was found, what stood there then. Records of a key that
- * moved to the new partition come behind it. Every member finds the same out by itself, whoever owns the others: the group's offsets say it.
- * Messages that are set aside count as done, as they do for the offsets.
+ * Waits until the group has committed, in every partition it had begun when this one was found, what stood
+ * there then. Records of a key that moved to the new partition come behind it. Every member finds the same
+ * out by itself, whoever owns the others: the group's offsets say it. Messages that are set aside count as
+ * done, as they do for the offsets.
  */
 export async function untilDrained(options: DrainOptions): Promise<Drained> {
   const { member, limitMs, waits, onTrouble } = options

@@ -19,8 +19,8 @@ export interface WatchdogOptions {
 }
 
 /**
- * Looks for what should not be: a partition that is ours, has records and room for them, and does not move. Clients have died in silence
- * before; this one is then built anew, and people are told.
+ * Looks for what should not be: a partition that is ours, has records and room for them, and does not move.
+ * Clients have died in silence before; this one is then built anew, and people are told.
  */
 export class Watchdog {
   readonly #options: WatchdogOptions

@@ -16,7 +16,10 @@ export interface BrokenPart {
   readonly redelivered: boolean
 }
 
-/** Bytes of a log that are no records, in the place of the records they should be: no codec is shown them, and they are quarantined. */
+/**
+ * Bytes of a log that are no records, in the place of the records they should be: no codec is shown them, and
+ * they are quarantined.
+ */
 export function brokenRecord(part: BrokenPart): LogRecord {
   const { partition, offset, records, bytes, problem, timestampMs, redelivered } = part
   const what = records === 1 ? 'a record' : `${records} records`

@@ -18,9 +18,10 @@ interface Held {
 }
 
 /**
- * Hands records over once they are as old as the delay. Until then they are merely not handed over: the member underneath keeps its session and
- * gives partitions up as ever, and reads no further than it has room for. A clock that disagrees with the records' makes nobody wait longer
- * than the delay from when a record was read.
+ * Hands records over once they are as old as the delay. Until then they are merely not handed over: the
+ * member underneath keeps its session and gives partitions up as ever, and reads no further than it has room
+ * for. A clock that disagrees with the records' makes nobody wait longer than the delay from when a record
+ * was read.
  */
 export class DelayedSubscription implements Subscription {
   readonly #inner: Subscription

@@ -10,14 +10,15 @@ export interface Sharer {
 }
 
 /**
- * How the room for unsettled records is shared. Half of it is guaranteed, the same share to every partition. A share counts as taken even
- * while it is empty, so however many partitions are stuck, each other one still has its own. (Letting a partition hold as much as was
- * still free ended with none left after ten stuck ones.) A third of all is only for shares, so a partition with nothing to hand over need
- * keep only a third of its own: what it lacks when it wakes is there. (With whole shares kept for 60 idle partitions of 64, the
+ * How the room for unsettled records is shared. Half of it is guaranteed, the same share to every partition.
+ * A share counts as taken even while it is empty, so however many partitions are stuck, each other one still
+ * has its own. (Letting a partition hold as much as was still free ended with none left after ten stuck
+ * ones.) A third of all is only for shares, so a partition with nothing to hand over need keep only a third
+ * of its own: what it lacks when it wakes is there. (With whole shares kept for 60 idle partitions of 64, the
  * four with a backlog got batches of 200 instead of 500.)
  *
- * A record that finds no room stands in line: until it has gone, the others keep to their shares, or stand still when it needs more than
- * half. So a large record waits for settling, not for a quiet moment.
+ * A record that finds no room stands in line: until it has gone, the others keep to their shares, or stand
+ * still when it needs more than half. So a large record waits for settling, not for a quiet moment.
  */
 export class FairRoom {
   readonly #limits: Limits

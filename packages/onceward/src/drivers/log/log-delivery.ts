@@ -3,7 +3,10 @@ import type { Delivery, DeliveryProperties, Place } from '../../ports/source.ts'
 import { type LogRecord, recordWith } from './log-record.ts'
 import type { Entry, PartitionProgress } from './partition-progress.ts'
 
-/** A record that was handed over. What few ask for is not made for everybody: one object less per record, and no texts nobody reads. */
+/**
+ * A record that was handed over. What few ask for is not made for everybody: one object less per record, and
+ * no texts nobody reads.
+ */
 export class LogDelivery implements Delivery, Entry {
   body: Buffer
   readonly origin: string
@@ -22,7 +25,10 @@ export class LogDelivery implements Delivery, Entry {
     this.#record = record
   }
 
-  /** A fetch is a megabyte, and a record of a hundred bytes keeps all of it: two thousand held ones kept two gigabytes. */
+  /**
+   * A fetch is a megabyte, and a record of a hundred bytes keeps all of it: two thousand held ones kept two
+   * gigabytes.
+   */
   keepApart(): void {
     if (this.#apart) return
     this.#apart = true

@@ -17,7 +17,10 @@ export interface LogDriver {
   readonly origin: string
   /** Positions are told to a broker; else it keeps them in the store. */
   readonly tellsBroker?: true
-  /** Called after settling, with the partitions whose position moved. Resolves when they are told, or noted to be told soon; says how many records could not be. */
+  /**
+   * Called after settling, with the partitions whose position moved. Resolves when they are told, or noted to
+   * be told soon; says how many records could not be.
+   */
   tell(moved: readonly PartitionProgress[]): Promise<{ readonly missed: number }>
   /** Called when a partition wants records again. */
   onRoom(): void
@@ -27,7 +30,10 @@ export interface LogDriver {
   stalled?(): Stall | null
   /** Partitions that are ours and are not read yet, for the order of keys. */
   waitingPartitions?(): number
-  /** Called before records are handed over or said to be live: a driver that finds its ownership expired, as after a freeze, drops it here. */
+  /**
+   * Called before records are handed over or said to be live: a driver that finds its ownership expired, as
+   * after a freeze, drops it here.
+   */
   refresh?(): void
   close(): Promise<void>
 }
@@ -36,8 +42,8 @@ export interface LogDriver {
 const readAheadBytesMax = 1024 * 1024
 
 /**
- * The subscription every log shares. A driver owns partitions and offers records; this hands them over fairly, keeps count of what is
- * unfinished, and tells the driver how far each partition is done.
+ * The subscription every log shares. A driver owns partitions and offers records; this hands them over
+ * fairly, keeps count of what is unfinished, and tells the driver how far each partition is done.
  */
 export class LogSubscription implements Subscription {
   readonly #options: Pick<OpenOptions, 'inFlightMax' | 'inFlightBytesMax' | 'log'>
@@ -82,7 +88,10 @@ export class LogSubscription implements Subscription {
     return owned === undefined ? 0 : owned.buffer.length - owned.head
   }
 
-  /** Records in order of the log, then where reading goes on, which may be past them. Ignored for a partition that is not ours. */
+  /**
+   * Records in order of the log, then where reading goes on, which may be past them. Ignored for a partition
+   * that is not ours.
+   */
   offer(progress: PartitionProgress, records: readonly LogRecord[], readOn: string): void {
     const owned = this.#owned.get(progress.partition)
     if (owned?.progress !== progress || owned.stopped) return
@@ -205,8 +214,9 @@ export class LogSubscription implements Subscription {
   }
 
   /**
-   * From partition to partition, starting behind the one that was served last: batches at work side by side then have no partition in common
-   * where that can be, and keys that stand in one partition are not locked by two of them.
+   * From partition to partition, starting behind the one that was served last: batches at work side by side
+   * then have no partition in common where that can be, and keys that stand in one partition are not locked
+   * by two of them.
    */
   #take(max: number): Delivery[] {
     this.#refresh()
@@ -265,7 +275,10 @@ export class LogSubscription implements Subscription {
   }
 }
 
-/** Nobody may have raised the epoch yet, so the store could not tell; and a dropped partition knows no position to move to. */
+/**
+ * Nobody may have raised the epoch yet, so the store could not tell; and a dropped partition knows no
+ * position to move to.
+ */
 function notOurs(partitions: readonly string[]): OncewardError {
   return new OncewardError(
     'ownership_lost',

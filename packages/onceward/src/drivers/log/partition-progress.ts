@@ -16,7 +16,10 @@ export interface Entry {
 /** Batches between two positions that the store is told beside the broker. */
 const rememberEvery = 64
 
-/** Settled records behind an unfinished one that are worth no gathering: so many entries, and so many bytes of theirs. */
+/**
+ * Settled records behind an unfinished one that are worth no gathering: so many entries, and so many bytes of
+ * theirs.
+ */
 const looseMax = 256
 const looseBytesMax = 1024 * 1024
 
@@ -24,8 +27,9 @@ const looseBytesMax = 1024 * 1024
 export type Done = Pick<ReadonlySet<Entry>, 'has'>
 
 /**
- * How far one owned partition of a log is done. It knows only what was handed over, in the order of handing over: gaps left by compaction,
- * markers and aborted transactions are no records to wait for. The position is where to read on when everything before it is settled.
+ * How far one owned partition of a log is done. It knows only what was handed over, in the order of handing
+ * over: gaps left by compaction, markers and aborted transactions are no records to wait for. The position is
+ * where to read on when everything before it is settled.
  *
  *   handed over   100  101  103  104        (102 was compacted away)
  *   settled       100       103  104
@@ -85,14 +89,20 @@ export class PartitionProgress {
     this.#bytes += entry.bytes
   }
 
-  /** The log goes on at `next` and nothing in between is for us. Call only when all before it has been handed over. */
+  /**
+   * The log goes on at `next` and nothing in between is for us. Call only when all before it has been handed
+   * over.
+   */
   pass(next: string): void {
     const last = this.#entries.at(-1)
     if (last === undefined) this.#position = next
     else last.next = next
   }
 
-  /** True when it counts: a dead partition's entries and settled ones do not. The position moves with `advance`. */
+  /**
+   * True when it counts: a dead partition's entries and settled ones do not. The position moves with
+   * `advance`.
+   */
   settle(entry: Entry): boolean {
     if (!this.#live || entry.settled) return false
     entry.settled = true
@@ -123,8 +133,9 @@ export class PartitionProgress {
   }
 
   /**
-   * What a transaction that decides `done` has to write: always the proof that the partition is ours; the position if the store keeps it and
-   * this transaction moves it. Only the batch with the lowest unfinished record moves it, so two in flight never move it back.
+   * What a transaction that decides `done` has to write: always the proof that the partition is ours; the
+   * position if the store keeps it and this transaction moves it. Only the batch with the lowest unfinished
+   * record moves it, so two in flight never move it back.
    */
   proposal(done: Done, keeper: LogOptions['progress']): Progress {
     const { partition, epoch, incarnation } = this
@@ -138,8 +149,9 @@ export class PartitionProgress {
   }
 
   /**
-   * The broker keeps the position; the store is told now and then, so that a copy of it that is older (a lagging standby, a backup) says from
-   * where to read again. Only what is settled already: this transaction commits after it.
+   * The broker keeps the position; the store is told now and then, so that a copy of it that is older (a
+   * lagging standby, a backup) says from where to read again. Only what is settled already: this transaction
+   * commits after it.
    */
   remembered(): Progress {
     const { partition, epoch, incarnation } = this
@@ -176,8 +188,9 @@ export class PartitionProgress {
   }
 
   /**
-   * An unfinished record keeps its place for as long as it takes, and any number may be settled behind it: of each run of them only where to
-   * read on is kept. Keeping them all, a key that stands for a day kept the whole day in memory.
+   * An unfinished record keeps its place for as long as it takes, and any number may be settled behind it: of
+   * each run of them only where to read on is kept. Keeping them all, a key that stands for a day kept the
+   * whole day in memory.
    */
   #gather(): void {
     const gathered: Entry[] = []

@@ -6,7 +6,9 @@ import { Pause } from './pause.ts'
 import type { PullOptions, PullReader } from './pull-source.ts'
 import { PulledPartition } from './pulled-partition.ts'
 
-/** One subscription of a pull source: finds partitions, lets each be read, and stores how far they are done. */
+/**
+ * One subscription of a pull source: finds partitions, lets each be read, and stores how far they are done.
+ */
 export class PullDriver implements LogDriver {
   readonly subscription: LogSubscription
   readonly #reader: PullReader
@@ -37,7 +39,10 @@ export class PullDriver implements LogDriver {
     this.#looking = this.#look()
   }
 
-  /** Stores positions; with `store` and `only` the effect's transaction has, unless batches ended out of order. */
+  /**
+   * Stores positions; with `store` and `only` the effect's transaction has, unless batches ended out of
+   * order.
+   */
   async tell(moved: readonly PartitionProgress[]): Promise<{ missed: number }> {
     const { progress: keeper } = this.#options.log
     const behind = moved.filter(one => keeper === 'broker' || keeper === 'first' || !one.isStored)

@@ -4,14 +4,20 @@ import type { LogRecord } from './log-record.ts'
 import { PullDriver } from './pull-driver.ts'
 
 /**
- * Something that is read by asking: a file, a change stream, a list of objects, a page of an interface. Positions are its own texts, and are
- * kept in the consumer's store alone. Calls for one partition come one after the other.
+ * Something that is read by asking: a file, a change stream, a list of objects, a page of an interface.
+ * Positions are its own texts, and are kept in the consumer's store alone. Calls for one partition come one
+ * after the other.
  */
 export interface PullReader {
   readonly origin: string
-  /** The partitions there are now. Called at the start and from time to time; one that is missing later is still read. Rejections as in `begin`. */
+  /**
+   * The partitions there are now. Called at the start and from time to time; one that is missing later is
+   * still read. Rejections as in `begin`.
+   */
   list(): Promise<readonly string[]>
-  /** Where a consumer begins that was never here. Rejections are tried again, but for `configuration` errors. */
+  /**
+   * Where a consumer begins that was never here. Rejections are tried again, but for `configuration` errors.
+   */
   begin(partition: string): Promise<Position>
   /** Reads on from a position it gave, perhaps long ago and in another process. Rejections as in `begin`. */
   read(partition: string, from: Position): Promise<Page>
@@ -21,7 +27,10 @@ export interface PullReader {
 }
 
 export type Page =
-  /** What comes next, in order. `next` may be past the last record. `behind`: records after it, where that is known. */
+  /**
+   * What comes next, in order. `next` may be past the last record. `behind`: records after it, where that is
+   * known.
+   */
   | {
       readonly kind: 'records'
       readonly records: readonly LogRecord[]
@@ -47,9 +56,10 @@ export interface PullOptions {
   /** Longest pause between two looks when nothing comes. Default 1 s. */
   readonly pollMaxMs?: number
   /**
-   * No broker says whose a partition is: whoever took it last reads it, and the store refuses everyone else's transactions. A process that finds
-   * itself refused stands by this long and then takes its turn, so a partition whose reader died is read again. Two that live take turns:
-   * nothing is lost or repeated, but run one, or give each its own partitions. Default 60 s, spread by a quarter.
+   * No broker says whose a partition is: whoever took it last reads it, and the store refuses everyone else's
+   * transactions. A process that finds itself refused stands by this long and then takes its turn, so a
+   * partition whose reader died is read again. Two that live take turns: nothing is lost or repeated, but run
+   * one, or give each its own partitions. Default 60 s, spread by a quarter.
    */
   readonly standbyMs?: number
   readonly env: PullWorld

@@ -28,7 +28,8 @@ const retryMaxMs = 10_000
  *      ▲          └─ the store refused us ─▶ standing by ──┐
  *      └───────────────────────────────────────────────────┘
  *
- * Where a log goes on under another life, all of the old one is settled first: a position is of one life only.
+ * Where a log goes on under another life, all of the old one is settled first: a position is of one life
+ * only.
  */
 export class PulledPartition {
   readonly #given: PulledPartitionOptions
@@ -99,7 +100,10 @@ export class PulledPartition {
     return position
   }
 
-  /** Offers what comes. Answers with where the log goes on in another life, or null when the partition is gone. */
+  /**
+   * Offers what comes. Answers with where the log goes on in another life, or null when the partition is
+   * gone.
+   */
   async #read(progress: PartitionProgress, ownership: Ownership): Promise<Position | null> {
     const { partition, subscription, reader, pull, options } = this.#given
     const first = progress.position
@@ -137,7 +141,10 @@ export class PulledPartition {
     return null
   }
 
-  /** Records at the end that were handed to nobody moved the position without a batch that would have stored it. */
+  /**
+   * Records at the end that were handed to nobody moved the position without a batch that would have stored
+   * it.
+   */
   async #end(progress: PartitionProgress): Promise<void> {
     if (this.#given.pull.until !== 'end' || this.ended) return
     if (!(await this.#given.store(progress))) return
@@ -179,7 +186,10 @@ export class PulledPartition {
   }
 }
 
-/** The log did not have the position then, and nothing tells whether what it has there now is what it had before. */
+/**
+ * The log did not have the position then, and nothing tells whether what it has there now is what it had
+ * before.
+ */
 function isUnaccepted(openLoss: OpenLoss | undefined, at: Position): openLoss is OpenLoss {
   return isDeclaredAt(openLoss, at) && !openLoss.accepted && goesBack(openLoss)
 }

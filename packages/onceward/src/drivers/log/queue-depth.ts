@@ -18,14 +18,16 @@ export interface QueueDepthOptions {
 }
 
 /**
- * How many messages of a queue are not applied yet, and since when none has come although some wait: asked in the background when somebody
- * looks, once in five seconds at most.
+ * How many messages of a queue are not applied yet, and since when none has come although some wait: asked in
+ * the background when somebody looks, once in five seconds at most.
  */
 export class QueueDepth {
   readonly #options: QueueDepthOptions
   #waiting: number | null = null
   #askedMs = Number.NEGATIVE_INFINITY
-  /** The number of the last question, and when the first was put that has no answer yet; null where all have. */
+  /**
+   * The number of the last question, and when the first was put that has no answer yet; null where all have.
+   */
   #question = 0
   #unansweredSinceMs: number | null = null
   #moved = false

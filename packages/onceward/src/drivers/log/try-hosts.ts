@@ -16,14 +16,18 @@ export interface TryHosts<Host, Opened> {
 const avoidMs = 60_000
 const failedMs = new Map<HostName, number>()
 
-/** A connection to this host failed or ended: the next one goes to another host first, whoever of this process opens it. */
+/**
+ * A connection to this host failed or ended: the next one goes to another host first, whoever of this process
+ * opens it.
+ */
 export function avoidHost(name: HostName): void {
   failedMs.set(name, performance.now())
 }
 
 /**
- * The first host that answers. Begins at any of them, so that processes spread over the nodes, and goes to the next at once: who waits between
- * tries does so after a whole round. Rejects with a refusal if one was given, else with what each host said.
+ * The first host that answers. Begins at any of them, so that processes spread over the nodes, and goes to
+ * the next at once: who waits between tries does so after a whole round. Rejects with a refusal if one was
+ * given, else with what each host said.
  */
 export async function tryHosts<Host, Opened>(options: TryHosts<Host, Opened>): Promise<Opened> {
   const { hosts, nameOf, open, isRefusal, signal } = options

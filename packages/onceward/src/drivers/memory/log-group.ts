@@ -1,8 +1,9 @@
 import type { MemoryMember } from './log-member.ts'
 
 /**
- * The members that read a log together. Every join and leave starts a rebalance, one after the other: whoever loses partitions
- * lets them go first, bounded; then they go to their new member. A member that hangs after that holds up nobody.
+ * The members that read a log together. Every join and leave starts a rebalance, one after the other: whoever
+ * loses partitions lets them go first, bounded; then they go to their new member. A member that hangs after
+ * that holds up nobody.
  */
 export class MemoryGroup {
   readonly #names: () => readonly string[]

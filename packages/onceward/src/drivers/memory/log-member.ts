@@ -22,7 +22,9 @@ const revokeMs = 10_000
 /** Records offered in one go. */
 const readMax = 500
 
-/** One subscription's side of a log in memory: what is assigned to it, how far it has read, what it has told. */
+/**
+ * One subscription's side of a log in memory: what is assigned to it, how far it has read, what it has told.
+ */
 export class MemoryMember implements LogDriver {
   readonly tellsBroker = true
   readonly subscription: LogSubscription
@@ -108,7 +110,10 @@ export class MemoryMember implements LogDriver {
     if (owned.length > 0) this.#options.onEvent({ kind: 'assigned', partitions: owned, reason: 'rebalance' })
   }
 
-  /** Where to read: what people accepted, then the truth of the contract, then the other one, then the beginning of the log. */
+  /**
+   * Where to read: what people accepted, then the truth of the contract, then the other one, then the
+   * beginning of the log.
+   */
   async #start(ownership: Ownership): Promise<Position> {
     const { partition, epoch, stored, resumeAt } = ownership
     const { progress, checkpoints } = this.#options.log

@@ -20,9 +20,9 @@ export interface MemoryLogMessage extends MemoryMessage {
 }
 
 /**
- * A partitioned log in this process, for unit tests, first steps and the simulator. Subscriptions of one consumer share the
- * partitions, and every open or close moves some; what a consumer has told is kept per consumer. It can do to its records what real logs
- * do: expire, compact, cut back, begin anew, forget.
+ * A partitioned log in this process, for unit tests, first steps and the simulator. Subscriptions of one
+ * consumer share the partitions, and every open or close moves some; what a consumer has told is kept per
+ * consumer. It can do to its records what real logs do: expire, compact, cut back, begin anew, forget.
  */
 export class MemoryLog implements Source {
   readonly name: string

@@ -1,6 +1,8 @@
 import type { SilentRun } from '../../ports/suspects.ts'
 
-/** Whoever is not heard of after another began is silent to it: there is no clock here that could say more. */
+/**
+ * Whoever is not heard of after another began is silent to it: there is no clock here that could say more.
+ */
 export class MemoryRuns {
   readonly #open = new Map<
     number,

@@ -9,8 +9,8 @@ export interface MemoryMessage {
 }
 
 /**
- * A queue in this process, for unit tests and first steps: messages wait, are handed to one subscription each, and come back
- * with a higher count when that subscription ends without settling them.
+ * A queue in this process, for unit tests and first steps: messages wait, are handed to one subscription
+ * each, and come back with a higher count when that subscription ends without settling them.
  */
 export class MemoryQueue implements Source {
   readonly name = 'memory queue'

@@ -45,8 +45,8 @@ interface State {
 }
 
 /**
- * The store contract in this process's memory, for unit tests and first steps. Transactions run one after the other on a copy
- * that replaces the state at commit, so a rollback is simply forgetting the copy.
+ * The store contract in this process's memory, for unit tests and first steps. Transactions run one after the
+ * other on a copy that replaces the state at commit, so a rollback is simply forgetting the copy.
  */
 export class MemoryStore implements Store<MemoryTransaction> {
   readonly capabilities = { durable: false, shared: false, sql: false, concurrent: true }

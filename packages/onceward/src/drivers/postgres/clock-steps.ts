@@ -8,8 +8,8 @@ const stepMs = 60_000
 const record = `insert into onceward.clock_step (moved) values ($1::double precision * interval '1 millisecond')`
 
 /**
- * Sees the database's clock being set forward, as after a time in which it was behind: markers of that time look older than they are. Retention
- * keeps everything longer by what is recorded here.
+ * Sees the database's clock being set forward, as after a time in which it was behind: markers of that time
+ * look older than they are. Retention keeps everything longer by what is recorded here.
  */
 export class ClockSteps {
   /** Of each even clock: the least by which the database's time was ahead of it since the last step. */
@@ -22,7 +22,10 @@ export class ClockSteps {
     this.#log = log
   }
 
-  /** `askedMs`: by `clock`, just before the database was asked for its time. A step that could not be recorded is seen again by the next look. */
+  /**
+   * `askedMs`: by `clock`, just before the database was asked for its time. A step that could not be recorded
+   * is seen again by the next look.
+   */
   async look(clock: Clock, askedMs: number, databaseMs: number): Promise<void> {
     const lowestMs = this.#lowestMs.get(clock) ?? Number.POSITIVE_INFINITY
     const aheadMs = databaseMs - askedMs

@@ -6,7 +6,10 @@ interface ParameterStatus {
   readonly parameterValue: string
 }
 
-/** A client of `pg` that hears how its session writes times before anybody has changed that: it costs no statement. */
+/**
+ * A client of `pg` that hears how its session writes times before anybody has changed that: it costs no
+ * statement.
+ */
 export class ListeningClient extends pg.Client {
   styleOfRole: string | null = null
 
@@ -22,7 +25,9 @@ export class ListeningClient extends pg.Client {
 const isReadable = (client: object) =>
   (client as Partial<ListeningClient>).styleOfRole?.startsWith('ISO') ?? true
 
-/** `pg` reads times in ISO style only, and a role or a database may have another. Sent before anything else. */
+/**
+ * `pg` reads times in ISO style only, and a role or a database may have another. Sent before anything else.
+ */
 export function writeIsoTimes(client: pg.ClientBase): void {
   if (!isReadable(client)) client.query('set datestyle to iso').catch(() => {})
 }

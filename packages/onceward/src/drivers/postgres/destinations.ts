@@ -12,15 +12,18 @@ const addCluster = `
   insert into onceward.destination_cluster (kind, virtual_host, cluster, destination) values ($1, $2, $3, $4)
   on conflict do nothing`
 
-/** A name that people gave to a cluster, or the one it announces. The virtual host is part of it on RabbitMQ. */
+/**
+ * A name that people gave to a cluster, or the one it announces. The virtual host is part of it on RabbitMQ.
+ */
 export function destinationName({ kind, cluster, virtualHost }: BrokerIdentity): string {
   const escaped = cluster.replace(/[%/]/g, encodeURIComponent)
   return virtualHost === undefined ? `${kind}:${escaped}` : `${kind}:${escaped}/${virtualHost}`
 }
 
 /**
- * The destination behind a connection: its cluster, whichever node announced what, and its virtual host. `was` is where this process went before:
- * where nothing can tell clusters apart, another node behind the same address is taken for the same one.
+ * The destination behind a connection: its cluster, whichever node announced what, and its virtual host.
+ * `was` is where this process went before: where nothing can tell clusters apart, another node behind the
+ * same address is taken for the same one.
  */
 export async function findDestination(
   pool: SqlPool,
@@ -37,7 +40,10 @@ export async function findDestination(
   }
 }
 
-/** A name that people gave outranks what the broker says. It is known from now on, for writers without an address. */
+/**
+ * A name that people gave outranks what the broker says. It is known from now on, for writers without an
+ * address.
+ */
 export async function declareDestination(pool: SqlPool, broker: BrokerIdentity): Promise<string> {
   const name = destinationName(broker)
   await pool.query(addDestination, [name, broker.kind, broker.virtualHost ?? ''])

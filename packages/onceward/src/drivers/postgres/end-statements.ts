@@ -1,10 +1,15 @@
 import type { SqlClient } from './pool.ts'
 import { within } from './within.ts'
 
-/** How long statements of handlers that are over may go on before the server is asked to end them, and then their session. */
+/**
+ * How long statements of handlers that are over may go on before the server is asked to end them, and then
+ * their session.
+ */
 const graceMs = 2_000
 
-/** What names a transaction to other sessions, as columns: a process id alone may be another session's by now. */
+/**
+ * What names a transaction to other sessions, as columns: a process id alone may be another session's by now.
+ */
 export const transactionName = `pg_backend_pid() as pid, (extract(epoch from now()) * 1000000)::bigint::text as began`
 
 export interface TransactionName {
@@ -18,8 +23,9 @@ const ending = (call: string) => `
   from pg_catalog.pg_stat_activity where pid = $1`
 
 /**
- * Waits until the statements of a transaction are answered, so that what ends it comes after all of them. A statement that goes on is cancelled
- * from another session; where that does not help either, the session is ended. Without a free connection the limits of the server do it.
+ * Waits until the statements of a transaction are answered, so that what ends it comes after all of them. A
+ * statement that goes on is cancelled from another session; where that does not help either, the session is
+ * ended. Without a free connection the limits of the server do it.
  */
 export async function endStatements(
   idle: Promise<unknown>,

@@ -29,7 +29,10 @@ export class ClientTransaction extends StatementWatch implements SqlTransaction 
     return this.watch(statement.text, () => this.#sendOne(statement, values))
   }
 
-  /** Over the extended protocol, so that the server itself refuses several commands in one text, a hidden COMMIT among them. */
+  /**
+   * Over the extended protocol, so that the server itself refuses several commands in one text, a hidden
+   * COMMIT among them.
+   */
   #sendOne(statement: { readonly text: string }, values: readonly unknown[] = []): Promise<SqlResult> {
     return this.#client.query({ ...statement, values: values as unknown[], queryMode: 'extended' })
   }

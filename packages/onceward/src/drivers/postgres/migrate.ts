@@ -24,9 +24,9 @@ export function migrate(pool: SqlPool, options: MigrateOptions = {}): Promise<Mi
 }
 
 /**
- * Each migration is one transaction under an advisory lock that ends with it (so it works through PgBouncer): concurrent
- * callers wait and find it done, a killed one leaves whole steps behind, and the next goes on. The list is a parameter for
- * tests of the steps between versions.
+ * Each migration is one transaction under an advisory lock that ends with it (so it works through PgBouncer):
+ * concurrent callers wait and find it done, a killed one leaves whole steps behind, and the next goes on. The
+ * list is a parameter for tests of the steps between versions.
  */
 export async function applyMigrations(
   pool: SqlPool,
@@ -114,7 +114,10 @@ async function readHistory(client: Pick<SqlClient, 'query'>): Promise<readonly A
   return rows
 }
 
-/** A version that this list knows under another name was made by code that was never released: it has another schema. */
+/**
+ * A version that this list knows under another name was made by code that was never released: it has another
+ * schema.
+ */
 function assertReleased(history: readonly Applied[], list: readonly Migration[], end: string): void {
   const other = history.find(({ version, name }) =>
     list.some(known => known.version === version && known.name !== name),

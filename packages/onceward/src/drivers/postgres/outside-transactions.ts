@@ -15,7 +15,10 @@ import { RepeatNotes } from './sql/note-repeats.ts'
 import { beginPartition, declareLoss, takePartitions, withdrawLoss } from './sql/own-partitions.ts'
 import { suspectLedger } from './sql/silent-runs.ts'
 
-/** The calls of a store that are a statement each, outside of any batch; the same however its transactions are opened. */
+/**
+ * The calls of a store that are a statement each, outside of any batch; the same however its transactions are
+ * opened.
+ */
 export function outsideTransactions(
   client: SqlClient,
   environment: string | undefined,
@@ -63,7 +66,10 @@ export function outsideTransactions(
   }
 }
 
-/** A run that ends in order did not die over what it may have left: nothing of it counts, nor is it taken for a failed attempt. */
+/**
+ * A run that ends in order did not die over what it may have left: nothing of it counts, nor is it taken for
+ * a failed attempt.
+ */
 const closeRun = `
   with closed as (
     update onceward.run set ended_at = clock_timestamp(), halted_because = $3 where id = $1 and instance = $2
@@ -74,7 +80,10 @@ const closeRun = `
   delete from onceward.suspect_group g using closed c
   where g.consumer_id = c.consumer_id and g.run_id = $1 and $3::text is null`
 
-/** A rebuild remembers under a generation of its own what went into its tables: a live consumer of that generation would skip all of it. */
+/**
+ * A rebuild remembers under a generation of its own what went into its tables: a live consumer of that
+ * generation would skip all of it.
+ */
 async function assertNoRebuilds(client: SqlClient, { name, generation }: ConsumerFacts): Promise<void> {
   const { rows } = await client.query(
     `select id::text, (select max(c.generation) + 1 from onceward.campaign c where c.consumer_name = $1) as free

@@ -36,7 +36,10 @@ export interface SqlResult {
   readonly command?: string
 }
 
-/** Longest silence on any statement: past it the connection counts as half open. Handlers have their own, shorter limit. */
+/**
+ * Longest silence on any statement: past it the connection counts as half open. Handlers have their own,
+ * shorter limit.
+ */
 const queryTimeoutMs = 60_000
 
 export interface PoolOptions {
@@ -47,7 +50,8 @@ export interface PoolOptions {
 
 /**
  * A pool in pipeline mode: statements of concurrent handlers leave without waiting for each other's answers
- * (35 k/s against 7.5 k/s one after the other). Statements stay unnamed, so PgBouncer in transaction mode works.
+ * (35 k/s against 7.5 k/s one after the other). Statements stay unnamed, so PgBouncer in transaction mode
+ * works.
  */
 export function createPool(url: string, options: PoolOptions = {}): OwnPool {
   const { verify } = options
@@ -64,7 +68,8 @@ export function createPool(url: string, options: PoolOptions = {}): OwnPool {
         void verify(client as unknown as SqlClient).then(() => done(), done),
     }),
   } as pg.PoolConfig)
-  // A connection that dies, idle or in use, is replaced by the pool; without a listener it would end the process.
+  // A connection that dies, idle or in use, is replaced by the pool; without a listener it would end the
+  // process.
   pool.on('error', () => {})
   const clients = new Set<pg.PoolClient>()
   pool.on('connect', client => {
@@ -85,7 +90,10 @@ export function pipelines(pool: SqlPool): boolean {
   return options === undefined || options.pipeline === true
 }
 
-/** What is sent on this client until the caller next waits for the network leaves in one write (of five per batch two were spared). */
+/**
+ * What is sent on this client until the caller next waits for the network leaves in one write (of five per
+ * batch two were spared).
+ */
 export function sendTogether(client: PooledClient): void {
   const socket = socketOf(client)
   socket?.cork()

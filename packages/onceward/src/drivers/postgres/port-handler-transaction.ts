@@ -22,7 +22,10 @@ export class PortHandlerTransaction<Tx> extends StatementWatch implements Handle
     }
   }
 
-  /** Libraries send a text without values over the simple protocol, where the server would run all of its commands. */
+  /**
+   * Libraries send a text without values over the simple protocol, where the server would run all of its
+   * commands.
+   */
   protected override isControl(text: string): boolean {
     return super.isControl(text) || severalCommands(text)
   }

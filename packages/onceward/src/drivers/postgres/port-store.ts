@@ -13,13 +13,19 @@ import { SqlSession } from './session.ts'
 import { proof, serverLimitMs, type TransactionOptions } from './transaction-options.ts'
 import { workQueue } from './work-queue.ts'
 
-/** One statement, so that it works over either protocol; local to the transaction, so that pools and PgBouncer never see it. */
+/**
+ * One statement, so that it works over either protocol; local to the transaction, so that pools and PgBouncer
+ * never see it.
+ */
 const settle = `
   select set_config('lock_timeout', $1, true), set_config('statement_timeout', $2, true),
     set_config('idle_in_transaction_session_timeout', $2, true), set_config('onceward.run', $3, true),
     ${roleSettings}, ${transactionName}`
 
-/** A store that works in the transactions of another library: markers and the handler's writes commit or vanish together. */
+/**
+ * A store that works in the transactions of another library: markers and the handler's writes commit or
+ * vanish together.
+ */
 export function createPortStore<Tx>(port: SqlPort<Tx>, options: TransactionOptions = {}): Store<Tx> {
   const { lockTimeoutMs = 3_000, isolation = 'read committed', log = silent } = options
   if (port.dialect !== 'postgres') {

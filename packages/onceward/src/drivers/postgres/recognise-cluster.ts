@@ -6,9 +6,15 @@ import type { SqlClient } from './pool.ts'
 export interface Recognised {
   /** The name it was first reached under. */
   readonly cluster: string
-  /** `none`: a node's name that is new, where neither a mark nor a set cluster name can tell. `new`: it was never reached before. */
+  /**
+   * `none`: a node's name that is new, where neither a mark nor a set cluster name can tell. `new`: it was
+   * never reached before.
+   */
   readonly proof: 'mark' | 'name' | 'none' | 'new'
-  /** Notes the name, and a mark where there is none yet. False when another process has noted something since: recognise again. */
+  /**
+   * Notes the name, and a mark where there is none yet. False when another process has noted something since:
+   * recognise again.
+   */
   keep(): Promise<boolean>
 }
 
@@ -29,8 +35,9 @@ export function isNodeName(name: string): boolean {
 }
 
 /**
- * Which cluster a connection reached. Kafka's cluster id is the same on every node. RabbitMQ announces a name, by AMQP and by the stream protocol
- * alike, and no id; so a mark in the virtual host decides, whatever the node calls itself:
+ * Which cluster a connection reached. Kafka's cluster id is the same on every node. RabbitMQ announces a
+ * name, by AMQP and by the stream protocol alike, and no id; so a mark in the virtual host decides, whatever
+ * the node calls itself:
  *
  *   the mark is there ──▶ the same cluster      it is not ──▶ another one, also under the same name
  *   no mark in this virtual host yet ──▶ by name, and by the marks in other virtual hosts that this user may enter
@@ -109,7 +116,10 @@ async function readKnown(client: SqlClient, kind: string): Promise<{ all: Known[
   return { all, seen: names.length + marks.filter(row => row.mark !== null).length }
 }
 
-/** A process that dies before it has noted the mark leaves an exchange that nobody looks for; the next one declares another. */
+/**
+ * A process that dies before it has noted the mark leaves an exchange that nobody looks for; the next one
+ * declares another.
+ */
 async function putMark(marks: BrokerMarks): Promise<string | null> {
   const mark = `onceward.cluster.${randomBytes(8).toString('hex')}`
   return (await marks.put(mark)) ? mark : null

@@ -4,12 +4,16 @@ import type { BrokerIdentity } from '../../ports/source.ts'
 import type { SqlClient } from './pool.ts'
 import { recogniseCluster } from './recognise-cluster.ts'
 
-/** Where the database belongs to a named environment, a second cluster of a kind is refused; elsewhere people are told. */
+/**
+ * Where the database belongs to a named environment, a second cluster of a kind is refused; elsewhere people
+ * are told.
+ */
 export async function registerBroker(client: SqlClient, broker: BrokerIdentity, log: Log): Promise<void> {
   for (let refused = false; ; ) {
     const { cluster, proof, keep } = await recogniseCluster(client, broker)
     if (proof === 'none') return warnUnproven(broker, cluster, log)
-    // The first of its kind is marked before it is accepted, others afterwards: who comes by another node meanwhile then finds the mark.
+    // The first of its kind is marked before it is accepted, others afterwards: who comes by another node
+    // meanwhile then finds the mark.
     const early = proof === 'new' && (await isFirst(client, broker))
     if (early && !(await keep())) continue
     try {

@@ -3,7 +3,10 @@ import type { ConsumerFacts, Reading } from '../../ports/store.ts'
 import type { SqlClient } from './pool.ts'
 import { isoTime } from './sql/iso-time.ts'
 
-/** Refuses a name that is new where another has been reading: it would remember nothing of what that one applied. Writes nothing. */
+/**
+ * Refuses a name that is new where another has been reading: it would remember nothing of what that one
+ * applied. Writes nothing.
+ */
 export async function checkReader(client: SqlClient, { name, reading }: ConsumerFacts): Promise<void> {
   if (reading === undefined) return
   const { kind, place, virtualHost, reader } = reading

@@ -5,7 +5,10 @@ import { roleSettings } from './role-settings.ts'
 interface Notice {
   readonly message?: string | undefined
   readonly detail?: string | undefined
-  /** The function of the server that spoke: the words come in the server's language, and their number says nothing. */
+  /**
+   * The function of the server that spoke: the words come in the server's language, and their number says
+   * nothing.
+   */
   readonly routine?: string | undefined
 }
 
@@ -28,9 +31,10 @@ interface Heard {
 const byConnection = new WeakMap<object, Heard>()
 
 /**
- * Listens for the warning that comes beside a COMMIT whose wait for the synchronous standby was cancelled. The function it returns throws when
- * one came on this connection meanwhile: that commit is on this server and perhaps nowhere else, and a failover now would lose it. It is
- * reported as a commit without an answer, so that nothing is settled until the batch has run again, and that waits for `proveReplicated`.
+ * Listens for the warning that comes beside a COMMIT whose wait for the synchronous standby was cancelled.
+ * The function it returns throws when one came on this connection meanwhile: that commit is on this server
+ * and perhaps nowhere else, and a failover now would lose it. It is reported as a commit without an answer,
+ * so that nothing is settled until the batch has run again, and that waits for `proveReplicated`.
  */
 export function watchReplication(client: object): () => void {
   let heard = byConnection.get(client)
@@ -43,8 +47,8 @@ export function watchReplication(client: object): () => void {
 }
 
 /**
- * The same over all connections of a pool, for libraries that do not say which one a transaction has. A warning for another transaction makes
- * this one run again, which finds its own markers.
+ * The same over all connections of a pool, for libraries that do not say which one a transaction has. A
+ * warning for another transaction makes this one run again, which finds its own markers.
  */
 export function watchPool(pool: AcquiringPool): { begin(): () => void; readonly acquired: number } {
   const heard: Heard = { count: 0, words: '' }
@@ -88,8 +92,9 @@ function notReplicated(words: string): OncewardError {
 }
 
 /**
- * A commit of its own: when the standby has it, it has everything before it, a commit included whose answer was lost while it waited. Where
- * there is no synchronous standby this is a small write and nothing else. A port rejects by itself when the server warned.
+ * A commit of its own: when the standby has it, it has everything before it, a commit included whose answer
+ * was lost while it waited. Where there is no synchronous standby this is a small write and nothing else. A
+ * port rejects by itself when the server warned.
  */
 export async function proveReplicated(from: SqlClient | SqlPool): Promise<void> {
   const text = `select ${roleSettings}, pg_logical_emit_message(true, 'onceward', 'replicated')`
@@ -115,7 +120,10 @@ function heardFromTheStatement(): void {}
 export const waitsForStandby = `(current_setting('synchronous_standby_names') <> ''
   and current_setting('synchronous_commit') not in ('off', 'local'))`
 
-/** The server sends the warning only to those who want warnings. What another client of a pooler has SET does not count: see `roleSettings`. */
+/**
+ * The server sends the warning only to those who want warnings. What another client of a pooler has SET does
+ * not count: see `roleSettings`.
+ */
 export async function assertWarningsArrive(client: SqlClient): Promise<void> {
   const { rows } = await client.query(
     `select reset_val as level from pg_settings where name = 'client_min_messages'`,

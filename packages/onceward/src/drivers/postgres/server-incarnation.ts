@@ -14,12 +14,15 @@ interface Found {
   readonly known: boolean | null
 }
 
-/** After a crash a server may end before the half of a record it had on disk; more than a segment is another disk. */
+/**
+ * After a crash a server may end before the half of a record it had on disk; more than a segment is another
+ * disk.
+ */
 const flushedMargin = 16n * 1024n * 1024n
 
 /**
- * The life of the server as this process has seen it. Asked on every new connection, at start, with each sign of life and after every outage;
- * never by a batch.
+ * The life of the server as this process has seen it. Asked on every new connection, at start, with each sign
+ * of life and after every outage; never by a batch.
  *
  *   the life a person accepted, and the one this process began on ──▶ goes on
  *   a standby, or a timeline before the one this process has seen ──▶ `wrong_server`: not used, tried again
@@ -97,8 +100,9 @@ async function ask(client: SqlClient): Promise<Found | null> {
 }
 
 /**
- * Looks again in the statement that writes it down: behind a pooler with several hosts it may reach another server than the look before, and a
- * healthy one would halt every consumer. Two statements: the one that writes the row down does not see it.
+ * Looks again in the statement that writes it down: behind a pooler with several hosts it may reach another
+ * server than the look before, and a healthy one would halt every consumer. Two statements: the one that
+ * writes the row down does not see it.
  */
 async function notice(client: SqlClient, why: string, flushedBefore: bigint | null) {
   const noticed = await client.query(

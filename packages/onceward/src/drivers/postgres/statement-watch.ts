@@ -12,13 +12,17 @@ const transactionControl = new RegExp(
 const savepointControl = new RegExp(String.raw`${lead}(?:savepoint|release|rollback)\b`, 'i')
 const severalCommands = /cannot insert multiple commands/
 
-/** How long a late statement waits for its refusal: a handler that goes on in a loop would otherwise starve the event loop. */
+/**
+ * How long a late statement waits for its refusal: a handler that goes on in a loop would otherwise starve
+ * the event loop.
+ */
 const lateRefusalMs = 10
 
 /**
- * The statements of one handler call. It watches what the handler does: whether it wrote, what failed even if the handler swallowed
- * it, what it did not wait for. After `revoke` a statement is refused before it is sent, also one that was made before and waited in a
- * queue of its library: a write landing after COMMIT or ROLLBACK would stand alone, outside the promise.
+ * The statements of one handler call. It watches what the handler does: whether it wrote, what failed even if
+ * the handler swallowed it, what it did not wait for. After `revoke` a statement is refused before it is
+ * sent, also one that was made before and waited in a queue of its library: a write landing after COMMIT or
+ * ROLLBACK would stand alone, outside the promise.
  */
 export class StatementWatch {
   readonly #log: Log
@@ -38,7 +42,9 @@ export class StatementWatch {
     this.#shared = shared
   }
 
-  /** A statement as the handler makes it: sends it, or refuses it. `close`: ends rows that are read in pieces. */
+  /**
+   * A statement as the handler makes it: sends it, or refuses it. `close`: ends rows that are read in pieces.
+   */
   watch<T>(text: string, send: () => Promise<T>, close?: () => unknown): Promise<T> {
     if (this.#revoked) return this.#refuseLate(text, lateRefusalMs)
     if (typeof text !== 'string') return this.refuseControl('a query object')
@@ -66,7 +72,10 @@ export class StatementWatch {
     return this.#count(send).finally(() => this.#answered())
   }
 
-  /** Rows that were not read to their end are closed: their portal would keep the connection from anything else. */
+  /**
+   * Rows that were not read to their end are closed: their portal would keep the connection from anything
+   * else.
+   */
   idle(): Promise<void> {
     for (const close of this.#unread) close()
     this.#unread.clear()

@@ -31,7 +31,10 @@ export interface PostgresStore extends Store<SqlTransaction> {
 
 const rollbackTimeoutMs = 2_000
 
-/** A connection that dies also fails the statement under way; without a listener the event would end the process. */
+/**
+ * A connection that dies also fails the statement under way; without a listener the event would end the
+ * process.
+ */
 const heardFromTheStatement = () => {}
 
 export function createPostgresStore(options: PostgresStoreOptions): PostgresStore {
@@ -92,8 +95,9 @@ export function createPooledStore<Tx>(
     client.on('error', heardFromTheStatement)
     const assertReplicated = watchReplication(client)
     try {
-      // Not awaited where a claim leaves with it: should BEGIN fail alone, the claim finds no onceward.run and fails too. Without markers
-      // the handler's own statements come first, and would each commit by itself.
+      // Not awaited where a claim leaves with it: should BEGIN fail alone, the claim finds no onceward.run
+      // and fails too. Without markers the handler's own statements come first, and would each commit by
+      // itself.
       sendTogether(client)
       const begun = client.query(begin(enrolment) + styleOfRole(client))
       begun.catch(() => {})
@@ -124,9 +128,9 @@ export function createPooledStore<Tx>(
 }
 
 /**
- * The last statement fails if the transaction was aborted or ended behind our back; then COMMIT would answer ROLLBACK, or
- * COMMIT, without an error. Both leave together. When the connection dies here nobody knows the result, and the error says so by being
- * a connection error: the redelivery finds the marker, or does not.
+ * The last statement fails if the transaction was aborted or ended behind our back; then COMMIT would answer
+ * ROLLBACK, or COMMIT, without an error. Both leave together. When the connection dies here nobody knows the
+ * result, and the error says so by being a connection error: the redelivery finds the marker, or does not.
  */
 async function commit(client: PooledClient, inPipeline: boolean, fence: CommitFence | null): Promise<void> {
   sendTogether(client)

@@ -23,7 +23,10 @@ export interface ClosableStore<Tx> extends Store<Tx> {
   close(): Promise<void>
 }
 
-/** How much longer than a handler the server lets a transaction idle before it ends a frozen process's session. */
+/**
+ * How much longer than a handler the server lets a transaction idle before it ends a frozen process's
+ * session.
+ */
 const idleMarginMs = 5_000
 /** The longest the server takes for a time-out. */
 const limitMaxMs = 2 ** 31 - 1
@@ -32,5 +35,8 @@ export function serverLimitMs({ handlerTimeoutMs }: ConsumerFacts): number {
   return Math.min(handlerTimeoutMs + idleMarginMs, limitMaxMs)
 }
 
-/** Fails in an aborted transaction, in none, and in one that somebody else began: the setting is local to ours. */
+/**
+ * Fails in an aborted transaction, in none, and in one that somebody else began: the setting is local to
+ * ours.
+ */
 export const proof = `select current_setting('onceward.run')::integer`

@@ -20,7 +20,9 @@ export interface StreamAddress {
   readonly timing: ConnectionTiming
 }
 
-/** Reads `rabbitmq-stream://user:password@a,b:5552/vhost`, with `+tls` for TLS. Never repeats the password. */
+/**
+ * Reads `rabbitmq-stream://user:password@a,b:5552/vhost`, with `+tls` for TLS. Never repeats the password.
+ */
 export function readAddress(url: string | undefined, purpose: string): StreamAddress {
   const parsed = url === undefined ? null : firstUrl(url)
   if (parsed === null || !/^rabbitmq-stream(\+tls)?:$/.test(parsed.protocol)) {

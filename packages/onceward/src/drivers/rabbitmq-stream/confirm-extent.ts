@@ -5,7 +5,10 @@ export interface AskAgain {
   readonly everyMs: number
   /** What is missing counts as missing once it has been for this long. */
   readonly steadyMs: number
-  /** A stream that is not served, or not committed to, within this time is given up for now; nothing is lost by that. */
+  /**
+   * A stream that is not served, or not committed to, within this time is given up for now; nothing is lost
+   * by that.
+   */
   readonly unservedMs: number
   readonly nowMs: () => number
   readonly pause: (ms: number) => Promise<unknown>
@@ -21,24 +24,29 @@ export const askAgain: AskAgain = {
 
 export interface ExtentQuestion {
   readonly stream: string
-  /** Asks the node we read from, and from the second time on the leader. Rejects where there is none, or it cannot be reached. */
+  /**
+   * Asks the node we read from, and from the second time on the leader. Rejects where there is none, or it
+   * cannot be reached.
+   */
   readonly ask: (again: boolean) => Promise<Extent>
   /** True where a mark of ours is in the stream, so that it cannot be empty. */
   readonly marked: boolean
   /** True where the answer says nothing bad. */
   readonly fits: (extent: Extent) => boolean
   /**
-   * Resolves once the node that answered last has committed a write of ours: only then is it the leader, and has all that was ever committed.
-   * Without it, for those who may not write, an answer that does not fit counts once it has stood for `steadyMs`.
+   * Resolves once the node that answered last has committed a write of ours: only then is it the leader, and
+   * has all that was ever committed. Without it, for those who may not write, an answer that does not fit
+   * counts once it has stood for `steadyMs`.
    */
   readonly prove?: () => Promise<void>
   readonly timing?: AskAgain
 }
 
 /**
- * How far a stream reaches, once it says so itself. An answer that fits is taken at once. One that does not may come from a node that recovers,
- * from a replica that is behind, from a new leader that does not know yet what its replicas have, or from an old leader that was cut off from the
- * others. So it counts only from the leader, once that serves all that it had in its log when it was first asked, and has proved itself.
+ * How far a stream reaches, once it says so itself. An answer that fits is taken at once. One that does not
+ * may come from a node that recovers, from a replica that is behind, from a new leader that does not know yet
+ * what its replicas have, or from an old leader that was cut off from the others. So it counts only from the
+ * leader, once that serves all that it had in its log when it was first asked, and has proved itself.
  */
 export async function confirmExtent(question: ExtentQuestion): Promise<Extent> {
   const { stream, ask, marked, fits, prove, timing = askAgain } = question
@@ -67,7 +75,10 @@ export async function confirmExtent(question: ExtentQuestion): Promise<Extent> {
   }
 }
 
-/** A stream that has chunks serves them once one is known to be committed. One that has a mark of ours has a chunk. */
+/**
+ * A stream that has chunks serves them once one is known to be committed. One that has a mark of ours has a
+ * chunk.
+ */
 export function isServed({ committedChunk, firstChunk }: Extent, marked: boolean): boolean {
   return committedChunk >= 0 || (firstChunk < 0 && !marked)
 }

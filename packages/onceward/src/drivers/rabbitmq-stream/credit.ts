@@ -1,10 +1,14 @@
-/** Most chunks under way at once: what large chunks after many small ones may cost, and what a row of chunks with one record needs. */
+/**
+ * Most chunks under way at once: what large chunks after many small ones may cost, and what a row of chunks
+ * with one record needs.
+ */
 const chunksMax = 8
 const bytesUnderWay = 1024 * 1024
 
 /**
- * How many chunks the broker may still send, and how many more it should be allowed: about as many as fill what may be read ahead. Begins with
- * one and doubles, because nobody says beforehand how large a chunk is; a credit that was given cannot be taken back.
+ * How many chunks the broker may still send, and how many more it should be allowed: about as many as fill
+ * what may be read ahead. Begins with one and doubles, because nobody says beforehand how large a chunk is; a
+ * credit that was given cannot be taken back.
  */
 export class Credit {
   #given = 1

@@ -11,7 +11,10 @@ import type { StreamConnection } from './wire/connection.ts'
 /** What is known when a partition becomes ours. */
 export interface StreamQuestion {
   readonly connection: StreamConnection
-  /** Asked only where the node we read from says that records are gone, or a mark is left. Rejects where it cannot be reached. */
+  /**
+   * Asked only where the node we read from says that records are gone, or a mark is left. Rejects where it
+   * cannot be reached.
+   */
   readonly leader: () => Promise<StreamLeader>
   /** The leader has records that the node we read from has dropped: from now on the leader is read. */
   readonly readFromLeader: () => void
@@ -20,7 +23,10 @@ export interface StreamQuestion {
   readonly ownership: Ownership
   /** True when the broker's stored offset is the truth, not the store's position. */
   readonly brokerKnows: boolean
-  /** True when the store has each position before the broker is told of it, and that before anything takes effect. */
+  /**
+   * True when the store has each position before the broker is told of it, and that before anything takes
+   * effect.
+   */
   readonly storedFirst?: boolean
   readonly timing?: AskAgain
 }
@@ -29,9 +35,10 @@ export interface StreamQuestion {
 export type StreamResume = { readonly position: Position; readonly isNew: boolean } | { readonly loss: Loss }
 
 /**
- * Decides where to read on. Asking the broker for an offset it does not have is no error to it: it silently begins at the nearest one it
- * has. So everything is checked before it is asked. The mark comes first: the stream's leader answers for it, and only after it has
- * recovered; a stream that still has our mark is the one we read, so an extent that says otherwise is asked for again.
+ * Decides where to read on. Asking the broker for an offset it does not have is no error to it: it silently
+ * begins at the nearest one it has. So everything is checked before it is asked. The mark comes first: the
+ * stream's leader answers for it, and only after it has recovered; a stream that still has our mark is the
+ * one we read, so an extent that says otherwise is asked for again.
  */
 export async function decidePosition(question: StreamQuestion): Promise<StreamResume> {
   const { connection, group, ownership, timing } = question
@@ -51,11 +58,15 @@ export async function decidePosition(question: StreamQuestion): Promise<StreamRe
   const decision = within(position, extent, partition, false)
   if ('loss' in decision) return { loss: declaredAgain(decision.loss, openLoss) }
   if (!isDeclaredAt(openLoss, position) || !goesBack(openLoss)) return decision
-  // It did not have the position when the loss was declared. Written since, its records are others than those we have read.
+  // It did not have the position when the loss was declared. Written since, its records are others than those
+  // we have read.
   return (await isOlderThan(question, openLoss, extent)) ? decision : { loss: stillLost(partition, openLoss) }
 }
 
-/** The broker may have lost an offset with its leader; one that was also stored before anything took effect is not gone back behind. */
+/**
+ * The broker may have lost an offset with its leader; one that was also stored before anything took effect is
+ * not gone back behind.
+ */
 async function nextOf(
   { connection, group, ownership, ...question }: StreamQuestion,
   known: Position,
@@ -66,7 +77,10 @@ async function nextOf(
   return question.storedFirst && BigInt(known.next) > next ? known.next : String(next)
 }
 
-/** Behind an accepted loss, unless the stream only looked shorter than it is: then going back would apply records twice. */
+/**
+ * Behind an accepted loss, unless the stream only looked shorter than it is: then going back would apply
+ * records twice.
+ */
 async function resume(question: StreamQuestion, resumeAt: Position): Promise<StreamResume> {
   const { partition, openLoss } = question.ownership
   if (openLoss?.accepted && openLoss.from.incarnation === resumeAt.incarnation && goesBack(openLoss)) {
@@ -78,7 +92,10 @@ async function resume(question: StreamQuestion, resumeAt: Position): Promise<Str
   return within(resumeAt, await extentFor(question, resumeAt), partition, true)
 }
 
-/** True where everything before the position was written before the loss was declared. A replica may not have got what came since. */
+/**
+ * True where everything before the position was written before the loss was declared. A replica may not have
+ * got what came since.
+ */
 async function isOlderThan(question: StreamQuestion, openLoss: OpenLoss, { end }: Extent): Promise<boolean> {
   const { connection } = await question.leader()
   const since = await lookAt(connection, question.ownership.partition, {
@@ -107,7 +124,10 @@ async function madeAgain(
   }
 }
 
-/** Our mark is in the stream by now. `position`: where we want to read; null where all that is there has to be known. */
+/**
+ * Our mark is in the stream by now. `position`: where we want to read; null where all that is there has to be
+ * known.
+ */
 async function extentFor(question: StreamQuestion, position: Position | null): Promise<Extent> {
   const { connection, group, ownership, timing } = question
   const { partition } = ownership
@@ -144,7 +164,8 @@ async function begin(question: StreamQuestion): Promise<StreamResume> {
   const { partition } = ownership
   const told = await queryOffset(connection, group, partition)
   if (told === null || !brokerKnows) assertStart(declaration, told)
-  // Before the extent is asked for: with a mark in it the stream is not empty, so one that says so has not recovered.
+  // Before the extent is asked for: with a mark in it the stream is not empty, so one that says so has not
+  // recovered.
   const incarnation = (await readLife(connection, group, partition)) ?? (await firstMark(question))
   if (told !== null && brokerKnows) {
     const position = { incarnation, next: String(told + 1n) }

@@ -12,19 +12,26 @@ export interface Extent {
   readonly lastChunk: number | null
   /** One past the last record; behind it the broker may have used offsets for itself. */
   readonly recordsEnd: number
-  /** First offsets of the oldest and the newest committed chunk as the broker counts them; -1 where it has none, or does not know yet. */
+  /**
+   * First offsets of the oldest and the newest committed chunk as the broker counts them; -1 where it has
+   * none, or does not know yet.
+   */
   readonly firstChunk: number
   readonly committedChunk: number
   /** First offset of the newest chunk the asked node has written, committed or not. */
   readonly tail: number
-  /** True where every record of the newest committed chunk was counted; else there may be records behind `end`. */
+  /**
+   * True where every record of the newest committed chunk was counted; else there may be records behind
+   * `end`.
+   */
   readonly whole: boolean
 }
 
 /**
- * What the broker says at this moment; while it recovers that is less than it has (see `confirm-extent`). The statistics come first: the end is
- * then at least that of the chunk they call the newest, however many records it holds. Asked for last, they could name a chunk that was
- * committed since, of which only the first record was counted.
+ * What the broker says at this moment; while it recovers that is less than it has (see `confirm-extent`). The
+ * statistics come first: the end is then at least that of the chunk they call the newest, however many
+ * records it holds. Asked for last, they could name a chunk that was committed since, of which only the first
+ * record was counted.
  */
 export async function surveyExtent(connection: StreamConnection, stream: string): Promise<Extent> {
   const stats = await queryStats(connection, stream)
@@ -47,7 +54,8 @@ export function toExtent(stats: StreamStats, newest: FoundChunk | null): Extent 
     firstChunk,
     committedChunk,
     tail,
-    // A replica that has not got the committed chunk cannot serve it. With no chunk served, only one of the broker's own can be committed last.
+    // A replica that has not got the committed chunk cannot serve it. With no chunk served, only one of the
+    // broker's own can be committed last.
     whole: committedChunk <= tail && (newest !== null || committedChunk === tail),
   }
 }
@@ -58,9 +66,9 @@ export interface FoundChunk {
 }
 
 /**
- * The first chunk with records at or after a place, or null when there is none yet. The broker has no command that says where a stream ends;
- * but a new subscription is served before the next command on its connection is, so an answer to that one without a chunk before it means
- * that there is none.
+ * The first chunk with records at or after a place, or null when there is none yet. The broker has no command
+ * that says where a stream ends; but a new subscription is served before the next command on its connection
+ * is, so an answer to that one without a chunk before it means that there is none.
  */
 export async function lookAt(
   connection: StreamConnection,

@@ -10,7 +10,10 @@ export function identityOf({ cluster, connection }: StreamLink, { vhost }: Strea
   return { kind: 'rabbitmq', cluster: cluster!, virtualHost: vhost, marks: marksOf(connection) }
 }
 
-/** A super stream is an exchange: asked for its partitions, the broker says whether there is one. One without partitions is nothing else. */
+/**
+ * A super stream is an exchange: asked for its partitions, the broker says whether there is one. One without
+ * partitions is nothing else.
+ */
 function marksOf(connection: StreamConnection): BrokerMarks {
   return {
     has: name =>
@@ -29,7 +32,9 @@ function marksOf(connection: StreamConnection): BrokerMarks {
   }
 }
 
-/** Whatever the broker's reason, without a mark the name is compared. What broke the connection is no answer. */
+/**
+ * Whatever the broker's reason, without a mark the name is compared. What broke the connection is no answer.
+ */
 function refusalOf(error: unknown): StreamRefusal {
   if (error instanceof StreamRefusal) return error
   throw error

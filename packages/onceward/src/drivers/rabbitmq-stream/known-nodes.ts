@@ -2,8 +2,9 @@
 const avoidMs = 60_000
 
 /**
- * The nodes that have our streams, as `host:port`, and which of them could not serve us lately. A node that is cut off from the others still
- * takes connections (RabbitMQ 4.3, and 4.0 unless it pauses minorities) but serves no stream: whoever knows only its address goes on by another.
+ * The nodes that have our streams, as `host:port`, and which of them could not serve us lately. A node that
+ * is cut off from the others still takes connections (RabbitMQ 4.3, and 4.0 unless it pauses minorities) but
+ * serves no stream: whoever knows only its address goes on by another.
  */
 export class KnownNodes {
   readonly #nodes = new Set<string>()
@@ -31,7 +32,10 @@ export class KnownNodes {
     return [...this.#nodes]
   }
 
-  /** To enter by before the address is tried: none while all is well, and none once each has failed, which begins the round anew. */
+  /**
+   * To enter by before the address is tried: none while all is well, and none once each has failed, which
+   * begins the round anew.
+   */
   takeDetours(): readonly string[] {
     const others = this.#serving(this.all)
     if (others.length === 0) this.#failedMs.clear()

@@ -5,9 +5,10 @@ import { queryNodes, queryOffset, queryStats, storeOffset } from './wire/command
 import type { StreamConnection } from './wire/connection.ts'
 
 /**
- * Which life of a stream this is. RabbitMQ gives streams no id that a client can see, and one that was deleted and made again looks like the
- * old one once it is long enough. But it keeps a number per reference inside the stream, and loses it with the stream. So each group leaves a
- * random number there under a reference of its own: as large as only an offset after millions of years could be, because retention drops
+ * Which life of a stream this is. RabbitMQ gives streams no id that a client can see, and one that was
+ * deleted and made again looks like the old one once it is long enough. But it keeps a number per reference
+ * inside the stream, and loses it with the stream. So each group leaves a random number there under a
+ * reference of its own: as large as only an offset after millions of years could be, because retention drops
  * stored offsets below the first one. Whichever node is asked, the leader answers.
  */
 export async function readLife(
@@ -25,10 +26,16 @@ export interface StreamLeader {
   readonly node: string
 }
 
-/** Any node takes a mark on to the leader; null where the leader itself cannot be reached, as behind a load balancer. */
+/**
+ * Any node takes a mark on to the leader; null where the leader itself cannot be reached, as behind a load
+ * balancer.
+ */
 type MarkedBy = StreamLeader | { readonly connection: StreamConnection; readonly node: null }
 
-/** Leaves a mark and reads it back; what is there is what counts, whoever left it. Resolves once it outlives the leader, where that can be seen. */
+/**
+ * Leaves a mark and reads it back; what is there is what counts, whoever left it. Resolves once it outlives
+ * the leader, where that can be seen.
+ */
 export async function markLife(
   leader: MarkedBy,
   group: string,
@@ -39,7 +46,10 @@ export async function markLife(
   return writeMark(leader, group, stream, mark, timing)
 }
 
-/** Resolves once the leader has committed a write that says nothing new. A leader that was cut off from the others cannot. */
+/**
+ * Resolves once the leader has committed a write that says nothing new. A leader that was cut off from the
+ * others cannot.
+ */
 export async function proveLeader(
   leader: StreamLeader,
   group: string,

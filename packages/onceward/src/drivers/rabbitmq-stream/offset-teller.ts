@@ -14,8 +14,9 @@ export interface TellerOptions {
 }
 
 /**
- * Tells the broker how far each partition is done. What it keeps is the offset of the last record that is done, as RabbitMQ's own clients
- * do, so a group can be taken over from them and handed back; nothing is told before the first one.
+ * Tells the broker how far each partition is done. What it keeps is the offset of the last record that is
+ * done, as RabbitMQ's own clients do, so a group can be taken over from them and handed back; nothing is told
+ * before the first one.
  *
  * One telling is under way at a time; what moves meanwhile joins the next.
  */
@@ -82,8 +83,8 @@ export class OffsetTeller {
   }
 
   /**
-   * At most once: the store's fence first, then the broker, both before anything takes effect. One after the other, because the broker takes a
-   * lower offset as readily as a higher one.
+   * At most once: the store's fence first, then the broker, both before anything takes effect. One after the
+   * other, because the broker takes a lower offset as readily as a higher one.
    */
   #tellFirst(moved: readonly PartitionProgress[]): Promise<{ readonly missed: number }> {
     const told = this.#first.then(() => Promise.all(moved.map(one => this.#tellOneFirst(one))))

@@ -53,8 +53,9 @@ const damagedReadsMax = 3
  *                       ▲                                                      │
  *                       └──handed back── stepping down ◀──made inactive, or the connection ended
  *
- * What the broker asks is answered in order, and only when it is done: an activation after the store has made the partition ours, a step
- * down after everything under way is settled and told. The next owner begins after that.
+ * What the broker asks is answered in order, and only when it is done: an activation after the store has made
+ * the partition ours, a step down after everything under way is settled and told. The next owner begins after
+ * that.
  */
 export class PartitionReader {
   readonly #options: ReaderOptions
@@ -69,7 +70,10 @@ export class PartitionReader {
   #chunks: Chunk[] = []
   /** The first of them was begun: more of it is unpacked when there is room. */
   #begun = false
-  /** What the first of them waits for: whether records are missing before it, or that all before a part nobody can keep is settled. */
+  /**
+   * What the first of them waits for: whether records are missing before it, or that all before a part nobody
+   * can keep is settled.
+   */
   #waitsFor: 'gap' | 'loss' | null = null
   #lossAhead: UnkeptPart | null = null
 
@@ -103,14 +107,17 @@ export class PartitionReader {
     }
   }
 
-  /** The connection has ended: hands the partition back. Another process may have it already, so nothing is waited for long. Never rejects. */
+  /**
+   * The connection has ended: hands the partition back. Another process may have it already, so nothing is
+   * waited for long. Never rejects.
+   */
   end(reason: string): Promise<void> {
     return this.#next(() => this.#stepDown(reason, lostTimeoutMs))
   }
 
   /**
-   * The store says that another process owns the partition: lets the broker give it away. Stands by again after a while, so that whoever
-   * took it is the active one by then. Never rejects.
+   * The store says that another process owns the partition: lets the broker give it away. Stands by again
+   * after a while, so that whoever took it is the active one by then. Never rejects.
    */
   release(): Promise<void> {
     this.#forget()
@@ -160,7 +167,8 @@ export class PartitionReader {
           await this.#take()
           if (this.#progress === null) return
           answer(this.#readOn)
-          // Whoever was full when it stepped down had no credit left, and without any the broker sends nothing.
+          // Whoever was full when it stepped down had no credit left, and without any the broker sends
+          // nothing.
           if (this.#credit.given === 0) this.topUp()
         })
       },
@@ -287,7 +295,10 @@ export class PartitionReader {
     }
   }
 
-  /** Throws a few times, so that another connection brings the chunk once more: it may have been damaged on its way. */
+  /**
+   * Throws a few times, so that another connection brings the chunk once more: it may have been damaged on
+   * its way.
+   */
   #askAgain({ firstOffset, problem }: Chunk): void {
     const { partition, damagedReads } = this.#options
     const place = `${partition}@${firstOffset}`
@@ -358,8 +369,9 @@ export class PartitionReader {
   }
 
   /**
-   * Offsets are missing before the next chunk. The broker uses some for itself (every stored offset is one); but when the stream now
-   * begins after the place we were at, retention was faster than we were, and nobody can say what those offsets were.
+   * Offsets are missing before the next chunk. The broker uses some for itself (every stored offset is one);
+   * but when the stream now begins after the place we were at, retention was faster than we were, and nobody
+   * can say what those offsets were.
    */
   async #checkGap(): Promise<void> {
     const { firstChunk } = await queryStats(this.#options.connection, this.partition)
@@ -373,7 +385,8 @@ export class PartitionReader {
       this.#forget()
       this.#options.subscription.stop(this.partition)
       const { incarnation, position } = progress
-      // From the position on, not from where we read: what was read and not settled is gone from the stream as well.
+      // From the position on, not from where we read: what was read and not settled is gone from the stream
+      // as well.
       throw await this.#lost({
         partition: this.partition,
         from: { incarnation, next: position },
@@ -387,7 +400,10 @@ export class PartitionReader {
     this.topUp()
   }
 
-  /** Each node applies retention by itself. Throws where the leader still has what the node we read from has dropped. */
+  /**
+   * Each node applies retention by itself. Throws where the leader still has what the node we read from has
+   * dropped.
+   */
   async #assertLeaderDropped(): Promise<void> {
     const { connection } = await this.#options.leader()
     const { firstChunk } = await queryStats(connection, this.partition)

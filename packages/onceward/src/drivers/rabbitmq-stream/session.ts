@@ -34,8 +34,8 @@ export interface StreamSessionOptions {
 const lookEveryMs = 1_000
 
 /**
- * The connections of one try, and a reader per partition. It ends as a whole: with the first connection that ends, a stream that moved or
- * went away, or a reader in trouble.
+ * The connections of one try, and a reader per partition. It ends as a whole: with the first connection that
+ * ends, a stream that moved or went away, or a reader in trouble.
  */
 export class StreamSession {
   readonly #options: StreamSessionOptions
@@ -172,8 +172,8 @@ export class StreamSession {
   }
 
   /**
-   * Any node that has the stream will do; the one we are on if it has, else a replica, as RabbitMQ recommends for readers: the leader then
-   * serves only those who write.
+   * Any node that has the stream will do; the one we are on if it has, else a replica, as RabbitMQ recommends
+   * for readers: the leader then serves only those who write.
    */
   async #linkTo(partition: string, entrance: StreamLink): Promise<StreamLink> {
     const { knownNodes } = this.#options

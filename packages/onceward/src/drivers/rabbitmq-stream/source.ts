@@ -14,7 +14,10 @@ import { within } from './within.ts'
 export interface StreamSourceOptions {
   /** Used where the declaration names none. */
   readonly url?: string
-  /** Largest part of a stream that is quarantined with its bytes when it cannot be read; a larger one is a declared loss. Default 32 MiB. */
+  /**
+   * Largest part of a stream that is quarantined with its bytes when it cannot be read; a larger one is a
+   * declared loss. Default 32 MiB.
+   */
   readonly keptBytesMax?: number
   /** Gives up an `open` that is still trying to reach the broker. */
   readonly signal?: AbortSignal
@@ -194,7 +197,9 @@ class StreamDriver implements LogDriver {
     return reason
   }
 
-  /** A super stream that was there before may come back; at the first start it is a mistake in the contract. */
+  /**
+   * A super stream that was there before may come back; at the first start it is a mistake in the contract.
+   */
   #isFinal(error: unknown): error is OncewardError {
     if (!(error instanceof OncewardError) || error.code === 'ownership_lost') return false
     return this.#openings === 0 || error.details.missing !== true

@@ -16,7 +16,10 @@ export interface StreamRangeOptions {
   readonly stream: string
   readonly superStream: boolean
   readonly url: string | undefined
-  /** Of the live consumer: its mark says which life of the stream this is, its offset how far it is done. Both are only read. */
+  /**
+   * Of the live consumer: its mark says which life of the stream this is, its offset how far it is done. Both
+   * are only read.
+   */
   readonly group: string
 }
 
@@ -104,7 +107,10 @@ export class StreamRangeReader implements RangeReader {
     await Promise.all([...this.#links.values()].map(({ connection }) => connection.close(2_000)))
   }
 
-  /** Throws a few times, so that another subscription brings the chunk once more: it may have been damaged on its way. */
+  /**
+   * Throws a few times, so that another subscription brings the chunk once more: it may have been damaged on
+   * its way.
+   */
   #askAgain(partition: string, { firstOffset, problem }: Chunk): void {
     const place = `${partition}@${firstOffset}`
     const reads = (this.#damagedReads.get(place) ?? 0) + 1
@@ -114,7 +120,9 @@ export class StreamRangeReader implements RangeReader {
     throw new Error(`the chunk at ${place} came damaged: ${problem}`)
   }
 
-  /** The subscription that stands at this place, or a new one; or what is gone since the range was surveyed. */
+  /**
+   * The subscription that stands at this place, or a new one; or what is gone since the range was surveyed.
+   */
   async #flowAt(partition: string, { incarnation, next }: Position): Promise<Flow | Page> {
     const known = this.#flows.get(partition)
     if (known?.at === Number(next) && known.connection.live) return known
@@ -130,7 +138,10 @@ export class StreamRangeReader implements RangeReader {
     return flow
   }
 
-  /** A broker that has just started, or whose leader has just changed, says for a moment that streams are shorter than they are. */
+  /**
+   * A broker that has just started, or whose leader has just changed, says for a moment that streams are
+   * shorter than they are.
+   */
   #extent(connection: StreamConnection, stream: string, marked: boolean, at: number | null): Promise<Extent> {
     const ask = () => surveyExtent(connection, stream)
     return confirmExtent({ stream, marked, ask, fits: ({ end, whole }) => (at === null ? whole : at <= end) })
@@ -144,7 +155,10 @@ export class StreamRangeReader implements RangeReader {
     return this.#entrance
   }
 
-  /** A campaign is short and must miss nothing: it reads from the leader. Where that cannot be reached the node we are on has to do. */
+  /**
+   * A campaign is short and must miss nothing: it reads from the leader. Where that cannot be reached the
+   * node we are on has to do.
+   */
   async #leader(stream: string): Promise<StreamConnection> {
     const entrance = await this.#enter()
     const { leader } = await queryNodes(entrance.connection, stream)
@@ -194,7 +208,10 @@ class Flow {
     )
   }
 
-  /** The next chunk that has records from our place on. Rejects when none comes: there are some, so the broker is in trouble. */
+  /**
+   * The next chunk that has records from our place on. Rejects when none comes: there are some, so the broker
+   * is in trouble.
+   */
   async next(): Promise<Chunk> {
     if (this.begun !== null) return this.begun
     for (;;) {

@@ -7,22 +7,39 @@ import type { BrokerTls } from '../tls/broker-tls.ts'
 export interface StreamDeclaration {
   readonly kind: 'rabbitmq-stream'
   readonly stream: string
-  /** `rabbitmq-stream://` or `rabbitmq-stream+tls://`, with every node of a cluster: `…@a,b:5553,c/vhost`. Where absent the process that runs the consumer gives it. */
+  /**
+   * `rabbitmq-stream://` or `rabbitmq-stream+tls://`, with every node of a cluster: `…@a,b:5553,c/vhost`.
+   * Where absent the process that runs the consumer gives it.
+   */
   readonly url?: string
   /** Whom to trust, and who we are, for `rabbitmq-stream+tls://`. Default: what Node trusts. */
   readonly tls?: BrokerTls
-  /** True when the name is that of a super stream: each of its partitions is read, shared among the processes of the group. */
+  /**
+   * True when the name is that of a super stream: each of its partitions is read, shared among the processes
+   * of the group.
+   */
   readonly superStream?: boolean
-  /** Who reads, as the broker knows it. Default: the consumer's name, with its generation from the second on. */
+  /**
+   * Who reads, as the broker knows it. Default: the consumer's name, with its generation from the second on.
+   */
   readonly group?: string
-  /** Where a consumer begins that never began here. No default: to begin at the wrong end loses records or repeats them. */
+  /**
+   * Where a consumer begins that never began here. No default: to begin at the wrong end loses records or
+   * repeats them.
+   */
   readonly start?: StreamStart
-  /** Default true: one process of the group reads a partition at a time, the others stand by. False: each process reads everything. */
+  /**
+   * Default true: one process of the group reads a partition at a time, the others stand by. False: each
+   * process reads everything.
+   */
   readonly singleActive?: boolean
   readonly [option: string]: unknown
 }
 
-/** The first record that is still there, the newest chunk, only what comes from now on, an offset, or the first chunk from a time on. */
+/**
+ * The first record that is still there, the newest chunk, only what comes from now on, an offset, or the
+ * first chunk from a time on.
+ */
 export type StreamStart =
   | 'first'
   | 'last'

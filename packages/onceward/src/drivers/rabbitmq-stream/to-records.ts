@@ -10,16 +10,25 @@ export interface Portion {
   readonly records: readonly LogRecord[]
   /** Where to read on: the end of the chunk, or before a sub-batch that is left for the next portion. */
   readonly next: number
-  /** Stands behind the records: a part that cannot be read, and is too large to be kept. Nothing behind it was read. */
+  /**
+   * Stands behind the records: a part that cannot be read, and is too large to be kept. Nothing behind it was
+   * read.
+   */
   readonly tooLarge: UnkeptPart | null
 }
 
 export type UnkeptPart = Pick<BrokenPart, 'offset' | 'records' | 'problem'>
 
-/** Unpacked bytes at which the rest of a chunk is left for later; a single sub-batch may have more, up to the bound of a chunk. */
+/**
+ * Unpacked bytes at which the rest of a chunk is left for later; a single sub-batch may have more, up to the
+ * bound of a chunk.
+ */
 const portionBytesMax = 4 * 1024 * 1024
 
-/** The records of a chunk from `from` on, as many as may be unpacked at once. Those before `handedOver` were handed over by this process already. */
+/**
+ * The records of a chunk from `from` on, as many as may be unpacked at once. Those before `handedOver` were
+ * handed over by this process already.
+ */
 export function toRecords(
   chunk: Chunk,
   stream: string,

@@ -7,16 +7,19 @@ export interface Ack {
 /**
  * Decides which acknowledgements to send for one channel, whose tags count up.
  *
- * A multiple ack of tag t tells the broker to forget every outstanding tag up to t, so it is right exactly when all of them are
- * settled, that is below the lowest outstanding one. Tags not yet received are above every received one, and so never included. The tag of a
- * multiple ack must itself be outstanding (RabbitMQ closes the channel otherwise), so it is the highest tag settled just now.
- * Settled tags above the lowest outstanding one are acked one by one at once: holding them back until the gap closes would keep
- * the broker's window full behind one held retry and repeat more after a crash. What is kept is what is outstanding, which the prefetch
- * bounds: kept until the gap closed, the settled ones would pass what a Set can hold (2²⁴) within an hour at 5,000 a second.
+ * A multiple ack of tag t tells the broker to forget every outstanding tag up to t, so it is right exactly
+ * when all of them are settled, that is below the lowest outstanding one. Tags not yet received are above
+ * every received one, and so never included. The tag of a multiple ack must itself be outstanding (RabbitMQ
+ * closes the channel otherwise), so it is the highest tag settled just now. Settled tags above the lowest
+ * outstanding one are acked one by one at once: holding them back until the gap closes would keep the
+ * broker's window full behind one held retry and repeat more after a crash. What is kept is what is
+ * outstanding, which the prefetch bounds: kept until the gap closed, the settled ones would pass what a Set
+ * can hold (2²⁴) within an hour at 5,000 a second.
  *
- * Measured with test/rabbitmq/measure.ts (60,000 × 200 bytes, quorum queue, 2 busy cores, one run): the raw client
- * 47–53 k/s with single acks and 66–75 k/s with one multiple ack per 500; this source 57–65 k/s settling 500 at a
- * time. At a load average of ten, 16–28 k/s with multiple acks against 13–14 k/s when one held delivery forces singles.
+ * Measured with test/rabbitmq/measure.ts (60,000 × 200 bytes, quorum queue, 2 busy cores, one run): the raw
+ * client 47–53 k/s with single acks and 66–75 k/s with one multiple ack per 500; this source 57–65 k/s
+ * settling 500 at a time. At a load average of ten, 16–28 k/s with multiple acks against 13–14 k/s when one
+ * held delivery forces singles.
  */
 export class AckTracker {
   /** In the order of arrival, which is that of the tags: the first is the lowest. */

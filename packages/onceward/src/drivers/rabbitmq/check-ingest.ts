@@ -9,7 +9,9 @@ export interface IngestChecked {
   readonly handOversMax: number
 }
 
-/** Hand-overs after which a message in the dead-letter queue is left to people, where the broker counts them. */
+/**
+ * Hand-overs after which a message in the dead-letter queue is left to people, where the broker counts them.
+ */
 const handOversMax = 10
 
 /** Refuses a dead-letter queue from which messages cannot be taken back safely. */
@@ -56,8 +58,9 @@ function checkFacts(connection: Connection, from: string, facts: QueueFacts): re
 }
 
 /**
- * A message brings the count of the queue it left along (4.0.5: limit + 1) and only afterwards counts from 1, so the bound
- * lies above that. Where the limit is unknown there is no bound: better handed over too often than left by mistake.
+ * A message brings the count of the queue it left along (4.0.5: limit + 1) and only afterwards counts from 1,
+ * so the bound lies above that. Where the limit is unknown there is no bound: better handed over too often
+ * than left by mistake.
  */
 async function limitHandOvers(
   connection: Connection,

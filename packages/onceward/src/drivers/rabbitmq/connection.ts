@@ -9,7 +9,9 @@ import { tlsRefusal } from '../tls/tls-refusal.ts'
 import { splitTls, type TlsUrl } from '../tls/tls-url.ts'
 import { type AmqpFrameReader, readHeadersOurselves } from './read-headers.ts'
 
-/** One connection, with the two things the client does not give: why it ended, and an end that cannot hang. */
+/**
+ * One connection, with the two things the client does not give: why it ended, and an end that cannot hang.
+ */
 export interface Connection {
   readonly model: ChannelModel
   /** Of the host that answered. */
@@ -29,7 +31,10 @@ export interface Connection {
 
 const lingerMs = 1_000
 
-/** Connects to any host of the address. `signal` gives up a try that is under way; it has no say over what is open. */
+/**
+ * Connects to any host of the address. `signal` gives up a try that is under way; it has no say over what is
+ * open.
+ */
 export function openConnection(url: string, purpose: string, signal?: AbortSignal): Promise<Connection> {
   return tryHosts({
     hosts: everyUrl(url),
@@ -58,7 +63,8 @@ async function openOne(url: string, purpose: string, signal: AbortSignal | undef
     cut = true
     socketOf(model)?.destroy(new Error('cut by this process'))
   }
-  // The client merely ends a socket whose heartbeats stopped; the peer never answers that, so it would linger.
+  // The client merely ends a socket whose heartbeats stopped; the peer never answers that, so it would
+  // linger.
   void ended.promise.then(() => setTimeout(destroy, lingerMs).unref())
   return {
     model,
@@ -107,7 +113,9 @@ async function connectModel(
   }
 }
 
-/** A TLS listener hangs up on those who speak AMQP at once, which the client reports as a broken handshake. */
+/**
+ * A TLS listener hangs up on those who speak AMQP at once, which the client reports as a broken handshake.
+ */
 async function needsTls(url: string, error: unknown, timeoutMs: number): Promise<string | null> {
   const brokeOff =
     /handshake|abruptly|ECONNRESET|Invalid frame|Expected (protocol|ConnectionStart)|Unexpected/i

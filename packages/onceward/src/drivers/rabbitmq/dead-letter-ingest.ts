@@ -15,7 +15,9 @@ export interface DeadLetterIngestOptions {
   readonly inFlight: InFlight
   readonly onDeadLetter: (message: GetMessage, routingKey: string) => void
   readonly onWarning: (reason: string) => void
-  /** Called at each failure of a look, with the reason; and with null after the next one that did not fail. */
+  /**
+   * Called at each failure of a look, with the reason; and with null after the next one that did not fail.
+   */
   readonly onTrouble: (reason: string | null) => void
 }
 
@@ -32,11 +34,12 @@ const idleMaxMs = 10_000
  *
  *   looking ──ours──▶ handed over ──settled──▶ looking      looking ──empty, or too many strangers──▶ resting ──▶ looking
  *
- * One at a time, because the message that killed the process comes this way too: nobody ages beside it, and once
- * `handOversMax` is reached it is left where it is. A dead-letter queue is often shared, so it is looked through with single
- * gets rather than consumed: strangers are set aside, given back when the look ends, and then left in peace for
- * a minute. A consumer would be handed the same strangers again at once, for ever, or hold them out of their owners' sight.
- * A look that fails is told and tried again after a pause that grows: nobody else would notice that it ended.
+ * One at a time, because the message that killed the process comes this way too: nobody ages beside it, and
+ * once `handOversMax` is reached it is left where it is. A dead-letter queue is often shared, so it is looked
+ * through with single gets rather than consumed: strangers are set aside, given back when the look ends, and
+ * then left in peace for a minute. A consumer would be handed the same strangers again at once, for ever, or
+ * hold them out of their owners' sight. A look that fails is told and tried again after a pause that grows:
+ * nobody else would notice that it ended.
  */
 export class DeadLetterIngest {
   readonly #options: DeadLetterIngestOptions
@@ -175,7 +178,9 @@ interface Death {
   readonly 'routing-keys'?: unknown
 }
 
-/** The entry that says so when the last thing that happened to a message was the delivery limit of this queue. */
+/**
+ * The entry that says so when the last thing that happened to a message was the delivery limit of this queue.
+ */
 export function limitDeath(headers: Readonly<Record<string, unknown>>, queue: string): Death | null {
   const deaths = headers['x-death']
   if (!Array.isArray(deaths)) return null

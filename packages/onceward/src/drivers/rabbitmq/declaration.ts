@@ -6,15 +6,27 @@ import type { BrokerTls } from '../tls/broker-tls.ts'
 export interface QueueDeclaration {
   readonly kind: 'rabbitmq'
   readonly queue: string
-  /** `amqp://` or `amqps://`, with every node of a cluster: `amqp://user:password@a,b:5673,c/vhost`. Where absent the process that runs the consumer gives it. */
+  /**
+   * `amqp://` or `amqps://`, with every node of a cluster: `amqp://user:password@a,b:5673,c/vhost`. Where
+   * absent the process that runs the consumer gives it.
+   */
   readonly url?: string
-  /** The cluster's name, instead of the one it announces: messages go back to where this name and the virtual host say. */
+  /**
+   * The cluster's name, instead of the one it announces: messages go back to where this name and the virtual
+   * host say.
+   */
   readonly cluster?: string
-  /** Whom to trust, and who we are, for `amqps://` and the https address of the management plugin. Default: what Node trusts. */
+  /**
+   * Whom to trust, and who we are, for `amqps://` and the https address of the management plugin. Default:
+   * what Node trusts.
+   */
   readonly tls?: BrokerTls
   /** Default `quorum`. A classic queue does not count deliveries. */
   readonly type?: 'quorum' | 'classic'
-  /** Default `declare`: make the queue, or fail when it exists with other arguments. `verify`: it belongs to others. */
+  /**
+   * Default `declare`: make the queue, or fail when it exists with other arguments. `verify`: it belongs to
+   * others.
+   */
   readonly declare?: 'declare' | 'verify'
   /** One consumer at a time gets deliveries: what `order: 'key'` needs. Default false. */
   readonly singleActiveConsumer?: boolean
@@ -27,16 +39,22 @@ export interface QueueDeclaration {
   readonly deadLetterExchange?: string
   readonly deadLetterRoutingKey?: string
   /**
-   * The queue that this queue's dead letters arrive in, taken from as well: only messages that the delivery limit of this queue
-   * moved there, because their consumers died around them. For queues of others that have a limit. It must have no limit itself and
-   * best holds nothing else; copies of the contract's own dead letters belong elsewhere. Quorum, so that hand-overs are
-   * counted: one that goes on killing its consumer is then left there. Default: none is read.
+   * The queue that this queue's dead letters arrive in, taken from as well: only messages that the delivery
+   * limit of this queue moved there, because their consumers died around them. For queues of others that have
+   * a limit. It must have no limit itself and best holds nothing else; copies of the contract's own dead
+   * letters belong elsewhere. Quorum, so that hand-overs are counted: one that goes on killing its consumer
+   * is then left there. Default: none is read.
    */
   readonly deadLetterIngest?: string
-  /** Further queue arguments, as the broker names them. They win over the ones derived from this declaration. */
+  /**
+   * Further queue arguments, as the broker names them. They win over the ones derived from this declaration.
+   */
   readonly arguments?: Readonly<Record<string, string | number | boolean>>
   readonly bind?: readonly { readonly exchange: string; readonly routingKey: string }[]
-  /** HTTP address of the management plugin; default `ONCEWARD_RABBITMQ_MANAGEMENT_URL`. Used for checks only; https, or http on this machine. */
+  /**
+   * HTTP address of the management plugin; default `ONCEWARD_RABBITMQ_MANAGEMENT_URL`. Used for checks only;
+   * https, or http on this machine.
+   */
   readonly managementUrl?: string
   readonly [option: string]: unknown
 }

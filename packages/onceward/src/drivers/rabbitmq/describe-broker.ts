@@ -11,7 +11,9 @@ export interface BrokerState {
   readonly cluster: string | null
   /** In words, as `memory alarm on rabbit@one`. */
   readonly alarms: readonly string[]
-  /** By name. Without the management plugin those that were asked for and exist, with nothing but their names. */
+  /**
+   * By name. Without the management plugin those that were asked for and exist, with nothing but their names.
+   */
   readonly queues: ReadonlyMap<string, QueueState>
   /** Null without the management plugin. */
   readonly topology: Topology | null
@@ -47,7 +49,10 @@ export interface BindingState {
 }
 
 export interface BrokerAddress {
-  /** AMQP; null where only the management plugin is to be asked, as for streams, with the login and virtual host of `loginUrl`. */
+  /**
+   * AMQP; null where only the management plugin is to be asked, as for streams, with the login and virtual
+   * host of `loginUrl`.
+   */
   readonly amqpUrl: string | null
   readonly loginUrl: string
   readonly managementUrl: string | undefined
@@ -118,7 +123,10 @@ async function askByAmqp(
   }
 }
 
-/** Why the plugin's answers are not about the broker that AMQP leads to. A node's own name (`rabbit@host`) says nothing about its cluster. */
+/**
+ * Why the plugin's answers are not about the broker that AMQP leads to. A node's own name (`rabbit@host`)
+ * says nothing about its cluster.
+ */
 function otherCluster(spoken: string | null, { cluster }: Pick<BrokerState, 'cluster'>): string | null {
   if (spoken === null || cluster === null || spoken === cluster) return null
   if (spoken.includes('@') && cluster.includes('@')) return null

@@ -5,8 +5,8 @@ import { wideInteger } from '../../message/wide-integer.ts'
 const depthMax = 64
 
 /**
- * A field table of AMQP 0.9.1 in the forms of the client, which writes a name `__proto__` over the prototype of its table. Integers that no
- * number holds exactly keep their digits. Throws on bytes that are no table.
+ * A field table of AMQP 0.9.1 in the forms of the client, which writes a name `__proto__` over the prototype
+ * of its table. Integers that no number holds exactly keep their digits. Throws on bytes that are no table.
  */
 export function readFieldTable(bytes: Buffer): Record<string, unknown> {
   return new TableReader(bytes).table(bytes.length, 1)

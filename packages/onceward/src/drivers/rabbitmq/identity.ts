@@ -2,15 +2,19 @@ import type { BrokerIdentity, BrokerMarks } from '../../ports/source.ts'
 import { addressOf, virtualHostOf } from './address.ts'
 import { type Connection, openConnection, withChannel } from './connection.ts'
 
-/** Which cluster and virtual host a connection reached. A broker that announces no cluster is told by its address. */
+/**
+ * Which cluster and virtual host a connection reached. A broker that announces no cluster is told by its
+ * address.
+ */
 export function identityOf(connection: Connection, url: string): BrokerIdentity {
   const cluster = connection.cluster ?? addressOf(url).split('/')[0]!
   return { kind: 'rabbitmq', cluster, virtualHost: virtualHostOf(url), marks: marksOf(connection) }
 }
 
 /**
- * Exchanges that nobody publishes to: internal, durable, and known to every node. A user without the right to declare one goes without, and so does one whose limit of exchanges is reached. Looking
- * for one needs no right up to 4.2, and any right on the exchange since 4.3.
+ * Exchanges that nobody publishes to: internal, durable, and known to every node. A user without the right to
+ * declare one goes without, and so does one whose limit of exchanges is reached. Looking for one needs no
+ * right up to 4.2, and any right on the exchange since 4.3.
  */
 function marksOf(connection: Connection): BrokerMarks {
   return {

@@ -1,11 +1,11 @@
 /**
  * What is held unsettled, and how many deliveries to ask the broker for.
  *
- * The protocol has no prefetch by bytes. The count is derived from the mean body size: it starts as if
- * bodies had `assumedBodyBytes`, takes the true mean after `trialArrivals`, and then follows larger bodies quickly and
- * smaller ones slowly. A change of the mean
- * can still overshoot the byte budget by what the broker had been allowed to send before, at most one
- * prefetch; then the consumer is cancelled until half of the budget is free.
+ * The protocol has no prefetch by bytes. The count is derived from the mean body size: it starts as if bodies
+ * had `assumedBodyBytes`, takes the true mean after `trialArrivals`, and then follows larger bodies quickly
+ * and smaller ones slowly. A change of the mean can still overshoot the byte budget by what the broker had
+ * been allowed to send before, at most one prefetch; then the consumer is cancelled until half of the budget
+ * is free.
  */
 export class InFlight {
   readonly #countMax: number
@@ -44,7 +44,10 @@ export class InFlight {
     this.#bytes -= bytes
   }
 
-  /** Bytes held, or with a minus no longer, by what is no delivery of the consumer whose prefetch this decides. */
+  /**
+   * Bytes held, or with a minus no longer, by what is no delivery of the consumer whose prefetch this
+   * decides.
+   */
   addBeside(bytes: number): void {
     this.#bytes += bytes
   }
@@ -60,7 +63,10 @@ export class InFlight {
     return clamp(this.#bytesMax / Math.max(1, this.#meanBytes), this.#countMax)
   }
 
-  /** The same beside what is held: deliveries of a cancelled consumer do not count against the next one's prefetch. */
+  /**
+   * The same beside what is held: deliveries of a cancelled consumer do not count against the next one's
+   * prefetch.
+   */
   get room(): number {
     const byBytes = (this.#bytesMax - this.#bytes) / Math.max(1, this.#meanBytes)
     return clamp(Math.min(byBytes, this.#countMax - this.#count), this.wanted)
@@ -84,7 +90,9 @@ export class InFlight {
     return this.#bytes <= this.#bytesMax / 2 && this.#count < this.#countMax
   }
 
-  /** True when a consumer opened with `prefetch` has shown that bodies are small enough for a good deal more. */
+  /**
+   * True when a consumer opened with `prefetch` has shown that bodies are small enough for a good deal more.
+   */
   mayRaise(prefetch: number, arrivalsSince: number): boolean {
     return arrivalsSince >= trialArrivals && this.wanted >= 1.5 * prefetch
   }

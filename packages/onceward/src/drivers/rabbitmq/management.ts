@@ -11,9 +11,15 @@ export interface QueueFacts {
   readonly type: string
   /** After policies: null for unlimited, undefined where the broker does not say. */
   readonly deliveryLimit: number | null | undefined
-  /** After policies: undefined while the broker has not reported which of them apply (the first seconds of a queue). */
+  /**
+   * After policies: undefined while the broker has not reported which of them apply (the first seconds of a
+   * queue).
+   */
   readonly hasDeadLetterExchange: boolean | undefined
-  /** After policies, as the broker writes them: `x-message-ttl` of a queue, `x-max-age` of a stream. Absent: messages are kept for ever. */
+  /**
+   * After policies, as the broker writes them: `x-message-ttl` of a queue, `x-max-age` of a stream. Absent:
+   * messages are kept for ever.
+   */
   readonly messageTtl: unknown
   readonly maxAge: unknown
 }
@@ -40,7 +46,10 @@ export async function askQueue(
   return { known: toFacts(reply) }
 }
 
-/** What an address answers with. Something else comes from a proxy, another program or another version, and is not known. */
+/**
+ * What an address answers with. Something else comes from a proxy, another program or another version, and is
+ * not known.
+ */
 export type AnswerShape = 'object' | 'list of objects'
 
 export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
@@ -49,7 +58,10 @@ export const isRecord = (value: unknown): value is Readonly<Record<string, unkno
 const hasShape = (body: unknown, shape: AnswerShape) =>
   shape === 'object' ? isRecord(body) : Array.isArray(body) && body.every(isRecord)
 
-/** Asks for anything of the virtual host, whose name is given encoded. Only ever reads. Says why where it cannot tell; never rejects. */
+/**
+ * Asks for anything of the virtual host, whose name is given encoded. Only ever reads. Says why where it
+ * cannot tell; never rejects.
+ */
 export async function askManagement(
   managementUrl: string | undefined,
   amqpUrl: string,

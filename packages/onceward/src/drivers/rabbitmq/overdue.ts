@@ -11,8 +11,9 @@ export interface Cancelled {
 }
 
 /**
- * RabbitMQ takes a delivery back that is not acknowledged within its consumer time-out. Up to 4.2 it closes the channel for that; from 4.3 on a
- * quorum queue cancels the consumer, with the same words as for a queue that was deleted.
+ * RabbitMQ takes a delivery back that is not acknowledged within its consumer time-out. Up to 4.2 it closes
+ * the channel for that; from 4.3 on a quorum queue cancels the consumer, with the same words as for a queue
+ * that was deleted.
  */
 export function cancelledBy({ queue, brokerVersion, isHolding, isThere }: Cancelled): SessionEnd {
   if (isThere && isHolding && cancelsOverdue(brokerVersion)) return overdue(queue)

@@ -4,8 +4,8 @@ import { wideDigits } from '../../message/wide-integer.ts'
 type Table = Record<string, unknown>
 
 /**
- * The client takes a table with the key `!` for a value with its type. What it has read that way goes out as it came; any other such table
- * came from somebody who wrote that key, and is written as a table.
+ * The client takes a table with the key `!` for a value with its type. What it has read that way goes out as
+ * it came; any other such table came from somebody who wrote that key, and is written as a table.
  */
 export function plainTable(headers: Table): Table {
   const table = bareMap()

@@ -37,7 +37,10 @@ export interface PublishLine {
   close(): Promise<void>
 }
 
-/** `onBroker` is called before anything is sent. Where it rejects, the line is not opened. `signal` gives up while it is being opened. */
+/**
+ * `onBroker` is called before anything is sent. Where it rejects, the line is not opened. `signal` gives up
+ * while it is being opened.
+ */
 export async function openPublishLine(
   url: string,
   onBroker?: OnBroker,
@@ -59,7 +62,10 @@ export async function openPublishLine(
 
 interface Unanswered {
   readonly answer: Promise<PublishResult>
-  /** Set by basic.return, which arrives before the confirm of the same message: an unroutable publish is confirmed too. */
+  /**
+   * Set by basic.return, which arrives before the confirm of the same message: an unroutable publish is
+   * confirmed too.
+   */
   returned: string | null
 }
 
@@ -95,8 +101,9 @@ class ConfirmLine implements PublishLine {
   }
 
   /**
-   * A return names its message only by id, exchange and routing key, so a second publish of the same three waits
-   * for the first. A private header would tell them apart without waiting, but every reader would see it.
+   * A return names its message only by id, exchange and routing key, so a second publish of the same three
+   * waits for the first. A private header would tell them apart without waiting, but every reader would see
+   * it.
    */
   async send(message: RabbitOutgoingMessage): Promise<PublishResult> {
     const short = shortProperties(message.messageId, message.properties)

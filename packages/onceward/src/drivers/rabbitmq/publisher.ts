@@ -16,15 +16,18 @@ export interface RabbitPublisherOptions {
   /** Default 10 s, from the call of `publish` to its last confirm, connecting included. */
   readonly confirmTimeoutMs?: number
   readonly log?: Log
-  /** Called on each connection before anything is sent. Where it rejects nothing is, and the next call connects anew. */
+  /**
+   * Called on each connection before anything is sent. Where it rejects nothing is, and the next call
+   * connects anew.
+   */
   readonly onBroker?: OnBroker | undefined
 }
 
 export interface RabbitPublisher {
   /**
    * Publishes, persistent and mandatory, and resolves when the broker has answered for each message or the
-   * time is up; results are in the order of the messages. Only `confirmed` means that a queue has it. After an
-   * error the caller publishes again under the same message id: a copy may have arrived. Never rejects.
+   * time is up; results are in the order of the messages. Only `confirmed` means that a queue has it. After
+   * an error the caller publishes again under the same message id: a copy may have arrived. Never rejects.
    */
   publish(messages: readonly RabbitOutgoingMessage[]): Promise<readonly PublishResult[]>
   /** Resolves when the broker was reached, within the time of a publish. Rejects with an OncewardError. */
@@ -33,7 +36,9 @@ export interface RabbitPublisher {
   close(): Promise<void>
 }
 
-/** Connects on the first publish, on a connection of its own: an alarm that stops publishers never stops acks. */
+/**
+ * Connects on the first publish, on a connection of its own: an alarm that stops publishers never stops acks.
+ */
 export function createRabbitPublisher(options: RabbitPublisherOptions): RabbitPublisher {
   return new ReconnectingPublisher(options)
 }
@@ -41,7 +46,8 @@ export function createRabbitPublisher(options: RabbitPublisherOptions): RabbitPu
 /**
  *   idle ──publish──▶ connecting ──▶ open ──lost, or a confirm too late──▶ idle …   any ──close──▶ closed
  *
- * A confirm that is late ends the connection, so that no answer of an earlier call can be taken for one of a later call.
+ * A confirm that is late ends the connection, so that no answer of an earlier call can be taken for one of a
+ * later call.
  */
 class ReconnectingPublisher implements RabbitPublisher {
   readonly #url: string
@@ -122,7 +128,10 @@ class ReconnectingPublisher implements RabbitPublisher {
   }
 }
 
-/** Sends in order, waiting whenever the socket is behind. When `stop` comes, what is unanswered becomes unconfirmed. */
+/**
+ * Sends in order, waiting whenever the socket is behind. When `stop` comes, what is unanswered becomes
+ * unconfirmed.
+ */
 async function sendAll(
   line: PublishLine,
   messages: readonly RabbitOutgoingMessage[],

@@ -15,9 +15,10 @@ const [frameHead, frameTail] = [7, 1]
 const flagsAt = frameHead + 12
 
 /**
- * Reads header tables in place of the client, which is given the frame without them. Its own tables have prototypes that a header named
- * `__proto__` replaces. It takes them apart by calling itself, and a publisher may nest 8,000 of them in 48 kB: it then gave the connection
- * up, the broker handed the message over again on the next one, and nothing behind it was ever read.
+ * Reads header tables in place of the client, which is given the frame without them. Its own tables have
+ * prototypes that a header named `__proto__` replaces. It takes them apart by calling itself, and a publisher
+ * may nest 8,000 of them in 48 kB: it then gave the connection up, the broker handed the message over again
+ * on the next one, and nothing behind it was ever read.
  */
 export function readHeadersOurselves(reader: AmqpFrameReader): void {
   const read = reader.recvFrame
@@ -70,7 +71,10 @@ function headersOf(table: Buffer): object {
   }
 }
 
-/** In place of headers nobody could read: deeper than any limit, so that the message is set aside and not taken for one without headers. */
+/**
+ * In place of headers nobody could read: deeper than any limit, so that the message is set aside and not
+ * taken for one without headers.
+ */
 function unreadable(table: Buffer): object {
   const headers = bareMap()
   headers['onceward-unreadable'] = tooDeep

@@ -9,8 +9,9 @@ interface AsFirst {
 }
 
 /**
- * A copy that comes back from a delay level, as the message was when it was first handed over: routing key, properties and headers are those
- * its identity was read from. Null for everything else, and for a table that is not ours to believe.
+ * A copy that comes back from a delay level, as the message was when it was first handed over: routing key,
+ * properties and headers are those its identity was read from. Null for everything else, and for a table that
+ * is not ours to believe.
  */
 export function asFirstDelivered(headers: Readonly<Record<string, unknown>>, queue: string): AsFirst | null {
   const table = headers[retryHeader]

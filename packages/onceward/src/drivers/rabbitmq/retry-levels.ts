@@ -3,8 +3,9 @@ import type { QueueDeclaration } from './declaration.ts'
 import { ensureQueues } from './topology.ts'
 
 /**
- * One durable queue per delay, whose time to live is the queue's own: within it all messages wait equally long, so the head is always the
- * next that is due. Nobody consumes them; what is due goes back to the consumer's queue, and stays until that has confirmed it.
+ * One durable queue per delay, whose time to live is the queue's own: within it all messages wait equally
+ * long, so the head is always the next that is due. Nobody consumes them; what is due goes back to the
+ * consumer's queue, and stays until that has confirmed it.
  */
 export function levelDeclaration(queue: string, levelMs: number): QueueDeclaration {
   return {

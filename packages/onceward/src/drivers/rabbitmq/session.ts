@@ -34,8 +34,8 @@ const ackLandingMs = 200
 const probeTimeoutMs = 2_000
 
 /**
- * One connection, one channel, one epoch; a consumer is opened again on the same channel to change its prefetch. A
- * dead-letter queue that is ingested has a second channel, and the session ends with either.
+ * One connection, one channel, one epoch; a consumer is opened again on the same channel to change its
+ * prefetch. A dead-letter queue that is ingested has a second channel, and the session ends with either.
  *
  *   new ──start──▶ consuming ──cancel──▶ pausing ──cancel-ok──▶ paused ──room again──▶ resuming ──▶ consuming
  *   any ──connection or channel lost, consumer cancelled by the broker, close──▶ ended
@@ -43,10 +43,11 @@ const probeTimeoutMs = 2_000
  * Deliveries of a cancelled consumer stay unsettled on the channel, so a pause hands nothing back. Once
  * ended, every unsettled delivery belongs to the broker again and no acknowledgement is sent any more.
  *
- * A single-active-consumer queue keeps one prefetch for ever. A cancel would make another process the active one
- * while this one still holds earlier messages of a key (4.0.5: three held, the next seven went to the other). And
- * a quorum queue puts what comes back behind what came back before, so a smaller prefetch after a larger one
- * breaks the order (4 held, then 2 held, then all: 2 3 0 1 4 …); with the same prefetch it was kept.
+ * A single-active-consumer queue keeps one prefetch for ever. A cancel would make another process the active
+ * one while this one still holds earlier messages of a key (4.0.5: three held, the next seven went to the
+ * other). And a quorum queue puts what comes back behind what came back before, so a smaller prefetch after a
+ * larger one breaks the order (4 held, then 2 held, then all: 2 3 0 1 4 …); with the same prefetch it was
+ * kept.
  */
 export class Session {
   readonly #options: SessionOptions
@@ -97,7 +98,10 @@ export class Session {
     }
   }
 
-  /** Messages of the queue that nobody has taken; null when the broker does not say. On a channel of its own: a refusal would close ours. */
+  /**
+   * Messages of the queue that nobody has taken; null when the broker does not say. On a channel of its own:
+   * a refusal would close ours.
+   */
   async ready(): Promise<number | null> {
     if (!this.live) return null
     const { queue } = this.#options.declaration
@@ -150,16 +154,20 @@ export class Session {
     else this.#connection?.destroy()
   }
 
-  /** Of a start that is under way, or of a session that has ended: there is nothing to hand back, and nobody to wait for. */
+  /**
+   * Of a start that is under way, or of a session that has ended: there is nothing to hand back, and nobody
+   * to wait for.
+   */
   #cut(): void {
     this.#starting.abort()
     this.#connection?.destroy()
   }
 
   /**
-   * A quorum queue takes acks a few at a time; those its client still holds back when the channel closes are forgotten
-   * and the messages come again (12 to 594 seen, none after this wait). Once-only all the same, but untidy. A single
-   * active consumer is not cancelled meanwhile: the next one would overtake what this one hands back.
+   * A quorum queue takes acks a few at a time; those its client still holds back when the channel closes are
+   * forgotten and the messages come again (12 to 594 seen, none after this wait). Once-only all the same, but
+   * untidy. A single active consumer is not cancelled meanwhile: the next one would overtake what this one
+   * hands back.
    */
   async #letAcksLand(channel: Channel): Promise<void> {
     const sinceMs = performance.now() - this.#lastAckMs

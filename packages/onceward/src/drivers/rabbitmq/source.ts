@@ -229,7 +229,10 @@ class RabbitSubscription implements Subscription {
     })
   }
 
-  /** A queue or virtual host that was there before may come back; at the first start it is a mistake in the URL. */
+  /**
+   * A queue or virtual host that was there before may come back; at the first start it is a mistake in the
+   * URL.
+   */
   #afterFailure(error: unknown): Ended {
     const refused = refusal(error, `rabbitmq queue ${this.#declaration.queue}`)
     const mayComeBack = this.#openings > 0 && refused?.details.missing === true

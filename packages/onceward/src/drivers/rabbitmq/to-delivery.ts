@@ -50,7 +50,10 @@ function toProperties(from: MessageProperties): DeliveryProperties {
   return to
 }
 
-/** AMQP says seconds; publishers that set milliseconds are common, and no second count reaches 10^11 before 5138. */
+/**
+ * AMQP says seconds; publishers that set milliseconds are common, and no second count reaches 10^11 before
+ * 5138.
+ */
 function toMs(timestamp: number): number {
   return timestamp < 1e11 ? timestamp * 1_000 : timestamp
 }

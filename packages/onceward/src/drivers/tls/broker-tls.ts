@@ -2,7 +2,9 @@ import { readFileSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
 import { errorCode, errorText, OncewardError } from '../../errors.ts'
 
-/** Whom to trust, and who we are. Each of `ca`, `cert` and `key` is PEM, or the path of a file that holds it. */
+/**
+ * Whom to trust, and who we are. Each of `ca`, `cert` and `key` is PEM, or the path of a file that holds it.
+ */
 export interface BrokerTls {
   /** The authorities to trust instead of Node's. */
   readonly ca?: string | Buffer
@@ -24,7 +26,10 @@ export interface TlsMaterial {
   readonly servername?: string
 }
 
-/** Reads the files, anew for every connection so that renewed ones are used. Throws a `configuration` error that repeats no content. */
+/**
+ * Reads the files, anew for every connection so that renewed ones are used. Throws a `configuration` error
+ * that repeats no content.
+ */
 export function readTls(tls: BrokerTls, who: string): TlsMaterial {
   const material: Record<string, string | Buffer> = {}
   for (const name of ['ca', 'cert', 'key'] as const)

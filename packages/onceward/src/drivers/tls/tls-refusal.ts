@@ -9,8 +9,8 @@ const untrusted =
 const otherTls = /^(ERR_TLS_|ERR_SSL_|ERR_OSSL_|CERT_|HOSTNAME_MISMATCH|CRL_|ERROR_IN_CERT)/
 
 /**
- * In words, why TLS failed in a way that trying again does not mend; null for everything else. A reset is not among them: a restarting server
- * does that too.
+ * In words, why TLS failed in a way that trying again does not mend; null for everything else. A reset is not
+ * among them: a restarting server does that too.
  */
 export function tlsRefusal(error: unknown): string | null {
   const { code, message } = Object(error) as Spoken

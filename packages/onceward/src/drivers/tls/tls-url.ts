@@ -54,8 +54,9 @@ export function splitTls(url: string, who: string): TlsUrl {
 }
 
 /**
- * The address with TLS in its parameters, so that whoever gets the address has all of it. `own` is what the contract says, and wins;
- * `otherwise` what the environment says, for an encrypted address that says nothing itself.
+ * The address with TLS in its parameters, so that whoever gets the address has all of it. `own` is what the
+ * contract says, and wins; `otherwise` what the environment says, for an encrypted address that says nothing
+ * itself.
  */
 export function withTls(url: string, own: BrokerTls | undefined, otherwise?: BrokerTls): string {
   const parsed = firstUrl(url)

@@ -15,7 +15,10 @@ export interface AuditDeclaration<M> {
   readonly table: string
   /** The identity of what is recorded, whichever message carries it. */
   readonly eventId: FieldOf<M, unknown>
-  /** Column → what is recorded in it. Together they are the content: the same id with other content is quarantined. */
+  /**
+   * Column → what is recorded in it. Together they are the content: the same id with other content is
+   * quarantined.
+   */
   readonly columns: Readonly<Record<string, FieldOf<M, unknown>>>
 }
 

@@ -5,7 +5,10 @@ import { isNamed } from '../declared/is-named.ts'
 
 /** A command with the identity of its cause: whoever makes it again makes the same one. */
 export interface Command<P> {
-  /** A UUID that depends on nothing but consumer, type and cause. Use it as message id, idempotency key or primary key. */
+  /**
+   * A UUID that depends on nothing but consumer, type and cause. Use it as message id, idempotency key or
+   * primary key.
+   */
   readonly id: string
   readonly type: string
   readonly body: P
@@ -24,15 +27,16 @@ export interface CommandOptions<P> {
   readonly type: string
   readonly body: P
   /**
-   * The business cause, where several events stand for one: `['case-escalation', caseId, version]`. Default the event's id, else the
-   * message's.
+   * The business cause, where several events stand for one: `['case-escalation', caseId, version]`. Default
+   * the event's id, else the message's.
    */
   readonly cause?: readonly (string | number | bigint)[]
 }
 
 /**
- * Event to command. "Do something" becomes "see to it that this exists once for this cause": a redelivery, a replay and a second event for
- * the same cause all lead to the same command id. Pure; what it makes is what `effects.publish` takes.
+ * Event to command. "Do something" becomes "see to it that this exists once for this cause": a redelivery, a
+ * replay and a second event for the same cause all lead to the same command id. Pure; what it makes is what
+ * `effects.publish` takes.
  */
 export function commandFrom<P>(
   event: Pick<Envelope, 'id' | 'eventId' | 'correlationId'>,
@@ -56,7 +60,10 @@ export function commandFrom<P>(
   }
 }
 
-/** UUID version 8: the first 122 free bits of the SHA-256. JSON keeps the parts apart, so none can pass for another. */
+/**
+ * UUID version 8: the first 122 free bits of the SHA-256. JSON keeps the parts apart, so none can pass for
+ * another.
+ */
 function uuidOf(text: string): string {
   const hex = hash('sha256', text)
   const variant = ((Number.parseInt(hex[16]!, 16) & 0x3) | 0x8).toString(16)

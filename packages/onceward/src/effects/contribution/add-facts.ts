@@ -3,7 +3,10 @@ import { rerunBatch } from '../declared/rerun.ts'
 import type { Contribution } from './read-fact.ts'
 import type { ContributionStatements } from './statements.ts'
 
-/** Facts as the parallel arrays that the statements take; null for a column nobody has: it is filled up with nulls. */
+/**
+ * Facts as the parallel arrays that the statements take; null for a column nobody has: it is filled up with
+ * nulls.
+ */
 export function arraysOf<M>(facts: readonly Contribution<M>[], withEvidence: boolean): unknown[] {
   const columns = facts[0]?.values.length ?? 0
   return [
@@ -16,7 +19,10 @@ export function arraysOf<M>(facts: readonly Contribution<M>[], withEvidence: boo
   ]
 }
 
-/** As the text of an array: numbers need no quoting, and the driver's own conversion takes two to six times as long. */
+/**
+ * As the text of an array: numbers need no quoting, and the driver's own conversion takes two to six times as
+ * long.
+ */
 function numbers<M>(
   facts: readonly Contribution<M>[],
   read: (fact: Contribution<M>) => string | number | null,
@@ -26,8 +32,8 @@ function numbers<M>(
 }
 
 /**
- * Adds facts of distinct ids, in the order of their ids, with their sums. Insert first: the unique key decides, and waits for a
- * transaction that has the same fact open. Answers with those that were new.
+ * Adds facts of distinct ids, in the order of their ids, with their sums. Insert first: the unique key
+ * decides, and waits for a transaction that has the same fact open. Answers with those that were new.
  */
 export async function addFacts<M>(
   tx: SqlTransaction,

@@ -72,8 +72,8 @@ function firstsOf<M>(facts: readonly Contribution<M>[]): readonly Contribution<M
 }
 
 /**
- * Ledger with a floor: entries are booked in order on the locked balances. One that is there already, or was booked before in this batch, books
- * nothing; a repeat of one that was refused is asked anew.
+ * Ledger with a floor: entries are booked in order on the locked balances. One that is there already, or was
+ * booked before in this batch, books nothing; a repeat of one that was refused is asked anew.
  */
 async function admit<M>(
   tx: SqlTransaction,

@@ -3,8 +3,8 @@ import { type Decimal, decimalOf, negated, sumOf, zero } from '../declared/decim
 import type { ContributionStatements } from './statements.ts'
 
 /**
- * The balances of a ledger that must not fall below zero, locked for the rest of the transaction. A key without a row starts at zero: nobody
- * can take from it before somebody has given.
+ * The balances of a ledger that must not fall below zero, locked for the rest of the transaction. A key
+ * without a row starts at zero: nobody can take from it before somebody has given.
  */
 export class Balances {
   readonly #columns: readonly string[]

@@ -12,15 +12,15 @@ import { verifyContributionTables } from './verify-tables.ts'
 
 export interface ContributionEffect<M> extends DeclaredEffect<M> {
   /**
-   * Counts all facts again and compares, in one statement and so at one moment. No rows: the summary is exactly what the facts say.
-   * Another table of the same shape may be compared in its place.
+   * Counts all facts again and compares, in one statement and so at one moment. No rows: the summary is
+   * exactly what the facts say. Another table of the same shape may be compared in its place.
    */
   drift(query: SqlTransaction['query'], summary?: string): Promise<readonly Drift[]>
   /** Writes what the facts say into an empty table of the summary's shape. */
   rebuild(query: SqlTransaction['query'], into: string): Promise<void>
   /**
-   * Truncates and recomputes what is isolated: the windows that begin in [from, to). In a transaction of yours, which writers wait for; needs
-   * a declaration with windows.
+   * Truncates and recomputes what is isolated: the windows that begin in [from, to). In a transaction of
+   * yours, which writers wait for; needs a declaration with windows.
    */
   recompute(tx: SqlTransaction, time: { readonly from: Date; readonly to: Date }): Promise<void>
 }
@@ -33,8 +33,9 @@ export interface Drift {
 }
 
 /**
- * Counts facts, not deliveries: one row per event id, with counts and sums by key and window kept in the same transaction. A correction is a
- * reversing entry and a new fact; nothing is ever updated or deleted among the facts, so the sums can be counted again at any time.
+ * Counts facts, not deliveries: one row per event id, with counts and sums by key and window kept in the same
+ * transaction. A correction is a reversing entry and a new fact; nothing is ever updated or deleted among the
+ * facts, so the sums can be counted again at any time.
  */
 export function contribution<M>(declared: ContributionDeclaration<M>): ContributionEffect<M> {
   let ready: {

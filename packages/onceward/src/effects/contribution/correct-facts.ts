@@ -23,8 +23,8 @@ interface Known {
 }
 
 /**
- * Corrections, after the plain facts of their batch. A correction of a correction needs the other one first, so they are applied in
- * waves, each in two statements; a batch nearly always is one wave.
+ * Corrections, after the plain facts of their batch. A correction of a correction needs the other one first,
+ * so they are applied in waves, each in two statements; a batch nearly always is one wave.
  */
 export async function correctFacts<M>(
   tx: SqlTransaction,

@@ -8,7 +8,10 @@ export interface ContributionDeclaration<M> {
   readonly summary: string
   /** `none` makes it a ledger: entries and one balance per key. */
   readonly window: ContributionWindow | 'none'
-  /** When it happened, for windows: milliseconds, a Date, or ISO text with its time zone. Never when it arrived. */
+  /**
+   * When it happened, for windows: milliseconds, a Date, or ISO text with its time zone. Never when it
+   * arrived.
+   */
   readonly at?: FieldOf<M, number | string | Date>
   readonly key: FieldOf<M, unknown>
   /** The identity of the fact, whichever message carries it. */
@@ -32,9 +35,15 @@ export interface ContributionWindow {
   readonly sizeMs: number
   /** A window is closed for a key once the key has seen a fact this much later than the window's end. */
   readonly latenessMs: number
-  /** A fact of a closed window: marked `stale` and not counted, set aside with `park`, or counted in its window with `accept`. */
+  /**
+   * A fact of a closed window: marked `stale` and not counted, set aside with `park`, or counted in its
+   * window with `accept`.
+   */
   readonly late: 'stale' | 'park' | 'accept'
-  /** Where windows begin to be counted from, in milliseconds of Unix time. Default 0: full hours and days of UTC. */
+  /**
+   * Where windows begin to be counted from, in milliseconds of Unix time. Default 0: full hours and days of
+   * UTC.
+   */
   readonly originMs?: number
 }
 

@@ -15,7 +15,9 @@ export interface ContributionStatements {
   readonly lockBalances: string
   /** What is known of corrections and of what they correct. */
   readonly readCorrections: string
-  /** Reverses facts and adds others in their place, with their sums; answers with how many rows were added. */
+  /**
+   * Reverses facts and adds others in their place, with their sums; answers with how many rows were added.
+   */
   readonly correct: string
   /** Rows of a summary that differ from the facts. */
   readonly drift: (summary: string) => string
@@ -26,8 +28,9 @@ export interface ContributionStatements {
 }
 
 /**
- * All statements of a declaration, with the types its tables really have. Facts are given as arrays in the order event, key, window, time,
- * message, then the values; corrections also say what they correct and whether they withdraw it.
+ * All statements of a declaration, with the types its tables really have. Facts are given as arrays in the
+ * order event, key, window, time, message, then the values; corrections also say what they correct and
+ * whether they withdraw it.
  */
 export function statementsFor<M>(
   declared: ContributionDeclaration<M>,
@@ -62,7 +65,10 @@ export function statementsFor<M>(
   }
 }
 
-/** An event that only withdrew another has a reversal and no fact; where there may be such, its id is used up too. */
+/**
+ * An event that only withdrew another has a reversal and no fact; where there may be such, its id is used up
+ * too.
+ */
 function addStatement(pieces: Pieces): string {
   const { facts, columns, given, evidence, evidenceGiven, returned, corrects } = pieces
   const unused = `where not exists (select from ${facts} as fact where fact.event_id = given.event_id and fact.sign = -1)`

@@ -62,7 +62,10 @@ export async function verifyContributionTables<M>(
   return facts!
 }
 
-/** PostgreSQL rounds what does not fit behind the point, without a word: the sums would no longer be those of the facts. */
+/**
+ * PostgreSQL rounds what does not fit behind the point, without a word: the sums would no longer be those of
+ * the facts.
+ */
 function assertExactSums<M>(
   { facts: table, summary: sums }: ContributionDeclaration<M>,
   column: string,

@@ -1,4 +1,7 @@
-/** A type of the catalogue, as `format_type` writes it, taken apart: `numeric(10,2)[]`, `timestamp(0) with time zone`. */
+/**
+ * A type of the catalogue, as `format_type` writes it, taken apart: `numeric(10,2)[]`,
+ * `timestamp(0) with time zone`.
+ */
 export interface ColumnType {
   readonly name: string
   readonly isArray: boolean

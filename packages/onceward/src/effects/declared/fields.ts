@@ -11,7 +11,10 @@ import { type Fit, fitColumn, Unfit } from './fit-column.ts'
 /** One field of an effect, read from a message; `envelope` has its identities and headers. */
 export type FieldOf<M, T> = (message: M, item: Pick<BatchItem<M>, 'envelope' | 'run'>) => T
 
-/** How one declaration reads one message. Throws the verdict where the message does not carry what is declared. */
+/**
+ * How one declaration reads one message. Throws the verdict where the message does not carry what is
+ * declared.
+ */
 export type ItemReader<M, R> = (item: BatchItem<M>) => R
 
 /** Reads every message of the batch; one that cannot be read gets its verdict and is left out. */
@@ -44,7 +47,10 @@ export function idField(value: unknown, field: string): string {
 
 const keyBytesMax = 1_000
 
-/** A key of one of the user's tables: taken as it is, or not at all. What is no name would be one key for many. */
+/**
+ * A key of one of the user's tables: taken as it is, or not at all. What is no name would be one key for
+ * many.
+ */
 export function keyField(given: unknown, field: string): string {
   const value = wideDigits(given) ?? given
   if (

@@ -6,8 +6,9 @@ import { fitTime } from './fit-time.ts'
 export { type Fit, Unfit } from './fit-number.ts'
 
 /**
- * How values go into a column of this type, as `format_type` writes it, domains resolved. PostgreSQL rounds numbers and times, cuts spaces and reads `now`
- * without a word: what it would change is refused here, with the reason. Null stays null; types that are not listed take what PostgreSQL takes.
+ * How values go into a column of this type, as `format_type` writes it, domains resolved. PostgreSQL rounds
+ * numbers and times, cuts spaces and reads `now` without a word: what it would change is refused here, with
+ * the reason. Null stays null; types that are not listed take what PostgreSQL takes.
  */
 export function fitColumn(formatted: string): Fit {
   const { name, isArray, sizes } = columnType(formatted)

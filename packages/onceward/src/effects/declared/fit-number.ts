@@ -67,7 +67,9 @@ function trimmed({ units, scale }: { units: bigint; scale: number }): { units: b
   return { units: left, scale: places }
 }
 
-/** A double goes into a double as it is. Everything else only with as many digits as each such number keeps. */
+/**
+ * A double goes into a double as it is. Everything else only with as many digits as each such number keeps.
+ */
 function fitFloat(name: string, digitsMax: number): Fit {
   return (value, inexact) => {
     if (typeof value === 'number' && name === 'double precision') return measured(value, inexact)

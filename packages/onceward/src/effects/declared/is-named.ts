@@ -1,4 +1,7 @@
-/** A part of an identity that says something. What is missing would be the same text for everybody, and a rounded number that of its neighbours. */
+/**
+ * A part of an identity that says something. What is missing would be the same text for everybody, and a
+ * rounded number that of its neighbours.
+ */
 export function isNamed(part: unknown): part is string | number | bigint {
   if (typeof part === 'string') return part !== ''
   return (

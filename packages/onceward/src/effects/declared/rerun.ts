@@ -1,8 +1,8 @@
 import type { SqlTransaction } from '../../contract/handler.ts'
 
 /**
- * Ends the round as a serialization failure: another transaction committed between our look and our write. Raised by the server, so
- * that the engine sees contention, runs the same batch again and counts no attempt.
+ * Ends the round as a serialization failure: another transaction committed between our look and our write.
+ * Raised by the server, so that the engine sees contention, runs the same batch again and counts no attempt.
  */
 export async function rerunBatch(tx: SqlTransaction, what: string): Promise<never> {
   await tx.query(

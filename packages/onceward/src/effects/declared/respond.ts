@@ -49,7 +49,10 @@ export function responseProblems(
   }
 }
 
-/** The verdict for a response. `halt` throws: the batch is taken apart until this message is alone, and stops the consumer. */
+/**
+ * The verdict for a response. `halt` throws: the batch is taken apart until this message is alone, and stops
+ * the consumer.
+ */
 export function respond(
   response: EffectResponse,
   reason: string,

@@ -7,9 +7,15 @@ type Query = SqlTransaction['query']
 
 interface Column {
   readonly type: string
-  /** The type without its length or precision: a cast to those would cut or round in silence, where an assignment fails. */
+  /**
+   * The type without its length or precision: a cast to those would cut or round in silence, where an
+   * assignment fails.
+   */
   readonly castTo: string
-  /** The type whose values it keeps: of a domain the type below it, of an array that of its elements with `[]`. */
+  /**
+   * The type whose values it keeps: of a domain the type below it, of an array that of its elements with
+   * `[]`.
+   */
   readonly keeps: string
   readonly notNull: boolean
   /** PostgreSQL fills it in when nobody does. */
@@ -52,7 +58,10 @@ export interface ColumnNeed {
   readonly optional?: boolean
 }
 
-/** Reads the tables and compares them with the declaration; throws one error that names every field and the fix. */
+/**
+ * Reads the tables and compares them with the declaration; throws one error that names every field and the
+ * fix.
+ */
 export async function verifyTables(
   kind: string,
   query: Query,
@@ -75,7 +84,10 @@ export async function verifyTables(
   )
 }
 
-/** Of a column `a`. A domain may lie over a domain, and an array may be of one: the type at the bottom is the one that rounds. */
+/**
+ * Of a column `a`. A domain may lie over a domain, and an array may be of one: the type at the bottom is the
+ * one that rounds.
+ */
 export const keptType = `(
   with recursive below (level, type, modifier, list) as (
     select 0, a.atttypid, a.atttypmod, ''

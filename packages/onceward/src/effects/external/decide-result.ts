@@ -21,8 +21,9 @@ export const longestDelayMs = ({
 }: Pick<ExternalCaller, 'delayMaxMs' | 'queryDelayMs'>) => Math.max(delayMaxMs, queryDelayMs, retryAfterMaxMs)
 
 /**
- * Pure. Doubt sticks: once an attempt may have taken effect, only a completed one, a query, or the target's stored refusal ends the doubt.
- * So `failed` always means that it did not happen, and every row that might have is `unknown` or `reconciling`.
+ * Pure. Doubt sticks: once an attempt may have taken effect, only a completed one, a query, or the target's
+ * stored refusal ends the doubt. So `failed` always means that it did not happen, and every row that might
+ * have is `unknown` or `reconciling`.
  */
 export function decideResult(
   effect: Pick<ClaimedEffect, 'attempts' | 'attemptsForgiven' | 'doubtful'>,

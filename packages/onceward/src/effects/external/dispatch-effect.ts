@@ -6,7 +6,9 @@ import type { ClaimedEffect } from './ledger/claim-effects.ts'
 import { reasonNotToCall, reasonToStop } from './reason-not-to-call.ts'
 import type { TargetGate } from './target-gate.ts'
 
-/** What one claimed effect came to, and whether it is still in doubt whether an earlier attempt took effect. */
+/**
+ * What one claimed effect came to, and whether it is still in doubt whether an earlier attempt took effect.
+ */
 export interface Attempted {
   readonly judged: AnswerJudgement
   readonly doubtful: boolean

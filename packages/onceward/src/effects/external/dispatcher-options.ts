@@ -12,7 +12,9 @@ export interface DispatcherOptions {
   readonly instance: string
   /** Default: each target's time-out and 10 s. Refused when it does not outlast a target's time-out. */
   readonly leaseMs?: number
-  /** Where the secrets that targets name are read from, once, at start. Default: nowhere, they are refused. */
+  /**
+   * Where the secrets that targets name are read from, once, at start. Default: nowhere, they are refused.
+   */
   readonly readVariable?: ReadVariable
 }
 

@@ -27,9 +27,10 @@ const leaseLost = ({ doubtful }: ClaimedEffect): Attempted => ({ judged: notSent
  *                           ├── may have happened, and the key's life, a replayed error or policy manual forbids a repeat ──▶ reconciling
  *                           └── refused, attempts used up ──▶ failed; unknown for people if it may have happened
  *
- * One claim is outstanding whenever a target has a free slot and something may be due. A slot is held from the claim to the answer;
- * results that wait for the database are bounded too, so one that is away stops the intake. Dying anywhere loses nothing: the lease runs out and the row is
- * taken up again by its target's policy, with the same key and bytes.
+ * One claim is outstanding whenever a target has a free slot and something may be due. A slot is held from
+ * the claim to the answer; results that wait for the database are bounded too, so one that is away stops the
+ * intake. Dying anywhere loses nothing: the lease runs out and the row is taken up again by its target's
+ * policy, with the same key and bytes.
  */
 export class Dispatcher {
   readonly #options: DispatcherOptions

@@ -19,8 +19,9 @@ interface Caller {
 }
 
 /**
- * The calls a handler makes by `effects.call`: now, inside its transaction, under the stable key. No ledger row, so nothing remembers a
- * call whose batch rolled back but the target: only policy `keyed` will do. No retries here either: what is thrown is the message's failure.
+ * The calls a handler makes by `effects.call`: now, inside its transaction, under the stable key. No ledger
+ * row, so nothing remembers a call whose batch rolled back but the target: only policy `keyed` will do. No
+ * retries here either: what is thrown is the message's failure.
  */
 export function createInlineCalls(consumer: Caller, { env, readVariable }: InlineOptions) {
   const opened = new Map<string, ExternalCaller>()

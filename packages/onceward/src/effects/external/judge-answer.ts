@@ -19,7 +19,9 @@ export interface AnswerJudgement {
   readonly unsent: boolean
   /** The same call would only bring the same answer: repeating it proves nothing. */
   readonly idle: boolean
-  /** The target's stored answer to the first call with this key: whatever was in doubt, this is how it ended. */
+  /**
+   * The target's stored answer to the first call with this key: whatever was in doubt, this is how it ended.
+   */
   readonly endsDoubt: boolean
 }
 
@@ -33,16 +35,18 @@ export interface JudgeFacts {
 /** Answers that say the request was turned away before anything was done. */
 const turnedAway = new Set([425, 429, 501, 505])
 /**
- * Under a key the same, and 409: the first call with it is in progress. Without one they are believed only with a time to come back: proxies
- * say 503 also when the connection behind them broke after the request was passed on.
+ * Under a key the same, and 409: the first call with it is in progress. Without one they are believed only
+ * with a time to come back: proxies say 503 also when the connection behind them broke after the request was
+ * passed on.
  */
 const perhapsTurnedAway = new Set([408, 503])
 
 /**
- * Pure. 2xx happened. Turned away (busy, limited, the same key in progress) did not, and is tried again. Other server errors may have
- * come after the effect: unknown. So may redirects: 302 and 303 are how many applications answer a POST they have carried out, and a
- * proxy may turn 307 and 308 into either. One that the target replays from its memory is no new evidence and never will be another: it
- * is not asked for again. What remains is a refusal people must look at, 422 above all: the target may know the key with other bytes.
+ * Pure. 2xx happened. Turned away (busy, limited, the same key in progress) did not, and is tried again.
+ * Other server errors may have come after the effect: unknown. So may redirects: 302 and 303 are how many
+ * applications answer a POST they have carried out, and a proxy may turn 307 and 308 into either. One that
+ * the target replays from its memory is no new evidence and never will be another: it is not asked for again.
+ * What remains is a refusal people must look at, 422 above all: the target may know the key with other bytes.
  */
 export function judgeAnswer(answer: Answer, facts: JudgeFacts): AnswerJudgement {
   switch (answer.kind) {

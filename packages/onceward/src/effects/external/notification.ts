@@ -11,8 +11,9 @@ export interface NotificationIdentity {
 }
 
 /**
- * The key of a notification, for `effects.external`: one ledger row, and so one sending, per occasion, recipient and template version,
- * however many messages ask for it. Recipients are hashed: keys are shown in lists and sent to targets.
+ * The key of a notification, for `effects.external`: one ledger row, and so one sending, per occasion,
+ * recipient and template version, however many messages ask for it. Recipients are hashed: keys are shown in
+ * lists and sent to targets.
  */
 export function notification({ notificationId, recipient, templateVersion }: NotificationIdentity): {
   readonly key: string

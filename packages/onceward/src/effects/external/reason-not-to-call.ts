@@ -3,8 +3,9 @@ import type { ClaimedEffect } from './ledger/claim-effects.ts'
 import type { ExternalCaller } from './targets/target.ts'
 
 /**
- * Pure. Why a claimed effect that may already have happened is neither queried nor sent; null when the policy lets it go on. The state
- * follows from the policy: `unknown` where it is declared at most once, `reconciling` otherwise.
+ * Pure. Why a claimed effect that may already have happened is neither queried nor sent; null when the policy
+ * lets it go on. The state follows from the policy: `unknown` where it is declared at most once,
+ * `reconciling` otherwise.
  */
 export function reasonToStop(
   { doubtful, doubtMs }: Pick<ClaimedEffect, 'doubtful' | 'doubtMs'>,
@@ -23,8 +24,8 @@ export function reasonToStop(
 }
 
 /**
- * Pure. Why a call must not be made now. The lease began after we asked for it, so it outlasts the call if there is still time for the
- * whole of it.
+ * Pure. Why a call must not be made now. The lease began after we asked for it, so it outlasts the call if
+ * there is still time for the whole of it.
  */
 export function reasonNotToCall(
   { exhausted }: Pick<ClaimedEffect, 'exhausted'>,

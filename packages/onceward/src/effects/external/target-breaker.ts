@@ -7,8 +7,8 @@ import type { AnswerJudgement } from './judge-answer.ts'
  *   closed ──failures in a row──▶ open ──pause over──▶ probing, one call at a time ──one succeeds──▶ closed
  *                                  ▲                        └── it fails ──┘
  *
- * The rule that trips it is cockatiel's; its policy around it is not used: it keeps its own clock, and tries by making a call, while we
- * must know how many rows to claim before there is a call.
+ * The rule that trips it is cockatiel's; its policy around it is not used: it keeps its own clock, and tries
+ * by making a call, while we must know how many rows to claim before there is a call.
  */
 export class TargetBreaker {
   readonly #rule: ConsecutiveBreaker

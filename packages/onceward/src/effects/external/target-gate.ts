@@ -3,10 +3,16 @@ import type { FreeTarget } from './ledger/claim-effects.ts'
 import { TargetBreaker } from './target-breaker.ts'
 import type { ExternalCaller } from './targets/target.ts'
 
-/** Results that wait for the database, with the calls under way, in multiples of the concurrency: one that is away stops the intake. */
+/**
+ * Results that wait for the database, with the calls under way, in multiples of the concurrency: one that is
+ * away stops the intake.
+ */
 const unrecordedMax = 2
 
-/** Keeps calls to one target within its concurrency and rate, and away from it while it fails or asks for a pause. */
+/**
+ * Keeps calls to one target within its concurrency and rate, and away from it while it fails or asks for a
+ * pause.
+ */
 export class TargetGate {
   readonly target: ExternalCaller
   readonly #breaker: TargetBreaker | null
@@ -41,7 +47,10 @@ export class TargetGate {
     this.#held--
   }
 
-  /** Stays away for as long as the answer asks, within the target's longest delay; says how long, and whether the breaker opened. */
+  /**
+   * Stays away for as long as the answer asks, within the target's longest delay; says how long, and whether
+   * the breaker opened.
+   */
   heed(judged: AnswerJudgement, nowMs: number): { readonly pauseMs: number; readonly opened: boolean } {
     const { delayMaxMs } = this.target
     const { misconfigured, retryAfterMs } = judged

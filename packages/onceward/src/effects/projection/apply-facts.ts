@@ -20,12 +20,14 @@ export interface Moved<M> {
   readonly steps: readonly WalkStep<M>[]
 }
 
-/** A key whose row appears while it is read would be read again; more often than this something else is wrong. */
+/**
+ * A key whose row appears while it is read would be read again; more often than this something else is wrong.
+ */
 const roundsMax = 10
 
 /**
- * Applies a batch. First one statement that moves every key whose row stands right before its facts: most batches end there. What it left
- * alone is read, locked, and walked through fact by fact.
+ * Applies a batch. First one statement that moves every key whose row stands right before its facts: most
+ * batches end there. What it left alone is read, locked, and walked through fact by fact.
  */
 export async function applyFacts<M>(plan: ProjectionPlan<M>, context: Context<M>): Promise<Verdicts<M>> {
   const target = context.mode === 'rebuild' ? plan.rebuild : plan.live
@@ -67,7 +69,8 @@ async function walkKeys<M>(
     }
     const how = { plainOnly: false, locks: false, upserts: false, tells: false }
     const { left } = moves.length === 0 ? { left: [] } : await writeMoves(target, moves, context.tx, how)
-    // Its row was added by somebody else between the reading and the writing: what was said of it counts no more.
+    // Its row was added by somebody else between the reading and the writing: what was said of it counts no
+    // more.
     const again = new Set(left.map(move => move.key))
     for (const { key, walk } of walks) {
       if (!again.has(key) && walk.steps.length > 0) moved.push({ key, steps: walk.steps })
@@ -77,8 +80,9 @@ async function walkKeys<M>(
 }
 
 /**
- * A fact may only be told to wait under a lock that whoever moves the key needs as well: else the one misses the other. The row is that lock;
- * where there is none yet, the key's name is, and the row is looked for again behind it.
+ * A fact may only be told to wait under a lock that whoever moves the key needs as well: else the one misses
+ * the other. The row is that lock; where there is none yet, the key's name is, and the row is looked for
+ * again behind it.
  */
 async function readOpenKeys<M>(
   plan: ProjectionPlan<M>,

@@ -9,7 +9,10 @@ import { namedParts } from './run-handlers.ts'
 /** Calls at the same time: they are made while the batch's transaction is open. */
 const callsMax = 8
 
-/** The keys for which an answer came, walked through again with it. The others keep their verdict: tried again later. */
+/**
+ * The keys for which an answer came, walked through again with it. The others keep their verdict: tried again
+ * later.
+ */
 export async function askSourceOfTruth<M>(
   plan: ProjectionPlan<M>,
   target: ProjectionTable<M>,

@@ -1,22 +1,31 @@
 import type { BatchItem, SqlTransaction } from '../../contract/handler.ts'
 import type { Log } from '../../environment.ts'
 
-/** A function of the message, the name of one of its fields, a header, or what the log says of the record: all a tombstone has. */
+/**
+ * A function of the message, the name of one of its fields, a header, or what the log says of the record: all
+ * a tombstone has.
+ */
 export type ReadFrom<M> = string | ((message: M) => unknown) | RecordField
 
-/** `offset` is that of Kafka or a stream: it grows with each record of a key for as long as the topic keeps its partitions and its life. */
+/**
+ * `offset` is that of Kafka or a stream: it grows with each record of a key for as long as the topic keeps
+ * its partitions and its life.
+ */
 export type RecordField = { readonly header: string } | { readonly record: 'key' | 'offset' }
 
 /**
- * A table that follows the newest fact of each key. Every fact carries the whole state of the declared columns, so that the row depends on
- * the newest one alone, whatever arrived before it and how often.
+ * A table that follows the newest fact of each key. Every fact carries the whole state of the declared
+ * columns, so that the row depends on the newest one alone, whatever arrived before it and how often.
  */
 export interface ProjectionOptions<M = unknown> {
   /** `table` or `schema.table`, as they are spelled in the catalogue. */
   table: string
   /** Written in place of `table` in mode `rebuild`. */
   rebuildTable?: string
-  /** Column → where its value is read from. Text, uuid or integer columns with a unique index over exactly them. */
+  /**
+   * Column → where its value is read from. Text, uuid or integer columns with a unique index over exactly
+   * them.
+   */
   key: Record<string, ReadFrom<M>>
   /** One integer column → the version of the fact. It only moves forward; clocks decide nothing. */
   version: Record<string, ReadFrom<M>>
@@ -25,15 +34,25 @@ export interface ProjectionOptions<M = unknown> {
   /** In place of `columns`: called once per key whose version moved, in the same transaction. */
   handle?: ProjectionHandler<M>
   /**
-   * Facts that delete. The row stays as a tombstone with `column` true, so that no older fact can bring it back. `tombstone`: records without a body
-   * do. Their key and version are read from the record, and the declared columns become null.
+   * Facts that delete. The row stays as a tombstone with `column` true, so that no older fact can bring it
+   * back. `tombstone`: records without a body do. Their key and version are read from the record, and the
+   * declared columns become null.
    */
   delete?: { column: string; when: ((message: M) => boolean) | 'tombstone' }
-  /** What the message corrects, as an older version; null or undefined when it corrects nothing. The correction is a new fact with its own version. */
+  /**
+   * What the message corrects, as an older version; null or undefined when it corrects nothing. The
+   * correction is a new fact with its own version.
+   */
   corrects?: (message: M) => string | number | bigint | null | undefined
-  /** A `bytea` column for the digest of the declared columns: the same version with other content is then a conflict, else a duplicate. */
+  /**
+   * A `bytea` column for the digest of the declared columns: the same version with other content is then a
+   * conflict, else a duplicate.
+   */
   digest?: string
-  /** Columns `caused_by` (text) and `caused_by_run` (integer) say which message a row is from, for `onceward explain --row`. Default false. */
+  /**
+   * Columns `caused_by` (text) and `caused_by_run` (integer) say which message a row is from, for
+   * `onceward explain --row`. Default false.
+   */
   cause?: boolean
   /** The version of a key's first fact. Default 1. */
   firstVersion?: number
@@ -76,9 +95,15 @@ export interface WaitPolicy<M = unknown> {
 }
 
 export interface Repair<M = unknown> {
-  /** Asks the source of truth for the newest fact of the key, as a message. Null when it does not know. Called inside the batch's transaction. */
+  /**
+   * Asks the source of truth for the newest fact of the key, as a message. Null when it does not know. Called
+   * inside the batch's transaction.
+   */
   fetch: (gap: Gap<M>) => Promise<M | null>
-  /** Default 2 s. Longest wait for an answer; past it, or after an error, the message is tried again as `failure` says. */
+  /**
+   * Default 2 s. Longest wait for an answer; past it, or after an error, the message is tried again as
+   * `failure` says.
+   */
   timeoutMs?: number
   /** Default 1 s, until it is asked again. */
   retryMs?: number

@@ -62,7 +62,10 @@ const findUnique = `
 const keyTypes = new Set(['text', 'character varying', 'uuid', 'smallint', 'integer', 'bigint'])
 const versionTypes = new Set(['smallint', 'integer', 'bigint'])
 
-/** Compares a declaration with the table as it is. Throws one error that names every field that does not fit, and what to do. */
+/**
+ * Compares a declaration with the table as it is. Throws one error that names every field that does not fit,
+ * and what to do.
+ */
 export async function describeTable<M>(
   query: SqlTransaction['query'],
   options: ProjectionOptions<M>,

@@ -6,7 +6,10 @@ import { lookUpByKey } from './table-statements.ts'
 import { isPlainRun, walkKey } from './walk-key.ts'
 import { type RowMove, writeMoves } from './write-rows.ts'
 
-/** Writes every key whose row needs not be looked at first, in one statement; answers with the keys that are still open. */
+/**
+ * Writes every key whose row needs not be looked at first, in one statement; answers with the keys that are
+ * still open.
+ */
 export async function movePlainKeys<M>(
   plan: ProjectionPlan<M>,
   target: ProjectionTable<M>,
@@ -40,14 +43,17 @@ export async function movePlainKeys<M>(
 
 const nothing = { left: [], was: [] }
 
-/** The keys that may be written before anybody has looked at their rows, each with where its row should stand. */
+/**
+ * The keys that may be written before anybody has looked at their rows, each with where its row should stand.
+ */
 function plainMoves<M>(
   plan: ProjectionPlan<M>,
   { table }: ProjectionTable<M>,
   keys: readonly KeyFacts<M>[],
 ): RowMove<M>[] {
   const upserts = plan.upserts !== 'no'
-  // Several facts that have to be compared with the row: for a handler that is to get exactly the newer ones, or by their digest.
+  // Several facts that have to be compared with the row: for a handler that is to get exactly the newer ones,
+  // or by their digest.
   const mayFold = {
     no: true,
     blind: plan.handle === null,

@@ -18,8 +18,8 @@ export interface ProjectionPlan<M = unknown> {
   readonly contended: boolean
   readonly turns: WriteTurns
   /**
-   * How a key may be written before anybody has looked at its row: not at all, `blind` where nothing depends on what stood there, `telling`
-   * where the statement says so afterwards.
+   * How a key may be written before anybody has looked at its row: not at all, `blind` where nothing depends
+   * on what stood there, `telling` where the statement says so afterwards.
    */
   readonly upserts: 'no' | 'blind' | 'telling'
   /** Redeliveries come this far, and would be noted each time. */

@@ -107,8 +107,8 @@ function unreadable(error: unknown): AnyVerdict {
 }
 
 /**
- * A batch is sent as one array for each column: a list among its values would be read as values of the keys beside it. Text that PostgreSQL
- * refuses would cost its neighbours, and broken Unicode arrive as other text.
+ * A batch is sent as one array for each column: a list among its values would be read as values of the keys
+ * beside it. Text that PostgreSQL refuses would cost its neighbours, and broken Unicode arrive as other text.
  */
 function storable(column: Column, value: unknown, inexact: InexactNumbers | null): unknown {
   const { name, sent } = column

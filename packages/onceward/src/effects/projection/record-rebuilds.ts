@@ -8,7 +8,10 @@ const insertKeys = `
     onceward.run where run.id = current_setting('onceward.run')::integer
   on conflict (consumer_id, key) do update set wanted = greatest(known.wanted, excluded.wanted)`
 
-/** The rebuild of a key is done when its row has reached the version wanted here: later facts beyond the hole only raise it. */
+/**
+ * The rebuild of a key is done when its row has reached the version wanted here: later facts beyond the hole
+ * only raise it.
+ */
 export async function recordRebuilds<M>(walked: readonly WalkedKey<M>[], tx: SqlTransaction): Promise<void> {
   const holes: { key: string; found: bigint | null; wanted: bigint }[] = []
   for (const { key, standing, walk } of walked) {

@@ -5,9 +5,10 @@ import type { Table } from './describe-table.ts'
 const keysMax = 1_000
 
 /**
- * Releases what waits although its row has the version before it by now: another consumer of the same table wrote that, or another program. A
- * batch releases what its own facts make ready in its transaction; of other writers it knows nothing. Looks at the keys after the given one and
- * answers with the last of them, or with the beginning once it has seen all.
+ * Releases what waits although its row has the version before it by now: another consumer of the same table
+ * wrote that, or another program. A batch releases what its own facts make ready in its transaction; of other
+ * writers it knows nothing. Looks at the keys after the given one and answers with the last of them, or with
+ * the beginning once it has seen all.
  */
 export async function releaseClosed(
   query: SqlTransaction['query'],

@@ -5,7 +5,10 @@ import type { ProjectionTable } from './plan.ts'
 import type { KeyFacts } from './read-facts.ts'
 import { lookUpByKey } from './table-statements.ts'
 
-/** The user's statements are planned as ever. All keys at once: their statements leave without waiting for each other. */
+/**
+ * The user's statements are planned as ever. All keys at once: their statements leave without waiting for
+ * each other.
+ */
 export async function runHandlers<M>(
   handle: ProjectionHandler<M>,
   { table }: ProjectionTable<M>,

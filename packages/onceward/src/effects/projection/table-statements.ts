@@ -13,17 +13,23 @@ export interface WriteParts {
   readonly adds: boolean
   /** Rows that were deleted are left alone. */
   readonly plainOnly: boolean
-  /** Locks every row in order first, also those that do not move: where others write the same keys, a second pass could meet them in a circle. */
+  /**
+   * Locks every row in order first, also those that do not move: where others write the same keys, a second
+   * pass could meet them in a circle.
+   */
   readonly locks: boolean
-  /** Where versions may skip: what is to be added moves the row instead where an older one is there, and locks it where a newer one is. */
+  /**
+   * Where versions may skip: what is to be added moves the row instead where an older one is there, and locks
+   * it where a newer one is.
+   */
   readonly upserts: boolean
   /** Answers with the version each upserted row had before, in their order. Needs PostgreSQL 18. */
   readonly tells: boolean
 }
 
 /**
- * A join would be planned by the sizes of the two sides: a table of 50,000 rows is read whole, at two to three times the cost of looking
- * each key up. This leaves only the index. Local to the transaction.
+ * A join would be planned by the sizes of the two sides: a table of 50,000 rows is read whole, at two to
+ * three times the cost of looking each key up. This leaves only the index. Local to the transaction.
  */
 export const lookUpByKey = `
   select set_config('enable_hashjoin', $1, true), set_config('enable_mergejoin', $1, true), set_config('enable_seqscan', $1, true)`
@@ -53,10 +59,11 @@ function readStatement({ name, keys, version, deleted, digest }: Table): string 
 }
 
 /**
- * One statement for the batch: what stands at the expected version moves, what is expected to be missing is added. Whatever does not
- * fit is left alone and not in the answer, which is one row; what was done is only there when something was left. What was added is named by
- * its key: joined with what was given, one row left of 400 made the statement ten times as long. Read with the run's setting, which exists
- * in our transaction only, so that the statement can never commit by itself.
+ * One statement for the batch: what stands at the expected version moves, what is expected to be missing is
+ * added. Whatever does not fit is left alone and not in the answer, which is one row; what was done is only
+ * there when something was left. What was added is named by its key: joined with what was given, one row left
+ * of 400 made the statement ten times as long. Read with the run's setting, which exists in our transaction
+ * only, so that the statement can never commit by itself.
  */
 function writeStatement(table: Table, parts: WriteParts): string {
   const written: { readonly statement: string; readonly count: string; readonly done: readonly string[] }[] =

@@ -39,7 +39,8 @@ export function walkKey<M>(
   for (const fact of facts) {
     if (at !== null && fact.version <= at.version) {
       const verdict = notNewer(fact, at, standing)
-      // The row as it was stands for all before it; a repeat inside the batch is one of a fact that is applied with it.
+      // The row as it was stands for all before it; a repeat inside the batch is one of a fact that is
+      // applied with it.
       verdicts.set(fact, verdict)
       continue
     }
@@ -74,7 +75,9 @@ function notNewer<M>(fact: ProjectionFact<M>, at: RowStanding, standing: RowStan
   return Verdict.duplicate(`version ${fact.version} ${where}`, 'duplicate')
 }
 
-/** Facts that, on a row that stands right before them, all move it and leave nothing to ask: the common case. */
+/**
+ * Facts that, on a row that stands right before them, all move it and leave nothing to ask: the common case.
+ */
 export function isPlainRun<M>(facts: readonly ProjectionFact<M>[], maySkip: boolean): boolean {
   for (let index = 1; index < facts.length; index++) {
     const step = facts[index]!.version - facts[index - 1]!.version

@@ -51,7 +51,10 @@ export async function writeMoves<M>(
   return { left, was }
 }
 
-/** What was done is there when something was left: places of moved rows, and for each key column the values of added ones. */
+/**
+ * What was done is there when something was left: places of moved rows, and for each key column the values of
+ * added ones.
+ */
 interface Written {
   readonly count: number
   readonly moved?: readonly number[] | null
@@ -64,7 +67,9 @@ function addedNames(written: Written, { keys }: Table): string[] {
   return columns[0]!.map((_, row) => nameOf(columns.map(column => column[row]!)))
 }
 
-/** In the order of `writtenColumns`: version, values, then the flag and the digest where the table has them. */
+/**
+ * In the order of `writtenColumns`: version, values, then the flag and the digest where the table has them.
+ */
 function writtenValue<M>(fact: ProjectionFact<M>, index: number, { values, deleted }: Table): unknown {
   const flagAt = deleted === null ? -1 : values.length + 1
   if (index === 0) return fact.version
@@ -72,7 +77,10 @@ function writtenValue<M>(fact: ProjectionFact<M>, index: number, { values, delet
   return index === flagAt ? fact.deletes : fact.digest
 }
 
-/** The rows of these keys, locked in order until the end of the transaction. A null version is another writer's: ours never write one. */
+/**
+ * The rows of these keys, locked in order until the end of the transaction. A null version is another
+ * writer's: ours never write one.
+ */
 export async function readStandings<M>(
   { table, statements }: ProjectionTable<M>,
   keys: readonly KeyFacts<M>[],

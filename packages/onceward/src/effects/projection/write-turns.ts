@@ -6,9 +6,10 @@ interface Writer {
 }
 
 /**
- * Batches that share a key write it in the order they came here. Whoever writes second waits for the other's commit at the server anyway;
- * sent at the same time the younger one may be first, and the facts of the other are stale, each with a note and a second look: with 1,000
- * keys that was every other batch. Batches that share none do not wait.
+ * Batches that share a key write it in the order they came here. Whoever writes second waits for the other's
+ * commit at the server anyway; sent at the same time the younger one may be first, and the facts of the other
+ * are stale, each with a note and a second look: with 1,000 keys that was every other batch. Batches that
+ * share none do not wait.
  */
 export class WriteTurns {
   readonly #writing = new Set<Writer>()

@@ -59,8 +59,9 @@ export interface BucketLeaseOptions {
  *
  *   new ──join──▶ live ──refreshed in time──▶ live … ──expired and buried by another──▶ new, without buckets
  *
- * A relay is alive while its row is there; the database's clock says when it may be buried. Two relays that for a moment believe in the
- * same bucket publish some rows twice under the same ids, and still in order: see docs/publish.md.
+ * A relay is alive while its row is there; the database's clock says when it may be buried. Two relays that
+ * for a moment believe in the same bucket publish some rows twice under the same ids, and still in order: see
+ * docs/publish.md.
  */
 export class BucketLeases {
   readonly #options: BucketLeaseOptions
@@ -76,7 +77,9 @@ export class BucketLeases {
     return this.#buckets
   }
 
-  /** By our own clock, for not doing what another has taken over: a process that was frozen learns it here. */
+  /**
+   * By our own clock, for not doing what another has taken over: a process that was frozen learns it here.
+   */
   get live(): boolean {
     return this.#ageMs() < this.#options.leaseMs
   }
@@ -85,7 +88,10 @@ export class BucketLeases {
     return this.#ageMs() >= this.#options.leaseMs / 3
   }
 
-  /** Extends the lease, buries relays that are gone, and takes or gives back buckets until all have about as many. */
+  /**
+   * Extends the lease, buries relays that are gone, and takes or gives back buckets until all have about as
+   * many.
+   */
   async refresh(busy: readonly number[]): Promise<void> {
     this.#relayId ??= await this.#join()
     const relayId = this.#relayId

@@ -14,7 +14,10 @@ const removeOld = `
 export interface CleanerOptions {
   readonly pool: SqlPool
   readonly env: Environment
-  /** How long rows stay after they were written. Default an hour. A connector reads them from the log, so it loses none by their removal. */
+  /**
+   * How long rows stay after they were written. Default an hour. A connector reads them from the log, so it
+   * loses none by their removal.
+   */
   readonly keepMs?: number
 }
 

@@ -8,9 +8,10 @@ export interface PlainPublisher {
 }
 
 /**
- * Sends the first message of each key, waits for the answers, then the second of those that were confirmed, and so on. Sent together, one
- * that is returned or refused would be overtaken by the next of its key: a queue that is full takes messages again when one was read. When
- * few have a next one they are left for another call, to wait for their confirms together with others.
+ * Sends the first message of each key, waits for the answers, then the second of those that were confirmed,
+ * and so on. Sent together, one that is returned or refused would be overtaken by the next of its key: a
+ * queue that is full takes messages again when one was read. When few have a next one they are left for
+ * another call, to wait for their confirms together with others.
  */
 export function inKeyOrder(publisher: PlainPublisher): Publisher {
   return {

@@ -3,8 +3,9 @@ import { errorCode } from '../../errors.ts'
 import type { RoundRequest } from './round-plan.ts'
 
 /**
- * From the front of the buckets into queues of the same database, in one statement: exactly once, and no body leaves the server. Rows that
- * another moves at the same time are waited for and then not there. The left join makes a queue that does not exist an error.
+ * From the front of the buckets into queues of the same database, in one statement: exactly once, and no body
+ * leaves the server. Rows that another moves at the same time are waited for and then not there. The left
+ * join makes a queue that does not exist an error.
  */
 const move = `
   with front as materialized (

@@ -15,7 +15,10 @@ const size =
 const behind =
   'select coalesce(sum(behind), 0)::float8 as n from onceward.outbox_stuck where destination = $1'
 
-/** How old the oldest row for a destination is, and how many there are, whoever is to carry them: read now and then, shown whenever metrics are collected. */
+/**
+ * How old the oldest row for a destination is, and how many there are, whoever is to carry them: read now and
+ * then, shown whenever metrics are collected.
+ */
 export class OutboxWatch {
   readonly #pool: SqlPool
   readonly #destination: string

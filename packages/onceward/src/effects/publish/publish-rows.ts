@@ -3,7 +3,9 @@ import { OncewardError } from '../../errors.ts'
 import { lineOf, type PublishAnswer, type Publisher } from './publisher.ts'
 import type { OutboxRow } from './take-rows.ts'
 
-/** What became of the rows of a round. Rows in neither list were not tried: they are behind one that failed. */
+/**
+ * What became of the rows of a round. Rows in neither list were not tried: they are behind one that failed.
+ */
 export interface PublishedRows {
   readonly confirmed: readonly OutboxRow[]
   readonly failed: readonly { readonly row: OutboxRow; readonly error: Error }[]

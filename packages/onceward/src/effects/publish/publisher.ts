@@ -19,14 +19,18 @@ export type PublishAnswer = 'confirmed' | 'behind' | Error
 /** A broker, as far as the relay needs one. */
 export interface Publisher {
   /**
-   * Called by the relay, several calls at a time, never with one key in two of them. Resolves when the broker has answered for each message,
-   * in their order. Only `confirmed` means that the broker has it; after an error it may or may not, and is published again. Of two messages
-   * with the same queue and key the later is never stored unless the earlier is. Once `still` is false nothing further is begun.
+   * Called by the relay, several calls at a time, never with one key in two of them. Resolves when the broker
+   * has answered for each message, in their order. Only `confirmed` means that the broker has it; after an
+   * error it may or may not, and is published again. Of two messages with the same queue and key the later is
+   * never stored unless the earlier is. Once `still` is false nothing further is begun.
    */
   publish(messages: readonly OutgoingMessage[], still: () => boolean): Promise<readonly PublishAnswer[]>
   /** Reaches the broker, and so learns which one it is. Absent: with the first message. */
   connect?(): Promise<void>
-  /** The largest message that each queue takes, or why that is not known. Absent: the broker has no such limits. Rejects where it does not answer. */
+  /**
+   * The largest message that each queue takes, or why that is not known. Absent: the broker has no such
+   * limits. Rejects where it does not answer.
+   */
   readLimits?(queues: readonly string[]): Promise<ReadonlyMap<string, number | Error>>
   /** Called once by whoever made the publisher, after the relay has finished. */
   close(): Promise<void>

@@ -6,7 +6,9 @@ export interface RelayOptions {
   readonly pool: SqlPool
   /** The kind: `rabbitmq`, `kafka` or `postgres`. */
   readonly broker: string
-  /** Which rows of the outbox: those that name this destination. Default the kind itself, as for `postgres`. */
+  /**
+   * Which rows of the outbox: those that name this destination. Default the kind itself, as for `postgres`.
+   */
   readonly destination?: string
   /** Not closed by the relay. `same database`: rows are moved into queues there. */
   readonly publisher: Publisher | 'same database'
@@ -14,7 +16,10 @@ export interface RelayOptions {
   readonly instance?: string
   /** Rows in one round at most. Default 500. */
   readonly batchMax?: number
-  /** Rounds at a time, each with other buckets. Default 2; 4 to RabbitMQ, where a round is mostly a wait for confirms. */
+  /**
+   * Rounds at a time, each with other buckets. Default 2; 4 to RabbitMQ, where a round is mostly a wait for
+   * confirms.
+   */
   readonly roundsMax?: number
   /** Default 15 s. A round whose confirms take longer is given up. */
   readonly publishTimeoutMs?: number

@@ -24,8 +24,9 @@ const adopt = 'select onceward.adopt_outbox($1) as adopted'
  *   front rows of free buckets ──▶ publish, keys in order ──▶ all answered ──▶ delete the confirmed
  *                                     └── refused, too late, or died ──▶ the row stays, and its key waits
  *
- * Deleting only after the confirm makes it at least once; the stable message id makes the second copy a duplicate. A row is only ever sent
- * when all earlier ones of its key are confirmed, so first copies are in order whoever else publishes the same rows.
+ * Deleting only after the confirm makes it at least once; the stable message id makes the second copy a
+ * duplicate. A row is only ever sent when all earlier ones of its key are confirmed, so first copies are in
+ * order whoever else publishes the same rows.
  */
 export class Relay {
   readonly #options: RelayOptions & { readonly destination: string }
@@ -99,7 +100,10 @@ export class Relay {
     this.#loop.kick()
   }
 
-  /** Finishes the rounds it is in, begins no other, hands its buckets over. Past the deadline it leaves at once. */
+  /**
+   * Finishes the rounds it is in, begins no other, hands its buckets over. Past the deadline it leaves at
+   * once.
+   */
   async drain(deadlineMs?: number): Promise<void> {
     await this.#loop.drain(deadlineMs)
     await this.#finished
@@ -159,7 +163,10 @@ export class Relay {
     return { found: rows.length > 0, more: this.#plan.more(asked, found) }
   }
 
-  /** False where rows of the bare kind are not ours to carry. After true, rows that were read before may stand behind others. */
+  /**
+   * False where rows of the bare kind are not ours to carry. After true, rows that were read before may stand
+   * behind others.
+   */
   async #adopt(): Promise<boolean> {
     const { pool, destination } = this.#options
     return (await pool.query(adopt, [destination])).rows[0].adopted !== null

@@ -8,8 +8,9 @@ export interface RoundRequest {
 }
 
 /**
- * Which buckets a round takes. A bucket is in one round at a time, so a key is too. Under load a round takes only its part of the buckets, so
- * that the next can be read and published while this one waits for confirms; the buckets' turns go round.
+ * Which buckets a round takes. A bucket is in one round at a time, so a key is too. Under load a round takes
+ * only its part of the buckets, so that the next can be read and published while this one waits for confirms;
+ * the buckets' turns go round.
  */
 export class RoundPlan {
   readonly #batchMax: number

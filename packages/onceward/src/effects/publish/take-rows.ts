@@ -31,9 +31,9 @@ const inlineBytesMax = 16 * 1024
 const bytesMax = 8 * 1024 * 1024
 
 /**
- * One statement, one snapshot: who sees a row sees every row of its key that committed before it. Always from the front of each bucket, never
- * behind a cursor, so a row that commits late is found like any other. The join runs bucket by bucket and stops at the limit, so what it
- * answers of a bucket is the front of it.
+ * One statement, one snapshot: who sees a row sees every row of its key that committed before it. Always from
+ * the front of each bucket, never behind a cursor, so a row that commits late is found like any other. The
+ * join runs bucket by bucket and stops at the limit, so what it answers of a bucket is the front of it.
  */
 const take = (filter: string) => `
   select taken.*, (select exists (select from onceward.outbox where destination = $5 and $5 <> $1)) as unadopted from unnest($2::smallint[]) as mine (bucket) cross join lateral (

@@ -28,8 +28,8 @@ export interface Fold<M> {
 }
 
 /**
- * Plays the batch's transitions on the states that were read, each aggregate's in order: of version where there is one, else of arrival.
- * Pure; what cannot happen gets its verdict.
+ * Plays the batch's transitions on the states that were read, each aggregate's in order: of version where
+ * there is one, else of arrival. Pure; what cannot happen gets its verdict.
  */
 export function foldTransitions<M>(
   requests: readonly TransitionRequest<M>[],

@@ -10,9 +10,9 @@ import type { Moves } from './state-machine.ts'
 import type { TransitionStatements } from './statements.ts'
 
 /**
- * Four statements for a batch, whatever its size: lock the aggregates in the order of their keys, read which transitions happened, write
- * the states the batch leaves, add the facts. The facts are read after the locks are held: whoever made one of these transitions
- * has committed by then.
+ * Four statements for a batch, whatever its size: lock the aggregates in the order of their keys, read which
+ * transitions happened, write the states the batch leaves, add the facts. The facts are read after the locks
+ * are held: whoever made one of these transitions has committed by then.
  */
 export async function applyTransitions<M>(
   tx: SqlTransaction,

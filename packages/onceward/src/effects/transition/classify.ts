@@ -28,7 +28,8 @@ export type Ruling =
   | { readonly kind: TransitionRefusal; readonly reason: string }
 
 /**
- * Pure. Whether a transition may happen now, and if not, why: "zero rows updated" has six causes, and each is somebody else's work.
+ * Pure. Whether a transition may happen now, and if not, why: "zero rows updated" has six causes, and each is
+ * somebody else's work.
  *
  *   known id, same content ........ duplicate      known id, other content ......... corruption
  *   nothing declares it ........... illegal        no aggregate to move ............ missing
@@ -96,7 +97,9 @@ function byVersion(
   return comesLater(asked, state, moves) ? refuse('outOfOrder', at) : refuse('illegal', at)
 }
 
-/** Without versions only the machine can tell early from late; where both are possible, waiting loses nothing. */
+/**
+ * Without versions only the machine can tell early from late; where both are possible, waiting loses nothing.
+ */
 function byState(
   asked: RequestedTransition,
   aggregate: string,

@@ -21,7 +21,10 @@ export interface TransitionDeclaration<M> {
   readonly reason: FieldOf<M, string | null | undefined>
   /** Further columns of the aggregate that the transition sets; undefined leaves them as they are. */
   readonly set?: Readonly<Record<string, FieldOf<M, unknown>>>
-  /** The aggregate's columns `caused_by` (text) and `caused_by_run` (integer) say which message moved it last. Default false. */
+  /**
+   * The aggregate's columns `caused_by` (text) and `caused_by_run` (integer) say which message moved it last.
+   * Default false.
+   */
   readonly cause?: boolean
   /** What becomes of a transition that changed nothing. */
   readonly on?: Partial<Record<TransitionRefusal, EffectResponse>>

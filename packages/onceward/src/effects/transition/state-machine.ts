@@ -2,7 +2,8 @@ import { isRecord, type Report } from '../../contract/check-values.ts'
 import { nearestName } from '../../ports/nearest-name.ts'
 
 /**
- * The states of an aggregate and the events that move it. `from: null` creates the aggregate, in its initial state.
+ * The states of an aggregate and the events that move it. `from: null` creates the aggregate, in its initial
+ * state.
  *
  *     { initial: 'open', states: ['open', 'closed'], events: { Opened: { from: null, to: 'open' }, Closed: { from: 'open', to: 'closed' } } }
  */

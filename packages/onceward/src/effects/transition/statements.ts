@@ -40,7 +40,8 @@ export function statementsFor<M>(
     ...(version === null ? [] : [`held.${version} = ${typed(aggregate.version!, 'change.found_version')}`]),
   ]
   return {
-    // Not FOR UPDATE: it would also wait for rows that merely refer to the aggregate, and the key does not change.
+    // Not FOR UPDATE: it would also wait for rows that merely refer to the aggregate, and the key does not
+    // change.
     lock: `select asked.key as asked, held.${key}::text as key, held.${state}::text as state, ${versionOf('held')} as version
       from unnest($1::text[]) as asked (key) join ${table} as held on held.${key} = ${typed(aggregate.key, 'asked.key')}
       order by held.${key} for no key update of held`,

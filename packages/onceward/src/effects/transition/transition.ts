@@ -14,8 +14,9 @@ import { transitionProblems } from './transition-problems.ts'
 import { verifyTransitionTables } from './verify-tables.ts'
 
 /**
- * Moves aggregates from state to state: one transition per transition id, only from the state it starts in, with the aggregate locked.
- * Each transition that happened is a row of the facts table; each that did not is told apart and answered as declared.
+ * Moves aggregates from state to state: one transition per transition id, only from the state it starts in,
+ * with the aggregate locked. Each transition that happened is a row of the facts table; each that did not is
+ * told apart and answered as declared.
  */
 export function transition<M>(given: TransitionDeclaration<M>): DeclaredEffect<M> {
   const declared = withCause(given)

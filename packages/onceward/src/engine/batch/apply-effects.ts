@@ -57,8 +57,9 @@ async function runDue<M, Tx>(
 }
 
 /**
- * What an earlier round found about a message counts only while all before it in its lane get through: if one of them fails now, the
- * message waits behind it. Otherwise it would be set aside first, and the earlier one parked behind it.
+ * What an earlier round found about a message counts only while all before it in its lane get through: if one
+ * of them fails now, the message waits behind it. Otherwise it would be set aside first, and the earlier one
+ * parked behind it.
  */
 function putBehind<M>(
   fresh: readonly ReadableMessage<M>[],
@@ -77,8 +78,8 @@ function putBehind<M>(
 }
 
 /**
- * Fresh, without a fact yet, and not behind a message of its lane that did not get through, or that waits for the fate
- * of another one with its business key.
+ * Fresh, without a fact yet, and not behind a message of its lane that did not get through, or that waits for
+ * the fate of another one with its business key.
  */
 function dueMessages<M>(
   batch: readonly Received<M>[],

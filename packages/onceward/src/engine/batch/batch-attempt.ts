@@ -5,7 +5,9 @@ import type { ConsumerContext } from '../consumer-context.ts'
 import type { SuspectTry } from '../crash-suspects/suspect-runner.ts'
 import type { Decision, Fact } from './outcome.ts'
 
-/** Pauses of one batch, the store answering in between, after which the cause is looked for inside the batch. */
+/**
+ * Pauses of one batch, the store answering in between, after which the cause is looked for inside the batch.
+ */
 const pausesMax = 5
 
 /** One try to commit messages in one transaction: a whole batch, or a half of one that was split. */
@@ -16,10 +18,16 @@ export interface BatchAttempt<M = unknown, Tx = unknown> {
   readonly known: Map<Received, Fact>
   /** The first is 1; a rollback with a known cause begins the next. */
   readonly round: number
-  /** A process may have crashed over the messages of the batch, and nothing else is in a transaction. Null for all others. */
+  /**
+   * A process may have crashed over the messages of the batch, and nothing else is in a transaction. Null for
+   * all others.
+   */
   readonly suspect: SuspectTry | null
   readonly history: BatchHistory
-  /** Of halves: lanes that an earlier half left to be retried, with the delay. Null for a batch that was not split. */
+  /**
+   * Of halves: lanes that an earlier half left to be retried, with the delay. Null for a batch that was not
+   * split.
+   */
   readonly stuckLanes: Map<string, number> | null
 }
 
@@ -51,7 +59,10 @@ export function newHistory(): BatchHistory {
   return { mayHaveCommitted: false, written: [], pauses: 0, moves: 0 }
 }
 
-/** The first round over these messages. A suspect that used up its budget is known to have crashed its process. */
+/**
+ * The first round over these messages. A suspect that used up its budget is known to have crashed its
+ * process.
+ */
 export function firstRound<M, Tx>(
   of: Pick<BatchAttempt<M, Tx>, 'context' | 'suspect' | 'history' | 'stuckLanes'>,
   batch: readonly Received<M>[],
@@ -71,8 +82,8 @@ export function halves<M, Tx>(attempt: BatchAttempt<M, Tx>): readonly BatchAttem
 }
 
 /**
- * The batch failed again and again although the store answered in between: a message in it is the cause, so it is searched for instead of waiting
- * for a better time.
+ * The batch failed again and again although the store answered in between: a message in it is the cause, so
+ * it is searched for instead of waiting for a better time.
  */
 export function blamesMessages<M, Tx>({ batch, known, history }: BatchAttempt<M, Tx>): boolean {
   return history.pauses >= pausesMax && batch.some(received => received.readable && !known.has(received))

@@ -21,8 +21,8 @@ export interface BatchRunnerOptions<M, Tx> {
 }
 
 /**
- * Runs batches from their start to the acknowledgement, several at once. A batch is tried until all of it is committed or belongs to another owner:
- * while the store is unavailable its deliveries stay unsettled.
+ * Runs batches from their start to the acknowledgement, several at once. A batch is tried until all of it is
+ * committed or belongs to another owner: while the store is unavailable its deliveries stay unsettled.
  */
 export class BatchRunner<M, Tx> {
   readonly #context: ConsumerContext<M, Tx>
@@ -109,7 +109,10 @@ export class BatchRunner<M, Tx> {
     return decided
   }
 
-  /** Also before the first try: where order counts, what stands behind a delivery that was taken back must go with it. */
+  /**
+   * Also before the first try: where order counts, what stands behind a delivery that was taken back must go
+   * with it.
+   */
   #stillOurs(attempt: BatchAttempt<M, Tx>): BatchAttempt<M, Tx> {
     if (attempt.batch.every(received => this.isLive(received))) return attempt
     return { ...attempt, batch: attempt.batch.filter(received => this.isLive(received)) }
@@ -173,7 +176,10 @@ function noteStuckLanes<M, Tx>(decided: readonly Decided<M>[], { stuckLanes }: B
     if (decision.outcome === 'retry') stuckLanes?.set(laneOf(received), decision.retryDelayMs)
 }
 
-/** Deliveries that changed nothing because their message was known by its id. Other repeats have markers of their own. */
+/**
+ * Deliveries that changed nothing because their message was known by its id. Other repeats have markers of
+ * their own.
+ */
 function noteRepeats<M, Tx>(
   decided: readonly Decided<M>[],
   { store, enrolment, mode }: ConsumerContext<M, Tx>,

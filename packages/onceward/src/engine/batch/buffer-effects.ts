@@ -28,7 +28,10 @@ interface RequestedIntent<M> {
 /** One call to a target inside a handler. Throws what the failure policy is to judge. */
 export type InlineCall = (intent: Intent, signal: AbortSignal) => Promise<InlineAnswer>
 
-/** The `effects` a handler gets, closed when its call is over. `cut`: why it was ended before its handler returned. */
+/**
+ * The `effects` a handler gets, closed when its call is over. `cut`: why it was ended before its handler
+ * returned.
+ */
 export interface ClosableEffects extends Effects {
   close(cut?: Error): void
 }
@@ -117,7 +120,10 @@ function intentOf(messageId: string, target: string, request: ExternalRequest): 
   return { messageId, target, key: key.id, body, contentType, digest: bytesDigest(body) }
 }
 
-/** Writes all intents of the round in one statement. A key already used for other bytes names its message as culprit. */
+/**
+ * Writes all intents of the round in one statement. A key already used for other bytes names its message as
+ * culprit.
+ */
 export async function flushEffects<M, Tx>(
   { intents }: Requested<M>,
   facts: ReadonlyMap<Received<M>, Fact>,

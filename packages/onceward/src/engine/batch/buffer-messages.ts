@@ -86,8 +86,9 @@ export function outgoingOf(
 }
 
 /**
- * A record that its topic refuses would stay in the outbox, and its key behind it. What the cluster says counts; a declared limit may only be
- * lower than that. Where the cluster was not asked, the declared one counts.
+ * A record that its topic refuses would stay in the outbox, and its key behind it. What the cluster says
+ * counts; a declared limit may only be lower than that. Where the cluster was not asked, the declared one
+ * counts.
  */
 function assertRecordFits(
   outgoing: Outgoing,

@@ -17,8 +17,9 @@ export interface KeyClaims<M> {
 type Seen = Extract<BusinessKeyAnswer, { kind: 'seen' }>
 
 /**
- * Claims the business keys of messages that do not hold theirs. Answers with those that may go on: a message whose key is held by one that is not
- * done is among them with its fact, because later ones of its lane wait behind it. `beside`: the rest of the batch, of which each holds its key.
+ * Claims the business keys of messages that do not hold theirs. Answers with those that may go on: a message
+ * whose key is held by one that is not done is among them with its fact, because later ones of its lane wait
+ * behind it. `beside`: the rest of the batch, of which each holds its key.
  */
 export async function claimBusinessKeys<M, Tx>(
   fresh: readonly ReadableMessage<M>[],
@@ -85,7 +86,10 @@ async function factOf<M, Tx>(
     : behindHolder(received, byId, holder, context)
 }
 
-/** What a message waits for whose key another holds: one that workers have, one that waits for its version, or one that waits for people. */
+/**
+ * What a message waits for whose key another holds: one that workers have, one that waits for its version, or
+ * one that waits for people.
+ */
 export type Holder = 'stored' | 'waiting' | 'parked'
 
 /** Null when the holder is done: its effect used the key up. */
@@ -94,7 +98,9 @@ function holderState(status: MarkerStatus): Holder | null {
   return status === 'parked' || status === 'dead' || status === 'quarantined' ? 'parked' : null
 }
 
-/** The same of a message of the batch, by what was decided. Null when it gave the key back, or never had it. */
+/**
+ * The same of a message of the batch, by what was decided. Null when it gave the key back, or never had it.
+ */
 export function holderOf({ outcome, blocksKey }: Decision): Holder | 'used' | null {
   if (outcome === 'applied' || outcome === 'duplicate') return 'used'
   if (outcome === 'stored' || outcome === 'deferred') return 'stored'
@@ -102,13 +108,17 @@ export function holderOf({ outcome, blocksKey }: Decision): Holder | 'used' | nu
   return outcome === 'parked' || (outcome === 'quarantined' && blocksKey) ? 'parked' : null
 }
 
-/** Whoever ends a holder makes those due that wait for it. What was stored in that very moment is missed, and finds out after this long. */
+/**
+ * Whoever ends a holder makes those due that wait for it. What was stored in that very moment is missed, and
+ * finds out after this long.
+ */
 const askAgainMs = 5_000
 
 /**
- * It waits in the store: parked behind what is parked, to be asked again by a worker otherwise. What a worker has stays where it is. Behind a
- * holder that waits for its version it holds no order, because the version may come after it under the same order key; nor does a row that got
- * its id only now, because the holder may have come after it.
+ * It waits in the store: parked behind what is parked, to be asked again by a worker otherwise. What a worker
+ * has stays where it is. Behind a holder that waits for its version it holds no order, because the version
+ * may come after it under the same order key; nor does a row that got its id only now, because the holder may
+ * have come after it.
  */
 export function behindHolder<M, Tx>(
   received: Received<M>,

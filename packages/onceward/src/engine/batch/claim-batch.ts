@@ -12,7 +12,10 @@ import { takeUpWork } from './stored-mode.ts'
 
 /** What claiming told about a batch. */
 export interface Claims<M = unknown> {
-  /** Messages whose marker this transaction inserted, in order. Their handlers may run, unless they wait for their business key and have a fact. */
+  /**
+   * Messages whose marker this transaction inserted, in order. Their handlers may run, unless they wait for
+   * their business key and have a fact.
+   */
   readonly fresh: readonly ReadableMessage<M>[]
   /** Facts that claiming settled: duplicates, conflicts, unreadable bytes, blocked keys. */
   readonly facts: Map<Received<M>, Fact>
@@ -26,7 +29,9 @@ export interface Claims<M = unknown> {
   readonly standing: StoredPositions | null
 }
 
-/** Claims every identified message of a batch, then the business keys, then asks which order keys are blocked. */
+/**
+ * Claims every identified message of a batch, then the business keys, then asks which order keys are blocked.
+ */
 export async function claimBatch<M, Tx>(
   attempt: BatchAttempt<M, Tx>,
   session: StoreSession<Tx>,
@@ -107,8 +112,8 @@ async function claimNothing<M, Tx>(
 }
 
 /**
- * A schema that did not answer in time is a failed attempt, not a fault of the message; only without an id nobody could count it. Under order
- * the intake has used the attempts up already.
+ * A schema that did not answer in time is a failed attempt, not a fault of the message; only without an id
+ * nobody could count it. Under order the intake has used the attempts up already.
  */
 export function unreadableFact<M, Tx>(
   { id, problem }: UnreadableMessage,
@@ -149,7 +154,10 @@ export async function claimMarkers<M, Tx>(
 
 const heldNow: ReadonlySet<string> = new Set(['stored', 'waiting', 'parked', 'dead', 'quarantined'])
 
-/** What a campaign or a replay holds and the source delivers is live work: acknowledged as held, its effects would be suppressed for good. */
+/**
+ * What a campaign or a replay holds and the source delivers is live work: acknowledged as held, its effects
+ * would be suppressed for good.
+ */
 async function makeLive<M, Tx>(
   firsts: readonly Received<M>[],
   facts: ReadonlyMap<Received<M>, Fact>,
@@ -188,7 +196,10 @@ async function passUnblocked<M, Tx>(
 
 const none: ReadonlyMap<string, number> = new Map()
 
-/** Where failures are deferred, what comes after them is kept behind them; otherwise it is asked again a little later. */
+/**
+ * Where failures are deferred, what comes after them is kept behind them; otherwise it is asked again a
+ * little later.
+ */
 function behindWork<M, Tx>(dueInMs: number, { consumer }: ConsumerContext<M, Tx>): Fact {
   return consumer.failure.mode === 'defer'
     ? { kind: 'behind', leader: 'deferred', delayMs: dueInMs }
@@ -197,7 +208,10 @@ function behindWork<M, Tx>(dueInMs: number, { consumer }: ConsumerContext<M, Tx>
 
 const atWorkDelayMs = 100
 
-/** Deliveries are applied here, and what was set aside and released by workers. A campaign may be beside those of the live consumer. */
+/**
+ * Deliveries are applied here, and what was set aside and released by workers. A campaign may be beside those
+ * of the live consumer.
+ */
 function besideWorkers<M, Tx>({ stage, consumer, mode }: ConsumerContext<M, Tx>): boolean {
   if (stage !== 'inline') return false
   return (

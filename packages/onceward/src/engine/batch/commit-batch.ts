@@ -9,8 +9,9 @@ import { passFence } from './log-fence.ts'
 import { keepAll } from './stored-mode.ts'
 
 /**
- * One round of a batch, in one transaction: claim, apply, conclude, commit. Rejects without having committed, unless the answer to COMMIT was lost.
- * Acknowledging is up to the caller, because it may only happen after this resolves.
+ * One round of a batch, in one transaction: claim, apply, conclude, commit. Rejects without having committed,
+ * unless the answer to COMMIT was lost. Acknowledging is up to the caller, because it may only happen after
+ * this resolves.
  */
 export async function commitBatch<M, Tx>(attempt: BatchAttempt<M, Tx>): Promise<readonly Decided<M>[]> {
   const { store, enrolment, stage, env, savepoints } = attempt.context
@@ -50,8 +51,9 @@ async function withdrawSuspects<M, Tx>(
 }
 
 /**
- * A single message of held work locks rows in its handler's own order, and may be slow: others need not wait for it. Batch handlers sort what
- * they lock, but a few rows and many may be locked by different plans: deferred messages are worked on while no other batch is.
+ * A single message of held work locks rows in its handler's own order, and may be slow: others need not wait
+ * for it. Batch handlers sort what they lock, but a few rows and many may be locked by different plans:
+ * deferred messages are worked on while no other batch is.
  */
 async function lockWrites<M, Tx>({ batch, context }: BatchAttempt<M, Tx>): Promise<() => void> {
   const { consumer, stage, writeLock } = context

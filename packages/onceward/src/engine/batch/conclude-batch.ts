@@ -162,7 +162,9 @@ function blocksKey({ outcome, blocksKey }: Decision): boolean {
   return outcome === 'parked' || blocksKey
 }
 
-/** A repeat inside the batch depends on the first: it is a duplicate only of something that will be durable. */
+/**
+ * A repeat inside the batch depends on the first: it is a duplicate only of something that will be durable.
+ */
 function repeatFact<M, Tx>(
   received: Received<M>,
   first: Received<M>,
@@ -171,7 +173,8 @@ function repeatFact<M, Tx>(
 ): Fact {
   if (decision.outcome === 'retry') return { kind: 'behind', leader: 'retry', delayMs: decision.retryDelayMs }
   if (received.id !== first.id) return businessRepeatFact(received, first, decision, context)
-  // The first is a conflict with the stored marker, so only the marker can tell what the repeat is: ask again, without it.
+  // The first is a conflict with the stored marker, so only the marker can tell what the repeat is: ask
+  // again, without it.
   if (decision.code === 'conflict') return { kind: 'behind', leader: 'gone', delayMs: 0 }
   const durable = decision.outcome === 'already held' || decision.outcome === 'rerouted'
   const status = durable ? 'stored' : (decision.status ?? 'applied')

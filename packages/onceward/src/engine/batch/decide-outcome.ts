@@ -28,7 +28,10 @@ export interface AttemptFacts {
   readonly same: number
   /** In [0, 1), for the jitter. */
   readonly random: number
-  /** The downstream is away for at least this long: such failures say nothing about the message. Null in good times. */
+  /**
+   * The downstream is away for at least this long: such failures say nothing about the message. Null in good
+   * times.
+   */
   readonly outageMs: number | null
 }
 
@@ -163,7 +166,10 @@ function ofFailure(failure: Failure, attempt: AttemptFacts, policy: FailurePolic
   return { ...again(error, delayMs, policy), ...met }
 }
 
-/** Attempts drawn on the budget of this class: its own, or the one it shares. A failure that is not counted is the first. */
+/**
+ * Attempts drawn on the budget of this class: its own, or the one it shares. A failure that is not counted is
+ * the first.
+ */
 function spent(of: PolicyClass, { byClass }: AttemptFacts, { rules }: FailurePolicy): number {
   if (rules[of].ownBudget) return Math.max(1, byClass[of] ?? 0)
   let sum = 0

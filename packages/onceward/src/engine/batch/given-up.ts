@@ -3,7 +3,10 @@ import type { StoreSession } from '../../ports/store.ts'
 import { type Fact, givenUpCode } from './outcome.ts'
 import { Verdict } from './verdicts.ts'
 
-/** Campaigns: what people gave up gets its fact and is left out. Asked before anything is claimed, so that no marker passes for an effect. */
+/**
+ * Campaigns: what people gave up gets its fact and is left out. Asked before anything is claimed, so that no
+ * marker passes for an effect.
+ */
 export async function leaveGivenUp<M, Tx>(
   batch: readonly Received<M>[],
   facts: Map<Received<M>, Fact>,
@@ -21,8 +24,8 @@ export async function leaveGivenUp<M, Tx>(
 }
 
 /**
- * Outside of campaigns: what people gave up under another generation is ignored. Asked once it is claimed, so that the marker of this generation says
- * so, however long the other's is kept.
+ * Outside of campaigns: what people gave up under another generation is ignored. Asked once it is claimed, so
+ * that the marker of this generation says so, however long the other's is kept.
  */
 export async function ignoreGivenUp<M, Tx>(
   asked: readonly Received<M>[],

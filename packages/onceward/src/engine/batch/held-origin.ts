@@ -6,9 +6,9 @@ import type { ConsumerContext } from '../consumer-context.ts'
 type Part<M, Tx> = readonly [batch: readonly Received<M>[], context: ConsumerContext<M, Tx>]
 
 /**
- * A live worker's batch in stretches that were held in one mode by one campaign, or by none, each with its context. They are committed one after
- * the other: a key that stops in one is found stopped by the next. A campaign on parked rows was approved for them as they are and works in its
- * own mode.
+ * A live worker's batch in stretches that were held in one mode by one campaign, or by none, each with its
+ * context. They are committed one after the other: a key that stops in one is found stopped by the next. A
+ * campaign on parked rows was approved for them as they are and works in its own mode.
  */
 export function contextsByOrigin<M, Tx>(
   batch: readonly Received<M>[],

@@ -7,17 +7,29 @@ import type { StoreSession } from '../../ports/store.ts'
 import type { Fact } from './outcome.ts'
 import { Verdict } from './verdicts.ts'
 
-/** How far our reckoning of the database's time may be off before a message goes unasked. Its clock may be ahead by the first part when markers go. */
+/**
+ * How far our reckoning of the database's time may be off before a message goes unasked. Its clock may be
+ * ahead by the first part when markers go.
+ */
 const slackMs = clockToleranceMs + 600_000
 
-/** A process of another contract may remove by another term, or by one where ours has none: it declares the term minutes before its first pass. */
+/**
+ * A process of another contract may remove by another term, or by one where ours has none: it declares the
+ * term minutes before its first pass.
+ */
 const askAgainMs = 60_000
 
 type Horizon = Awaited<ReturnType<Required<StoreSession<unknown>>['horizon']>>
 
-/** Looks at what a batch has claimed, in its transaction: a marker that the claim missed was removed together with the horizon's move. */
+/**
+ * Looks at what a batch has claimed, in its transaction: a marker that the claim missed was removed together
+ * with the horizon's move.
+ */
 export interface HorizonCheck {
-  /** Adds a fact for each message that must not be applied by itself, or rejects where none of the batch may be. */
+  /**
+   * Adds a fact for each message that must not be applied by itself, or rejects where none of the batch may
+   * be.
+   */
   check<M>(
     fresh: readonly ReadableMessage<M>[],
     facts: Map<Received<M>, Fact>,
@@ -26,9 +38,9 @@ export interface HorizonCheck {
 }
 
 /**
- * Keeps a message whose marker may have been removed from passing for a new one. Markers are removed up to the database's time less
- * the shortest term that a process goes by: so the store is asked about messages older than that, and once a minute to learn the term. Other batches pay
- * a comparison for each message.
+ * Keeps a message whose marker may have been removed from passing for a new one. Markers are removed up to
+ * the database's time less the shortest term that a process goes by: so the store is asked about messages
+ * older than that, and once a minute to learn the term. Other batches pay a comparison for each message.
  */
 export class HorizonGuard implements HorizonCheck {
   readonly #consumer: Pick<Consumer, 'name' | 'retention' | 'identity'>

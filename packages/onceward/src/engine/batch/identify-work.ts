@@ -18,8 +18,9 @@ export interface IdentifiedWork<M> {
 const nothing: ReadonlySet<never> = new Set<never>()
 
 /**
- * A message that was held because no id could be read has no marker. Where today's contract reads one, it is claimed in the transaction of the
- * effect, as from a delivery: an applied duplicate is recognised, and one that comes later finds the marker.
+ * A message that was held because no id could be read has no marker. Where today's contract reads one, it is
+ * claimed in the transaction of the effect, as from a delivery: an applied duplicate is recognised, and one
+ * that comes later finds the marker.
  */
 export async function identifyWork<M, Tx>(
   batch: readonly Received<M>[],

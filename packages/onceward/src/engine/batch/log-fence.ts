@@ -10,8 +10,8 @@ export interface StoredPositions {
 }
 
 /**
- * The last statement of a log's batch: every partition in it is still ours, and those that move stand where we think. Without it a process
- * that was frozen and lost its partitions could commit beside their new owner.
+ * The last statement of a log's batch: every partition in it is still ours, and those that move stand where
+ * we think. Without it a process that was frozen and lost its partitions could commit beside their new owner.
  */
 export async function passFence<M, Tx>(
   { batch, context, history }: BatchAttempt<M, Tx>,
@@ -52,9 +52,10 @@ function onward(
 }
 
 /**
- * With no marker beside it, only the position tells what a commit left whose answer was lost: if it is the one a try wrote, what that try
- * decided is durable. Asked only then; otherwise the fence proves that the position is the one we know. (The end of a record is no
- * sign of it: the position goes on past gaps in the log and past what was set aside before.)
+ * With no marker beside it, only the position tells what a commit left whose answer was lost: if it is the
+ * one a try wrote, what that try decided is durable. Asked only then; otherwise the fence proves that the
+ * position is the one we know. (The end of a record is no sign of it: the position goes on past gaps in the
+ * log and past what was set aside before.)
  */
 export async function appliedByPosition<M, Tx>(
   { batch, history }: BatchAttempt<M, Tx>,

@@ -58,7 +58,10 @@ export type Fact =
   /** A message before it in the same lane, or the first of the same id, did not get through. */
   | { readonly kind: 'behind'; readonly leader: Leader; readonly delayMs: number }
 
-/** What became of the one before: to be tried again from here, kept until its next try, set aside with its key, or out of the way. */
+/**
+ * What became of the one before: to be tried again from here, kept until its next try, set aside with its
+ * key, or out of the way.
+ */
 export type Leader = 'retry' | 'deferred' | 'parked' | 'gone'
 
 /** The code of what people gave up. */

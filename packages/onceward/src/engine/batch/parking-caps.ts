@@ -8,8 +8,8 @@ export const fullDelayMs = 1_000
 type Behind = Extract<Fact, { kind: 'behind' }>
 
 /**
- * What a message of a parked key does: parked behind its head, or, where the cap is reached, it waits at the source, unsettled. Of a released
- * key nothing is said here: what is left of it is at work.
+ * What a message of a parked key does: parked behind its head, or, where the cap is reached, it waits at the
+ * source, unsettled. Of a released key nothing is said here: what is left of it is at work.
  */
 export async function behindBlocked<M, Tx>(
   blocked: ReadonlyMap<string, BlockedKey>,
@@ -28,7 +28,10 @@ export async function behindBlocked<M, Tx>(
   }
 }
 
-/** Keys that workers have until they are empty. What is to be stored needs no asking: its own order keeps it behind. */
+/**
+ * Keys that workers have until they are empty. What is to be stored needs no asking: its own order keeps it
+ * behind.
+ */
 export function releasedKeys<M, Tx>(
   blocked: ReadonlyMap<string, BlockedKey>,
   { stage }: ConsumerContext<M, Tx>,
@@ -37,7 +40,10 @@ export function releasedKeys<M, Tx>(
   return [...blocked].filter(([, { released }]) => released).map(([key]) => key)
 }
 
-/** At the cap nothing is parked any more and nothing is dropped: what would be parked waits, and its lane with it. */
+/**
+ * At the cap nothing is parked any more and nothing is dropped: what would be parked waits, and its lane with
+ * it.
+ */
 export async function capParking<M, Tx>(
   decisions: Map<Received<M>, Decision>,
   session: StoreSession<Tx>,
@@ -60,7 +66,8 @@ export async function capParking<M, Tx>(
 }
 
 /**
- * No more may wait for a business key that so many wait for, nor be parked where the lot is full. What a worker has is among those that wait.
+ * No more may wait for a business key that so many wait for, nor be parked where the lot is full. What a
+ * worker has is among those that wait.
  */
 export async function keyIsFull<M, Tx>(
   waiting: number,

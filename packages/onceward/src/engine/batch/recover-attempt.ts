@@ -24,10 +24,11 @@ export class StorePaused extends Error {
 }
 
 /**
- * What to run after a try was rolled back: the same messages, fewer of them, or halves. A message that is named as the cause costs one more round
- * without it; a batch whose cause is not named is halved. Measured with 1 % failures in batches of 500: one by one 1.3 k/s, halving
- * 5.5 k/s, rounds without the named ones 35 k/s. Rejects with `StorePaused` when the store must be waited for, and with the error when
- * the consumer has to halt.
+ * What to run after a try was rolled back: the same messages, fewer of them, or halves. A message that is
+ * named as the cause costs one more round without it; a batch whose cause is not named is halved. Measured
+ * with 1 % failures in batches of 500: one by one 1.3 k/s, halving
+ * 5.5 k/s, rounds without the named ones 35 k/s. Rejects with `StorePaused` when the store must be waited
+ * for, and with the error when the consumer has to halt.
  */
 export async function recoverAttempt<M, Tx>(
   error: unknown,
@@ -72,7 +73,10 @@ function withoutCulprits<M, Tx>(
   throw cause
 }
 
-/** The error names no message, as one raised at COMMIT: alone in its batch, a message is to blame, unless it fails without its handler. */
+/**
+ * The error names no message, as one raised at COMMIT: alone in its batch, a message is to blame, unless it
+ * fails without its handler.
+ */
 function blame<M, Tx>(error: unknown, attempt: BatchAttempt<M, Tx>): readonly BatchAttempt<M, Tx>[] {
   const { batch, known, context } = attempt
   if (batch.length > 1) return halves(attempt)
@@ -83,7 +87,10 @@ function blame<M, Tx>(error: unknown, attempt: BatchAttempt<M, Tx>): readonly Ba
   return nextRound(attempt)
 }
 
-/** A fence stopped the commit: messages that are not ours any more leave the batch. Other errors of ours halt the consumer. */
+/**
+ * A fence stopped the commit: messages that are not ours any more leave the batch. Other errors of ours halt
+ * the consumer.
+ */
 function afterFence<M, Tx>(
   error: OncewardError,
   attempt: BatchAttempt<M, Tx>,
@@ -98,12 +105,16 @@ function afterFence<M, Tx>(
   const lost = fencedPartitions(error, 'ownership_lost')
   if (lost !== null) return [firstRound(attempt, disown(lost, batch, context.subscription))]
   if (fencedPartitions(error, 'position_moved') === null || history.moves++ >= movesMax) throw error
-  // A try of ours took after all, perhaps only now: its COMMIT may reach the server after we gave its connection up.
+  // A try of ours took after all, perhaps only now: its COMMIT may reach the server after we gave its
+  // connection up.
   history.mayHaveCommitted = true
   return [firstRound(attempt, batch)]
 }
 
-/** Deliveries from before a partition went and came back explain the fence; without any of them the partitions have another owner. */
+/**
+ * Deliveries from before a partition went and came back explain the fence; without any of them the partitions
+ * have another owner.
+ */
 function disown<M>(
   lost: readonly string[],
   batch: readonly Received<M>[],

@@ -10,8 +10,8 @@ import { lostLeases } from './stored-mode.ts'
 import { isVerdict } from './verdicts.ts'
 
 /**
- * A lane that has run this long starts no further message: the rest is given back, uncounted, for the next batch, so that
- * slow handlers of one key neither hold the transaction for long nor use up each other's time.
+ * A lane that has run this long starts no further message: the rest is given back, uncounted, for the next
+ * batch, so that slow handlers of one key neither hold the transaction for long nor use up each other's time.
  */
 export const laneCutMs = 1_000
 
@@ -69,8 +69,9 @@ async function sideBySide(lanes: readonly Promise<void>[]): Promise<void> {
 }
 
 /**
- * One handler at a time, where the transaction takes one statement at a time. Once the round is lost, or has lasted long enough, the other
- * lanes are given back, uncounted: their handlers would share a deadline that was meant for handlers side by side.
+ * One handler at a time, where the transaction takes one statement at a time. Once the round is lost, or has
+ * lasted long enough, the other lanes are given back, uncounted: their handlers would share a deadline that
+ * was meant for handlers side by side.
  */
 async function inTurn<M>(
   lanes: readonly (readonly ReadableMessage<M>[])[],
@@ -130,7 +131,10 @@ async function runOne<M, Tx>(
   return fact
 }
 
-/** Unordered handlers start in order of their aggregate, where the contract names one: processes then lock its rows alike. */
+/**
+ * Unordered handlers start in order of their aggregate, where the contract names one: processes then lock its
+ * rows alike.
+ */
 function lanesOf<M, Tx>(
   due: readonly ReadableMessage<M>[],
   { consumer }: ConsumerContext<M, Tx>,

@@ -8,7 +8,9 @@ import { afterHandler, factOfError, handled, RoundFailed } from './handler-resul
 import { type Fact, stopsLane } from './outcome.ts'
 import { lostLeases } from './stored-mode.ts'
 
-/** The batch form: one call, one loan. Verdicts are per item; a throw names nobody unless the item was alone. */
+/**
+ * The batch form: one call, one loan. Verdicts are per item; a throw names nobody unless the item was alone.
+ */
 export async function runTogether<M, Tx>(
   due: readonly ReadableMessage<M>[],
   facts: Map<Received<M>, Fact>,

@@ -41,9 +41,10 @@ export interface PartsRun<M, Tx> {
 }
 
 /**
- * Where statements fail now and then, a rollback of the whole batch for each of them costs more than the work: after the first failure
- * the server refuses everything, so a round finds one culprit. Here a part is undone to its savepoint and run again without the one that
- * failed; what stood before stays. Answers whether anything failed.
+ * Where statements fail now and then, a rollback of the whole batch for each of them costs more than the
+ * work: after the first failure the server refuses everything, so a round finds one culprit. Here a part is
+ * undone to its savepoint and run again without the one that failed; what stood before stays. Answers whether
+ * anything failed.
  */
 export async function runInParts<M, Tx>(lanes: readonly Lane<M>[], parts: PartsRun<M, Tx>): Promise<boolean> {
   let failed = false

@@ -3,7 +3,10 @@ interface Waiting {
   readonly enter: () => void
 }
 
-/** A lock within one process: holders enter in the order of asking, exclusive ones alone, shared ones together. */
+/**
+ * A lock within one process: holders enter in the order of asking, exclusive ones alone, shared ones
+ * together.
+ */
 export class SharedLock {
   readonly #waiting: Waiting[] = []
   #holders = 0

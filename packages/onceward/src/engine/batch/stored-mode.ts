@@ -13,7 +13,10 @@ import { type Decision, type Fact, stopsLane } from './outcome.ts'
 
 const kept: Fact = { kind: 'kept' }
 
-/** Stage `enqueue`: nothing is tried now. Behind one that is set aside already, the others of its lane get no fact: they share its fate. */
+/**
+ * Stage `enqueue`: nothing is tried now. Behind one that is set aside already, the others of its lane get no
+ * fact: they share its fate.
+ */
 export function keepAll<M>(claims: Claims<M>): Map<Received<M>, Fact> {
   const facts = new Map<Received<M>, Fact>(claims.facts)
   const stopped = new Set<string>()
@@ -27,7 +30,10 @@ export function keepAll<M>(claims: Claims<M>): Map<Received<M>, Fact> {
   return facts
 }
 
-/** What is to be worked on later goes in with one statement, in order of arrival. Answers with the claims of our own worker beside. */
+/**
+ * What is to be worked on later goes in with one statement, in order of arrival. Answers with the claims of
+ * our own worker beside.
+ */
 export async function storeKept<M, Tx>(
   decided: readonly Decided<M>[],
   session: StoreSession<Tx>,
@@ -65,7 +71,10 @@ function keptMessage<M>(received: ReadableMessage<M>, claims: Claims<M>): KeptMe
   }
 }
 
-/** Stage `work`: the markers are there since the messages were held, or are claimed now; what is asked is whether the claims and the turns are still ours. */
+/**
+ * Stage `work`: the markers are there since the messages were held, or are claimed now; what is asked is
+ * whether the claims and the turns are still ours.
+ */
 export async function takeUpWork<M, Tx>(
   batch: readonly Received<M>[],
   session: StoreSession<Tx>,

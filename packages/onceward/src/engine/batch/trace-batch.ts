@@ -3,7 +3,10 @@ import { messagingSystem } from '../../ports/messaging-system.ts'
 import type { ConsumerContext } from '../consumer-context.ts'
 import type { Decided } from './batch-attempt.ts'
 
-/** One span and one duration for the batch: linked to where its messages came from, or, of a single one, part of that trace. */
+/**
+ * One span and one duration for the batch: linked to where its messages came from, or, of a single one, part
+ * of that trace.
+ */
 export async function tracedBatch<M, Tx>(
   batch: readonly Received<M>[],
   context: ConsumerContext<M, Tx>,

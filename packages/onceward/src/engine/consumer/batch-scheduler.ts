@@ -39,10 +39,11 @@ export interface SchedulerOptions<Tx> {
 }
 
 /**
- * Decides when to receive and when a batch starts. One receive is outstanding whenever a batch slot is free: what arrived meanwhile is the next batch,
- * so batches grow with load and no timer forms them. A batch keeps its slot until it is decided and settled; an unavailable
- * store keeps it too. With all slots taken only one batch is read ahead, so that it can start the moment a slot is free:
- * reading it then would leave the server idle for as long.
+ * Decides when to receive and when a batch starts. One receive is outstanding whenever a batch slot is free:
+ * what arrived meanwhile is the next batch, so batches grow with load and no timer forms them. A batch keeps
+ * its slot until it is decided and settled; an unavailable store keeps it too. With all slots taken only one
+ * batch is read ahead, so that it can start the moment a slot is free: reading it then would leave the server
+ * idle for as long.
  */
 export class BatchScheduler<M, Tx> {
   readonly #context: ConsumerContext<M, Tx>
@@ -56,7 +57,10 @@ export class BatchScheduler<M, Tx> {
   readonly #suspectReader: SuspectReader<M, Tx> | null
   #receiving = false
   #batchesInFlight = 0
-  /** Suspects are being read, with an attempt of theirs on record: a handler that ends the process now would be blamed on one of them. */
+  /**
+   * Suspects are being read, with an attempt of theirs on record: a handler that ends the process now would
+   * be blamed on one of them.
+   */
   #readingAlone = 0
   #onNoBatch: (() => void)[] = []
   #cancelProbe: () => void = () => {}
@@ -113,7 +117,10 @@ export class BatchScheduler<M, Tx> {
     yield* this.#runner.inProgress()
   }
 
-  /** Partitions of a log are being revoked: forgets what no batch has taken, and waits for the batches that have some of them. */
+  /**
+   * Partitions of a log are being revoked: forgets what no batch has taken, and waits for the batches that
+   * have some of them.
+   */
   async revoke(partitions: readonly string[]): Promise<void> {
     const revoked = new Set(partitions)
     const isRevoked = ({ delivery }: Received) => revoked.has(delivery.partition)
@@ -140,7 +147,8 @@ export class BatchScheduler<M, Tx> {
         alone = suspects !== null
         if (suspects !== 'wait') this.#begin(suspects)
       }
-    // What comes back for another try does not count: it would keep everybody else out for as long as it fails.
+    // What comes back for another try does not count: it would keep everybody else out for as long as it
+    // fails.
     const ahead = this.#lanes.untried < this.#size.now
     const mayReceive = ahead || (closed && !alone && this.#batchesInFlight < this.#inFlightMax)
     if (mayReceive && !this.#receiving) void this.#receive()
@@ -151,9 +159,10 @@ export class BatchScheduler<M, Tx> {
   }
 
   /**
-   * With nothing in flight anything is worth a transaction; beside one, only a full batch is: the rest grows until the
-   * other ends. Starting the second with whatever was there made 93–134 batches where 80 would do. Held work is claimed in full batches
-   * where there is enough of it, and may be slow: nothing of it waits for another.
+   * With nothing in flight anything is worth a transaction; beside one, only a full batch is: the rest grows
+   * until the other ends. Starting the second with whatever was there made 93–134 batches where 80 would do.
+   * Held work is claimed in full batches where there is enough of it, and may be slow: nothing of it waits
+   * for another.
    */
   #worthStarting(): boolean {
     if (this.#context.stage === 'work') return this.#lanes.ready > 0
@@ -169,7 +178,10 @@ export class BatchScheduler<M, Tx> {
     void this.#runBatch(this.#lanes.cut(countMax, batchBytesMax, stops) as Received<M>[])
   }
 
-  /** A dependency is unavailable: after the pause one message at a time is tried, each time another one, until one gets through. */
+  /**
+   * A dependency is unavailable: after the pause one message at a time is tried, each time another one, until
+   * one gets through.
+   */
   #probe(room: number): void {
     if (room > 0) {
       if (this.#batchesInFlight > 0 || this.#lanes.ready === 0 || this.#readingAlone > 0) return

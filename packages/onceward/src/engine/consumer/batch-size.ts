@@ -1,7 +1,9 @@
 /** How long the handlers of one batch should take at most: longer holds row locks and delays settling. */
 const targetMs = 1_000
 
-/** Cuts batches by elapsed time: halves towards the target after a slow one, doubles back when there is room. */
+/**
+ * Cuts batches by elapsed time: halves towards the target after a slow one, doubles back when there is room.
+ */
 export class BatchSize {
   readonly #max: number
   #now: number

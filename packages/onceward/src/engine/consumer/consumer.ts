@@ -41,7 +41,10 @@ export interface ConsumerOptions<M, Tx> {
   readonly callInline?: InlineCall
   /** The worker in this process, of a consumer that stores. */
   readonly localHandoff?: LocalHandoff
-  /** Default, in modes `live` and `replay`: what is older than the markers that are left is parked, or as the contract says. */
+  /**
+   * Default, in modes `live` and `replay`: what is older than the markers that are left is parked, or as the
+   * contract says.
+   */
   readonly horizon?: HorizonCheck
   /** Shared by a consumer and the worker beside it; default its own. */
   readonly shared?: SharedLimits
@@ -106,7 +109,10 @@ export class ConsumerProcess<M, Tx> {
     return this.#sourceStatus.degraded
   }
 
-  /** Nothing has come for a while although something waits; null while deliveries come, or while this process takes none. */
+  /**
+   * Nothing has come for a while although something waits; null while deliveries come, or while this process
+   * takes none.
+   */
   get stalled(): Stall | null {
     const waits = this.#state === 'running' && this.#scheduler!.receiving
     return waits ? (this.#subscription?.stalled?.() ?? null) : null
@@ -162,7 +168,10 @@ export class ConsumerProcess<M, Tx> {
     this.#scheduler.pump()
   }
 
-  /** Takes nothing new, finishes what is in a transaction, hands the rest back. Past the deadline it leaves at once. */
+  /**
+   * Takes nothing new, finishes what is in a transaction, hands the rest back. Past the deadline it leaves at
+   * once.
+   */
   async drain(deadlineMs = 30_000): Promise<void> {
     if (this.#state !== 'running') return this.#state === 'draining' ? this.#done.promise : undefined
     this.#state = 'draining'
@@ -173,7 +182,9 @@ export class ConsumerProcess<M, Tx> {
     await this.#done.promise.finally(cancel)
   }
 
-  /** Aborts handlers and leaves without waiting: open transactions roll back, unsettled deliveries go back. */
+  /**
+   * Aborts handlers and leaves without waiting: open transactions roll back, unsettled deliveries go back.
+   */
   leave(): void {
     this.#leaving.abort(new OncewardError('consumer_halted', 'told to leave at once'))
     if (this.#state === 'running') this.#state = 'draining'
@@ -204,14 +215,19 @@ export class ConsumerProcess<M, Tx> {
     }
   }
 
-  /** Finds the runs that fell silent, then opens the source, then claims its name: each before anything is taken. */
+  /**
+   * Finds the runs that fell silent, then opens the source, then claims its name: each before anything is
+   * taken.
+   */
   async #open(enrolment: Enrolment): Promise<Subscription> {
     await this.#findSuspects(enrolment)
     const opened = await this.#openSource(enrolment)
     try {
-      // A source may take long to open; a consumer that halted or was told to leave meanwhile does not begin to work.
+      // A source may take long to open; a consumer that halted or was told to leave meanwhile does not begin
+      // to work.
       if (this.#state !== 'new') throw this.#leaving.signal.reason
-      // The broker was reached: this name reads there from now on. A worker reads what is stored, which claims nothing.
+      // The broker was reached: this name reads there from now on. A worker reads what is stored, which
+      // claims nothing.
       if (this.#stage !== 'work')
         await this.#watch.persist(async () => this.#options.store.registerReader?.(enrolment))
       return opened
@@ -304,7 +320,10 @@ export class ConsumerProcess<M, Tx> {
     return this.#closing
   }
 
-  /** A halted consumer does not wait long for an unresponsive database: its run is then silent instead of ended. */
+  /**
+   * A halted consumer does not wait long for an unresponsive database: its run is then silent instead of
+   * ended.
+   */
   async #closeRun(): Promise<void> {
     if (this.#enrolment === null) return
     const { store, env } = this.#options

@@ -16,9 +16,10 @@ export function isUnvalidated(received: Received): boolean {
 }
 
 /**
- * Turns deliveries into messages, with a bound on schemas that answer later: `handlerTimeoutMs` each. Without order only the slow ones
- * wait; the failed attempt is counted like a handler's and the delivery read again after its delay. With order everybody
- * waits behind them, since nobody knows their key, and they are read again on the spot until the attempts are used up.
+ * Turns deliveries into messages, with a bound on schemas that answer later: `handlerTimeoutMs` each. Without
+ * order only the slow ones wait; the failed attempt is counted like a handler's and the delivery read again
+ * after its delay. With order everybody waits behind them, since nobody knows their key, and they are read
+ * again on the spot until the attempts are used up.
  */
 export class Intake<M> {
   readonly #read: MessageReader<M>
@@ -48,7 +49,10 @@ export class Intake<M> {
     this.#read = consumer.order === 'key' && ordersByDeliveryKey ? delivery => matched(read(delivery)) : read
   }
 
-  /** Resolves with what may go on now, in order; the rest comes by `onSlow`, one by one. Rejects only when the store refuses to take suspects down. */
+  /**
+   * Resolves with what may go on now, in order; the rest comes by `onSlow`, one by one. Rejects only when the
+   * store refuses to take suspects down.
+   */
   async take(
     deliveries: readonly Delivery[],
     wary: Pick<SuspectReader<M, never>, 'readSuspects'> | null = null,

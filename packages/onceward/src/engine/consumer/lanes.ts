@@ -1,10 +1,10 @@
 import type { Received } from '../../message/received.ts'
 
 /**
- * The queue between reading and processing. Unordered work is one list; ordered work is one lane per key or partition.
- * A lane is idle (not in the map), queued (has messages, may be cut), busy (part of a batch in flight) or
- * waiting (its head is to be retried at a time). Only queued lanes are cut, so a lane is in at most one
- * batch, and what comes back goes to its head.
+ * The queue between reading and processing. Unordered work is one list; ordered work is one lane per key or
+ * partition. A lane is idle (not in the map), queued (has messages, may be cut), busy (part of a batch in
+ * flight) or waiting (its head is to be retried at a time). Only queued lanes are cut, so a lane is in at
+ * most one batch, and what comes back goes to its head.
  */
 export class Lanes {
   #unordered: Received[] = []
@@ -55,7 +55,10 @@ export class Lanes {
     else this.#queueBehind(received.lane, received)
   }
 
-  /** Takes a batch, whole lanes first come first served, and marks their lanes busy. A lane goes no further than one that `stops` it. */
+  /**
+   * Takes a batch, whole lanes first come first served, and marks their lanes busy. A lane goes no further
+   * than one that `stops` it.
+   */
   cut(countMax: number, bytesMax: number, stops: (received: Received) => boolean = never): Received[] {
     const batch: Received[] = []
     let bytes = 0
@@ -82,7 +85,10 @@ export class Lanes {
     return batch
   }
 
-  /** Takes those that are admitted and could be taken now, of a lane its first ones in order, and marks their lanes busy. */
+  /**
+   * Takes those that are admitted and could be taken now, of a lane its first ones in order, and marks their
+   * lanes busy.
+   */
   cutGroup(admits: (received: Received) => boolean): Received[] {
     const group: Received[] = []
     this.#unordered = this.#unordered.filter(received => !(admits(received) && group.push(received)))
@@ -132,7 +138,10 @@ export class Lanes {
     }
   }
 
-  /** Puts messages of one lane, in order, back to its head and stops it until `resume`. False for unordered ones. */
+  /**
+   * Puts messages of one lane, in order, back to its head and stops it until `resume`. False for unordered
+   * ones.
+   */
   hold(messages: readonly Received[]): boolean {
     const lane = this.#laneOf(messages[0]!)
     if (lane === undefined) return false

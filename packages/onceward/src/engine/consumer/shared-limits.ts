@@ -3,7 +3,10 @@ import type { Environment } from '../../environment.ts'
 import { SharedLock } from '../batch/shared-lock.ts'
 import { Breaker } from '../retry/breaker.ts'
 
-/** What a consumer and the worker beside it in one process share: they call the same dependency and lock the same rows. */
+/**
+ * What a consumer and the worker beside it in one process share: they call the same dependency and lock the
+ * same rows.
+ */
 export interface SharedLimits {
   readonly breaker: Breaker
   readonly writeLock: SharedLock

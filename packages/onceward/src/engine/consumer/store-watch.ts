@@ -5,7 +5,8 @@ import { ofStore, StorePaused } from '../batch/recover-attempt.ts'
 
 /**
  * Waits while the store is away, one wait for all batches of a consumer: present ──unavailable──▶ away ──ping answers──▶ present.
- * Nothing is settled meanwhile and no attempt is counted. A lock somebody holds is waited for by its batch alone.
+ * Nothing is settled meanwhile and no attempt is counted. A lock somebody holds is waited for by its batch
+ * alone.
  */
 export class StoreWatch<Tx> {
   readonly #store: Store<Tx>

@@ -10,7 +10,9 @@ export interface TallySnapshot {
   readonly batchesInFlight: number
   readonly held: number
   readonly storeAway: boolean
-  /** Whether the source is paused because the downstream is away; `probing`: one message at a time is tried. */
+  /**
+   * Whether the source is paused because the downstream is away; `probing`: one message at a time is tried.
+   */
   readonly breaker: BreakerView['state']
 }
 

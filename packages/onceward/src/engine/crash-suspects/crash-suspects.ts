@@ -7,7 +7,10 @@ import { type SilentRun, type SuspectLedger, silentAfterMs } from '../../ports/s
 /** How often a run says that it lives. */
 const beatMs = 2_000
 
-/** How long deliveries are looked at because of one silent run: brokers hand over again within their leases and session timeouts. */
+/**
+ * How long deliveries are looked at because of one silent run: brokers hand over again within their leases
+ * and session timeouts.
+ */
 const suspectMs = 5 * 60_000
 
 /** In place of a run: whatever happens to those. */
@@ -28,9 +31,10 @@ export interface CrashSuspectsOptions {
 }
 
 /**
- * Which deliveries may have killed a process. A run that was never closed and is not heard of died, or is taken for dead until it is heard; what
- * the broker hands over again, and on logs the first records after where that run stood, may be why. Only as many as it can have held, and only
- * for a while: a broker that hands thousands over again must not make a consumer crawl.
+ * Which deliveries may have killed a process. A run that was never closed and is not heard of died, or is
+ * taken for dead until it is heard; what the broker hands over again, and on logs the first records after
+ * where that run stood, may be why. Only as many as it can have held, and only for a while: a broker that
+ * hands thousands over again must not make a consumer crawl.
  *
  *   silent run ──▶ suspects, in groups that are halved at each death ──▶ all through, cause found, or time over ──▶ cleared for everybody
  */

@@ -1,12 +1,13 @@
 /**
- * The most suspects in one group. A death costs a restart, a group one small transaction: 64 clear thousands of suspects in a second or two and
- * cost at most 6 deaths until a suspect is alone.
+ * The most suspects in one group. A death costs a restart, a group one small transaction: 64 clear thousands
+ * of suspects in a second or two and cost at most 6 deaths until a suspect is alone.
  */
 const groupMax = 64
 
 /**
- * The place in one group of suspects. A suspect over whose group a process died may only be tried in a group of half that size, so the group is
- * never larger than the strictest of its members allows: after log2 n deaths the cause is alone.
+ * The place in one group of suspects. A suspect over whose group a process died may only be tried in a group
+ * of half that size, so the group is never larger than the strictest of its members allows: after log2 n
+ * deaths the cause is alone.
  */
 export class GroupRoom {
   #countMax: number

@@ -24,8 +24,9 @@ export interface SuspectReaderOptions<M, Tx> {
 type Read<M> = (delivery: Delivery) => Received<M> | Promise<Received<M>>
 
 /**
- * Codecs, schemas and identity functions are the contract's code, and may end the process as a handler does. So suspects are read in groups as they
- * are handled in groups, alone in the end, each with a record under its bytes: nothing else of it is known.
+ * Codecs, schemas and identity functions are the contract's code, and may end the process as a handler does.
+ * So suspects are read in groups as they are handled in groups, alone in the end, each with a record under
+ * its bytes: nothing else of it is known.
  */
 export class SuspectReader<M, Tx> {
   readonly #options: SuspectReaderOptions<M, Tx>
@@ -41,7 +42,10 @@ export class SuspectReader<M, Tx> {
     return delivery.held?.read === undefined && this.#options.suspicion.suspects(delivery)
   }
 
-  /** Reads the suspects among these and takes their records back. Whatever else is read meanwhile could be blamed on them. */
+  /**
+   * Reads the suspects among these and takes their records back. Whatever else is read meanwhile could be
+   * blamed on them.
+   */
   async readSuspects(
     deliveries: readonly Delivery[],
     read: Read<M>,
@@ -110,7 +114,10 @@ export class SuspectReader<M, Tx> {
     return killer
   }
 
-  /** Called with what is committed. Only a killer that is set aside explains the deaths: before that, another one may still be read. */
+  /**
+   * Called with what is committed. Only a killer that is set aside explains the deaths: before that, another
+   * one may still be read.
+   */
   decided(decided: readonly Decided<M>[]): void {
     if (this.#found.size === 0) return
     const { consumer, suspicion, env } = this.#options

@@ -9,8 +9,8 @@ import type { CrashSuspects } from './crash-suspects.ts'
 import { GroupRoom } from './suspect-groups.ts'
 
 /**
- * Suspects whose attempt is on record, one alone or a group. With `killed`, of one alone, the budget is used up and its process died: its handler
- * does not run.
+ * Suspects whose attempt is on record, one alone or a group. With `killed`, of one alone, the budget is used
+ * up and its process died: its handler does not run.
  */
 export interface SuspectTry {
   readonly killed: EarlierAttempts | null
@@ -34,9 +34,10 @@ type Run<M> = (
 ) => Promise<readonly Decided<M>[]>
 
 /**
- * Takes messages that may have killed their process, with nothing else under way. They go in groups, and a group is on record before its handlers
- * run: when the process dies the next one tries its messages in groups of half the size, so that the cause is alone after log2 n deaths. Only the
- * attempt of a message that was alone counts against it. Either record is taken back in the transaction that decides the message: what is
+ * Takes messages that may have killed their process, with nothing else under way. They go in groups, and a
+ * group is on record before its handlers run: when the process dies the next one tries its messages in groups
+ * of half the size, so that the cause is alone after log2 n deaths. Only the attempt of a message that was
+ * alone counts against it. Either record is taken back in the transaction that decides the message: what is
  * found of it later is a death, and whoever gets through is not blamed.
  */
 export class SuspectRunner<M, Tx> {
@@ -119,7 +120,10 @@ export class SuspectRunner<M, Tx> {
     env.reach('suspect.grouped')
   }
 
-  /** The broker took these back, their partition went to another owner, or we are leaving. Nobody died of them. */
+  /**
+   * The broker took these back, their partition went to another owner, or we are leaving. Nobody died of
+   * them.
+   */
   async #withdrawUndecided(group: readonly Received<M>[], decided: readonly Decided<M>[]): Promise<void> {
     const { store, enrolment } = this.#options
     const through = new Set(decided.map(({ received }) => received))

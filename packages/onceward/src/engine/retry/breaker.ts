@@ -14,7 +14,10 @@ export interface BreakerView {
 
 export type BreakerEvent = 'opened' | 'still away' | 'closed'
 
-/** Probes of one message that cost it nothing; from then on it may be the message, and its attempts are counted. */
+/**
+ * Probes of one message that cost it nothing; from then on it may be the message, and its attempts are
+ * counted.
+ */
 const freeProbes = 10
 
 /** Ids remembered at most; beyond, the oldest are forgotten. */
@@ -26,9 +29,10 @@ const rememberedMax = 10_000
  *   closed ──failures in a row, of two messages at least──▶ open ──pause over──▶ probing, one message at a time ──one gets through──▶ closed
  *                                                            ▲                        └── it fails: twice the pause ──┘
  *
- * One message that fails for ever is no outage, however its error looks: that is for its attempts to end. Nor are those that failed while
- * others got through, when they come back together and fail again. While it is not closed such failures count no attempt, except of a message
- * that was asked again and again because there is nobody else to ask: two of them at the head of every lane would hold the others for ever.
+ * One message that fails for ever is no outage, however its error looks: that is for its attempts to end. Nor
+ * are those that failed while others got through, when they come back together and fail again. While it is
+ * not closed such failures count no attempt, except of a message that was asked again and again because there
+ * is nobody else to ask: two of them at the head of every lane would hold the others for ever.
  */
 export class Breaker {
   readonly #failure: Pick<FailureRules, 'rules' | 'breaker'>
@@ -65,8 +69,9 @@ export class Breaker {
   }
 
   /**
-   * Before anything is counted: how long to wait if these facts mean that the downstream is away, else null. Changes nothing.
-   * `firstTries`: false where only messages come that have failed before, whose failing again says nothing about others.
+   * Before anything is counted: how long to wait if these facts mean that the downstream is away, else null.
+   * Changes nothing. `firstTries`: false where only messages come that have failed before, whose failing
+   * again says nothing about others.
    */
   outageMs(facts: ReadonlyMap<Received, Fact>, firstTries: boolean): number | null {
     const { breaker, rules } = this.#failure

@@ -7,8 +7,9 @@ import { byCode, bySqlClass, httpClass } from './known-failures.ts'
 const chainMax = 16
 
 /**
- * The contract's own table first, then the defaults; else unclassified, which retries. Each goes through the error and what caused it, from
- * the outside in: `fetch failed` says nothing, its cause says that the connection was refused.
+ * The contract's own table first, then the defaults; else unclassified, which retries. Each goes through the
+ * error and what caused it, from the outside in: `fetch failed` says nothing, its cause says that the
+ * connection was refused.
  */
 export function classifyFailure(error: unknown, classes: Readonly<Record<string, FailureClass>>): Failure {
   const signs = chainOf(error).map(signsOf)
@@ -63,7 +64,10 @@ function known({ code, name, sqlState, status }: Signs): Failure['class'] | unde
   )
 }
 
-/** The error, its causes and the members of aggregates, each once. What they are is somebody else's: any of them may be hostile. */
+/**
+ * The error, its causes and the members of aggregates, each once. What they are is somebody else's: any of
+ * them may be hostile.
+ */
 function chainOf(error: unknown): unknown[] {
   const chain: unknown[] = [error]
   for (let at = 0; at < chain.length && chain.length < chainMax; at++) {
@@ -118,7 +122,10 @@ function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value.slice(0, chainMax) : []
 }
 
-/** Where it was thrown, as `capture (payment-capture.ts:42)`: the first frame that is neither Node's nor a library's. '' when nobody knows. */
+/**
+ * Where it was thrown, as `capture (payment-capture.ts:42)`: the first frame that is neither Node's nor a
+ * library's. '' when nobody knows.
+ */
 function placeOf(error: unknown): string {
   const stack = read(error, 'stack')
   if (typeof stack !== 'string') return ''

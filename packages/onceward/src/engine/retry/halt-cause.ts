@@ -2,7 +2,10 @@ import { type ErrorCode, OncewardError } from '../../errors.ts'
 import type { Failure } from '../batch/outcome.ts'
 import { classifyFailure } from './classify-failure.ts'
 
-/** A halt that was decided: by the contract, of which class stops everything, or by a store that refuses what every message needs. */
+/**
+ * A halt that was decided: by the contract, of which class stops everything, or by a store that refuses what
+ * every message needs.
+ */
 export class DecidedHalt extends OncewardError {
   constructor(
     message: string,
@@ -43,8 +46,9 @@ const ofSurroundings: ReadonlySet<Failure['class']> = new Set<Failure['class']>(
 ])
 
 /**
- * Whether a message may be why the consumer halts. A supervisor starts it again and again until people have mended what concerns every message: if
- * those halts were held against what was in hand, the first one in line would be parked for a missing table.
+ * Whether a message may be why the consumer halts. A supervisor starts it again and again until people have
+ * mended what concerns every message: if those halts were held against what was in hand, the first one in
+ * line would be parked for a missing table.
  */
 export function mayBeOfMessage(error: unknown): boolean {
   if (error instanceof DecidedHalt) return false

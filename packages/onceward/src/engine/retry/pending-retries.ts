@@ -5,8 +5,9 @@ import { isUnvalidated } from '../consumer/intake.ts'
 import type { Lanes } from '../consumer/lanes.ts'
 
 /**
- * Deliveries waiting, unsettled, for their next attempt. Their attempts are counted in the store, so a crash loses nothing but
- * the rest of the delay: the broker hands them over again. Ordered, the whole lane waits behind its head.
+ * Deliveries waiting, unsettled, for their next attempt. Their attempts are counted in the store, so a crash
+ * loses nothing but the rest of the delay: the broker hands them over again. Ordered, the whole lane waits
+ * behind its head.
  */
 export class PendingRetries {
   readonly #lanes: Lanes

@@ -12,9 +12,10 @@ import type { Decision, Fact } from '../batch/outcome.ts'
 import type { ConsumerContext } from '../consumer-context.ts'
 
 /**
- * The copies that will come back after their delay, written with the attempts they follow and published by a relay after the commit. So the
- * delivery may be settled: whatever dies, the row or the broker has the message, and a relay that is away only makes the delay longer.
- * Publishing from here instead would hold the batch for the broker's confirms, and a count that rolled back would have sent its copy all the same.
+ * The copies that will come back after their delay, written with the attempts they follow and published by a
+ * relay after the commit. So the delivery may be settled: whatever dies, the row or the broker has the
+ * message, and a relay that is away only makes the delay longer. Publishing from here instead would hold the
+ * batch for the broker's confirms, and a count that rolled back would have sent its copy all the same.
  */
 export async function sendRound<M, Tx>(
   decided: readonly Decided<M>[],
@@ -28,7 +29,10 @@ export async function sendRound<M, Tx>(
   )
 }
 
-/** Replays and work that was parked wait where they are. What the level cannot carry is kept in the store until its next try. */
+/**
+ * Replays and work that was parked wait where they are. What the level cannot carry is kept in the store
+ * until its next try.
+ */
 export function decideTravel<M, Tx>(
   received: Received<M>,
   fact: Fact,
@@ -59,7 +63,10 @@ function keeping<M, Tx>({ id }: Received<M>, { consumer, store }: ConsumerContex
   return { ...consumer.failure, mode: store.work === undefined || id === null ? 'block' : 'defer' }
 }
 
-/** Null where the message cannot be carried at all. The message id is the relay's; everything the message itself has is in the table. */
+/**
+ * Null where the message cannot be carried at all. The message id is the relay's; everything the message
+ * itself has is in the table.
+ */
 export function copyOf(
   { id, delivery }: Received,
   source: SourceDeclaration,

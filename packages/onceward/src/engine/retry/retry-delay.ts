@@ -1,4 +1,7 @@
-/** Full jitter: anything from zero to the doubled, capped delay. Spreads a herd better than any fixed part would. */
+/**
+ * Full jitter: anything from zero to the doubled, capped delay. Spreads a herd better than any fixed part
+ * would.
+ */
 export function retryDelayMs(
   attempt: { readonly attempts: number; readonly random: number },
   policy: { readonly delayMs: number; readonly delayMaxMs: number; readonly jitter?: boolean },

@@ -16,7 +16,10 @@ export interface Counted {
   readonly conflicts: number
 }
 
-/** Counts what was decided, once per batch and after it is durable. Messages that simply got through cost a comparison each. */
+/**
+ * Counts what was decided, once per batch and after it is durable. Messages that simply got through cost a
+ * comparison each.
+ */
 export function decisionCounter<M, Tx>(
   consumer: Consumer<M, Tx>,
   metrics: Metrics,
@@ -74,7 +77,10 @@ function skipReason({ outcome, status, code }: Decision): string | null {
   return status === null ? 'marker' : code === '' ? 'business key' : 'effect'
 }
 
-/** A type the contract lists, or `other`; undefined where it lists none. What a message says of itself is no label. */
+/**
+ * A type the contract lists, or `other`; undefined where it lists none. What a message says of itself is no
+ * label.
+ */
 function typeReader<M, Tx>(consumer: Consumer<M, Tx>): ((received: Received<M>) => string) | null {
   const { types } = consumer.message
   if (types === undefined) return null

@@ -8,7 +8,10 @@ const loud: ReadonlySet<Outcome> = new Set(['parked', 'dead-lettered', 'quaranti
 /** Lines of one batch and level; the rest is one line with their number. */
 const linesMax = 10
 
-/** Says of every message that did not simply get through what was decided, and by which identities: never what was in it. */
+/**
+ * Says of every message that did not simply get through what was decided, and by which identities: never what
+ * was in it.
+ */
 export function logDecided(consumer: string, decided: readonly Decided[], log: Log): void {
   const quiet = log.isOn?.('debug') === false
   const lines = { warn: 0, debug: 0 }

@@ -8,8 +8,9 @@ import { type Counted, decisionCounter } from './count-decided.ts'
 import { logDecided } from './log-decided.ts'
 
 /**
- * When deliveries are settled. `batch`, for queues: after the batch, batches in the order of their start, because a broker acknowledges a gapless run
- * of deliveries in one frame and single ones each in their own. `commit`, for logs: after each commit. `first`: before the effect.
+ * When deliveries are settled. `batch`, for queues: after the batch, batches in the order of their start,
+ * because a broker acknowledges a gapless run of deliveries in one frame and single ones each in their own.
+ * `commit`, for logs: after each commit. `first`: before the effect.
  */
 export type SettleTiming = 'batch' | 'commit' | 'first'
 
@@ -94,7 +95,10 @@ export class Settlements {
     env.reach('batch.settled')
   }
 
-  /** Counts and logs what was decided; answers with the deliveries that may be settled. A worker's retries are durable in the store. */
+  /**
+   * Counts and logs what was decided; answers with the deliveries that may be settled. A worker's retries are
+   * durable in the store.
+   */
   #durable(decided: readonly Decided[]): Delivery[] {
     const { consumer, stage, env } = this.#context
     logDecided(consumer.name, decided, env.log)

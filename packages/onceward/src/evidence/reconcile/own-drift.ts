@@ -5,8 +5,8 @@ import type { Compared } from './sink-drift.ts'
 import { type IdRange, walkIds } from './walk-ids.ts'
 
 /**
- * Checks of our own tables against each other: what a hand in them leaves behind. $1 consumer, $2 and $3 the stretch, $4 all generations, $5 the
- * horizon.
+ * Checks of our own tables against each other: what a hand in them leaves behind. $1 consumer, $2 and $3 the
+ * stretch, $4 all generations, $5 the horizon.
  */
 interface Check {
   readonly kind: DriftKind
@@ -27,7 +27,8 @@ const checks: readonly Check[] = [
     walked: markers,
     id: 'm.message_id',
     detail: `'run ' || m.run_id || ', ' || m.status || ' ' || m.at`,
-    // A swap carries markers of another generation over, at its own time; what people set aside or close keeps its run.
+    // A swap carries markers of another generation over, at its own time; what people set aside or close
+    // keeps its run.
     from: `from onceward.inbox m left join onceward.run r on r.id = m.run_id and r.consumer_id = any($4::integer[])
       where m.consumer_id = $1 and ${within('m.message_id')} and $5::timestamptz is not distinct from $5 and (r.id is null
         or (m.status = 'applied' and r.consumer_id = m.consumer_id
@@ -101,7 +102,9 @@ const lost = `
   from (${effectsOf}) l where l.consumer_name = $1 and ($4::timestamptz is null or l.created_at >= $4)
     and not exists (select from onceward.inbox m where m.consumer_id = any($3::integer[]) and m.message_id = l.message_id and m.status = 'applied')`
 
-/** Effects outside the database, by their number: each was asked for in the transaction of an applied message. */
+/**
+ * Effects outside the database, by their number: each was asked for in the transaction of an applied message.
+ */
 export async function compareLedger(
   pool: SqlPool,
   consumer: string,

@@ -6,8 +6,9 @@ import { OncewardError } from '../../errors.ts'
 const timeoutSeconds = 55
 
 /**
- * One statement in a transaction of its own that cannot write, whatever the contract's queries say. Each sees one moment, in which markers and their
- * effects agree; and none keeps the server from cleaning up for as long as the whole comparison takes.
+ * One statement in a transaction of its own that cannot write, whatever the contract's queries say. Each sees
+ * one moment, in which markers and their effects agree; and none keeps the server from cleaning up for as
+ * long as the whole comparison takes.
  */
 export async function readOnly(
   pool: SqlPool,

@@ -13,7 +13,10 @@ const stretchRows = 200_000
 const next = (table: string, column: string) => `
   select t.${column} as id from ${table} t where t.consumer_id = $1 and t.${column} > $2 order by t.${column} offset ${stretchRows} limit 1`
 
-/** The whole space of ids in stretches that hold so many rows of a table each; the first and the last are open. */
+/**
+ * The whole space of ids in stretches that hold so many rows of a table each; the first and the last are
+ * open.
+ */
 export async function* walkIds(
   pool: SqlPool,
   consumerId: number,

@@ -16,8 +16,8 @@ export interface ActOptions {
 }
 
 /**
- * Calls one of the database's functions in a transaction. They answer rather than raise when they refuse, so that the refusal stands in the
- * audit; here it becomes an error.
+ * Calls one of the database's functions in a transaction. They answer rather than raise when they refuse, so
+ * that the refusal stands in the audit; here it becomes an error.
  */
 export async function act<T>(
   pool: SqlPool,
@@ -40,7 +40,10 @@ export async function act<T>(
 }
 
 const triesMax = 5
-/** Serialization failure, deadlock, a lock not had in time: a batch of a consumer was in the way, and nothing was changed. */
+/**
+ * Serialization failure, deadlock, a lock not had in time: a batch of a consumer was in the way, and nothing
+ * was changed.
+ */
 const passing = ['40001', '40P01', '55P03']
 
 async function patiently<T>(work: () => Promise<T>): Promise<T> {

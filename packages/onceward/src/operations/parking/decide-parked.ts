@@ -8,7 +8,10 @@ export interface Selected extends Said {
   readonly digest: string
 }
 
-/** Gives messages up, with a reason: a declared gap. Their bytes are kept, a copy of them is a duplicate, and what waits behind them goes on. */
+/**
+ * Gives messages up, with a reason: a declared gap. Their bytes are kept, a copy of them is a duplicate, and
+ * what waits behind them goes on.
+ */
 export function skipParked(
   pool: SqlPool,
   { consumer, ids, digest, because }: Selected,

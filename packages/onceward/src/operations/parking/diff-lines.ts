@@ -5,7 +5,10 @@ export interface DiffLine {
 
 const linesMax = 2_000
 
-/** What changed between two texts, line by line, by their longest common run of lines; null when that would take too long. */
+/**
+ * What changed between two texts, line by line, by their longest common run of lines; null when that would
+ * take too long.
+ */
 export function diffLines(before: string, after: string): readonly DiffLine[] | null {
   const [a, b] = [before.split('\n'), after.split('\n')]
   if (a.length > linesMax || b.length > linesMax) return null

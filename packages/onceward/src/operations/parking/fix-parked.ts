@@ -23,14 +23,18 @@ export interface Fixed {
   readonly digestAfter: string
   /** Null where the texts are too long to compare, or no texts. */
   readonly diff: readonly DiffLine[] | null
-  /** The request that somebody else has to approve before the message may go; null where the risk asks for none. */
+  /**
+   * The request that somebody else has to approve before the message may go; null where the risk asks for
+   * none.
+   */
   readonly approval: { readonly id: string; readonly digest: string } | null
 }
 
 /**
- * Replaces the bytes of a parked message by better ones. The contract reads them first: they must be readable, and their message id, business key
- * and order key must be those of the original, or its markers would protect nothing. The original is kept. What is compared under the business key is
- * the content as it is fixed.
+ * Replaces the bytes of a parked message by better ones. The contract reads them first: they must be
+ * readable, and their message id, business key and order key must be those of the original, or its markers
+ * would protect nothing. The original is kept. What is compared under the business key is the content as it
+ * is fixed.
  */
 export async function fixPayload<M, Tx>(
   pool: SqlPool,
@@ -66,7 +70,10 @@ export async function fixPayload<M, Tx>(
   return { ...fixed, approval: approval === null ? null : { id: approval, digest } }
 }
 
-/** Notes that something else was put right (a row, a setting, a deployment): the message is as it was, and may be tried again. */
+/**
+ * Notes that something else was put right (a row, a setting, a deployment): the message is as it was, and may
+ * be tried again.
+ */
 export async function noteStateFixed(
   pool: SqlPool,
   { id, consumer, because }: { readonly id: string; readonly consumer: string; readonly because: string },
@@ -132,7 +139,9 @@ function diffOf(before: Buffer, after: Buffer): readonly DiffLine[] | null {
   return texts[0] == null || texts[1] == null ? null : diffLines(texts[0], texts[1])
 }
 
-/** JSON on several lines, so that a difference is a line. Only to look at: what is stored are the bytes given. */
+/**
+ * JSON on several lines, so that a difference is a line. Only to look at: what is stored are the bytes given.
+ */
 function pretty(text: string): string {
   try {
     return JSON.stringify(JSON.parse(text), null, 2)

@@ -51,7 +51,10 @@ export interface ParkedFilter {
   readonly countMax: number
 }
 
-/** Bytes are left where they are: above some 2 kB the server keeps them beside the table, and their length is known without reading them. */
+/**
+ * Bytes are left where they are: above some 2 kB the server keeps them beside the table, and their length is
+ * known without reading them.
+ */
 const columns = `
   h.id::text, c.name as consumer, c.generation, h.state::text, h.failure_class as "failureClass", h.code,
   onceward.place_of(h.place, h.origin, h.message_type) as place,
@@ -75,8 +78,8 @@ const conditions: readonly [keyof ParkedFilter, (place: string) => string][] = [
 ]
 
 /**
- * In order of their numbers. Each consumer and state is walked on its own, with the state written out: so every page costs the same however many
- * there are, and the index of keys can serve too.
+ * In order of their numbers. Each consumer and state is walked on its own, with the state written out: so
+ * every page costs the same however many there are, and the index of keys can serve too.
  */
 export async function listParked(pool: SqlPool, filter: ParkedFilter): Promise<readonly ParkedRow[]> {
   await assertUsable(pool)

@@ -54,8 +54,9 @@ export async function startRedrive(
 }
 
 /**
- * Hands the selection over to the workers, stage by stage, until nothing is left or somebody stops it. Killed anywhere it goes on when called
- * again; called twice at once the two take turns. What moves is judged in the transaction that moves it.
+ * Hands the selection over to the workers, stage by stage, until nothing is left or somebody stops it. Killed
+ * anywhere it goes on when called again; called twice at once the two take turns. What moves is judged in the
+ * transaction that moves it.
  */
 export async function runRedrive(
   pool: SqlPool,
@@ -104,12 +105,18 @@ export interface ReplayedRow {
   readonly messageId: string | null
   /** Not selected: it waited behind one that was. */
   readonly behind: boolean
-  /** `waits`, `left`, `at work`, `parked again`, or what the message became: `applied`, `ignored`, `stale`, `skipped`… */
+  /**
+   * `waits`, `left`, `at work`, `parked again`, or what the message became: `applied`, `ignored`, `stale`,
+   * `skipped`…
+   */
   readonly outcome: string
   readonly why: string | null
 }
 
-/** The marker and the held row say what became of a message; only a later act on the same row needs writing down. */
+/**
+ * The marker and the held row say what became of a message; only a later act on the same row needs writing
+ * down.
+ */
 const results = `
   select r.held_id::text as id, r.message_id as "messageId", r.behind, coalesce(r.why, h.code) as why,
     case when r.state = 'selected' then 'waits' when r.state = 'left' then 'left' when r.outcome is not null then r.outcome

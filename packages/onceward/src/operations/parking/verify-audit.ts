@@ -26,7 +26,10 @@ export interface AuditProblem {
 
 export interface AuditVerdict {
   readonly rows: number
-  /** Of the last row; kept outside the database it proves later that nothing before it was changed, cut off or written anew. */
+  /**
+   * Of the last row; kept outside the database it proves later that nothing before it was changed, cut off or
+   * written anew.
+   */
   readonly head: string
   readonly problems: readonly AuditProblem[]
 }
@@ -52,8 +55,8 @@ export async function listAudit(
 }
 
 /**
- * Walks the whole chain and computes every hash here, by nothing the database could have been taught to say. `expected`: a head noted earlier; it
- * must be among the hashes.
+ * Walks the whole chain and computes every hash here, by nothing the database could have been taught to say.
+ * `expected`: a head noted earlier; it must be among the hashes.
  */
 export async function verifyAudit(pool: SqlPool, expected?: string): Promise<AuditVerdict> {
   await assertUsable(pool)

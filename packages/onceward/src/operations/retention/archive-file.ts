@@ -9,8 +9,9 @@ export interface ArchiveOptions {
 }
 
 /**
- * JSON lines of what is about to be removed. One file for each pass and kind, never written by two. A line is on disk before its row is
- * gone, so a kill in between leaves rows that are archived again, and possibly a torn last line, which belongs to rows that were not removed.
+ * JSON lines of what is about to be removed. One file for each pass and kind, never written by two. A line is
+ * on disk before its row is gone, so a kill in between leaves rows that are archived again, and possibly a
+ * torn last line, which belongs to rows that were not removed.
  */
 export class ArchiveFile {
   readonly #options: ArchiveOptions

@@ -3,7 +3,9 @@ import { clockToleranceMs } from '../../contract/retention.ts'
 import type { Clock } from '../../environment.ts'
 import { OncewardError } from '../../errors.ts'
 
-/** Clocks that may forbid a removal. None of them ever decides what is removed: that is the database's alone. */
+/**
+ * Clocks that may forbid a removal. None of them ever decides what is removed: that is the database's alone.
+ */
 export interface ClockWatch {
   /** This machine's idea of the date. */
   readonly wallMs: () => number
@@ -14,8 +16,9 @@ export interface ClockWatch {
 }
 
 /**
- * A database whose date has jumped ahead would have us forget everything at once. So nothing is removed when its date and ours are more than an hour
- * apart, or when it has moved otherwise than time did since this process first looked.
+ * A database whose date has jumped ahead would have us forget everything at once. So nothing is removed when
+ * its date and ours are more than an hour apart, or when it has moved otherwise than time did since this
+ * process first looked.
  */
 export function assertClocksAgree(watch: ClockWatch, databaseMs: number, consumer: string): void {
   const clockMs = watch.clock.nowMs()

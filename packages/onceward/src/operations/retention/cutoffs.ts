@@ -15,17 +15,22 @@ export interface Cutoff {
   readonly blocks: number
   /** The oldest unfinished message holds it back to its own time. */
   readonly heldBack: boolean
-  /** By how much longer than its term it is kept, because the database's clock was set forward within that. */
+  /**
+   * By how much longer than its term it is kept, because the database's clock was set forward within that.
+   */
   readonly longerMs: number
 }
 
-/** Evidence of a message that is not finished may still be asked for, and with it that of everything since. */
+/**
+ * Evidence of a message that is not finished may still be asked for, and with it that of everything since.
+ */
 const oldestUnfinished = `
   select min(first_at) from onceward.held where consumer_id = $1 and state in ('stored', 'waiting', 'parked')`
 
 /**
- * Rows written before a step may be younger than they say by all steps since. A step counts until what was written before it is as old as the term: by
- * today's clock it was as much later as the steps after it have moved.
+ * Rows written before a step may be younger than they say by all steps since. A step counts until what was
+ * written before it is as old as the term: by today's clock it was as much later as the steps after it have
+ * moved.
  */
 const longer = `
   select coalesce(sum(moved), interval '0') from (
@@ -46,7 +51,8 @@ const read = (table: string) => `
   from age`
 
 /**
- * Without what this role may not remove: what people did is for the owner's pass, and must not end that of a consumer. In a transaction for its bounded wait: to ask for the size of a table is to wait for whoever has
+ * Without what this role may not remove: what people did is for the owner's pass, and must not end that of a
+ * consumer. In a transaction for its bounded wait: to ask for the size of a table is to wait for whoever has
  * locked it.
  */
 export function readCutoffs(

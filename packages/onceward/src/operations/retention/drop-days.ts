@@ -13,12 +13,17 @@ export interface DroppedDays {
   readonly ended: 'told to stop' | 'another process is at it' | null
 }
 
-/** A large day is looked through for long, with nobody waiting; what is waited for is bounded by the functions themselves. Once they have answered, claims wait for our commit, and not for a process that freezes before it. */
+/**
+ * A large day is looked through for long, with nobody waiting; what is waited for is bounded by the functions
+ * themselves. Once they have answered, claims wait for our commit, and not for a process that freezes before
+ * it.
+ */
 const settings = `set transaction isolation level read committed; ${setLocal({ statement_timeout: '10min', idle_in_transaction_session_timeout: '2s' })}`
 
 /**
- * Drops the days that are behind the cutoff as a whole, one transaction each, and makes those ahead. A day with many rows that must stay, as after a long
- * backlog, is left alone for another day; by then most of them may go with it, and what is then still too much is walked through.
+ * Drops the days that are behind the cutoff as a whole, one transaction each, and makes those ahead. A day
+ * with many rows that must stay, as after a long backlog, is left alone for another day; by then most of them
+ * may go with it, and what is then still too much is walked through.
  */
 export async function dropDays(
   pool: SqlPool,

@@ -32,8 +32,9 @@ export interface HorizonReach {
 const coveredShown = 20
 
 /**
- * Throws `behind_horizon` when any of the consumers has forgotten a part of what is to be read again, naming consumers, times and what is not protected. Ask in
- * the transaction that begins or goes on with the work: removing goes on meanwhile.
+ * Throws `behind_horizon` when any of the consumers has forgotten a part of what is to be read again, naming
+ * consumers, times and what is not protected. Ask in the transaction that begins or goes on with the work:
+ * removing goes on meanwhile.
  */
 export async function assertInsideHorizon(client: SqlClient, reach: HorizonReach): Promise<void> {
   const passed: Horizon[] = []

@@ -11,10 +11,12 @@ export type RetainedKind =
   | 'heldActions'
 
 /**
- * Where a kind of memory lives, which of its rows are a consumer's, and which of those are finished. `t` is the row, $1 the consumer.
+ * Where a kind of memory lives, which of its rows are a consumer's, and which of those are finished. `t` is
+ * the row, $1 the consumer.
  *
- * The conditions leave the planner no choice, whatever the statistics say: `+ 0` keeps it from reading all of a consumer by index for each stretch of
- * blocks, `offset 0` from reading a whole table to look a few rows up.
+ * The conditions leave the planner no choice, whatever the statistics say: `+ 0` keeps it from reading all of
+ * a consumer by index for each stretch of blocks, `offset 0` from reading a whole table to look a few rows
+ * up.
  */
 export interface RetentionKind {
   readonly kind: RetainedKind
@@ -35,8 +37,9 @@ const isAwaited = (key: string) => `exists (select from onceward.held w where w.
   and w.business_key = ${key} and w.business_key is not null and w.keyless offset 0)`
 
 /**
- * In the order in which they are gone through. What is not finished keeps its marker however old it is, and with the marker its business key, its
- * notes and its attempts. The dead and the quarantined keep theirs until their bytes are gone.
+ * In the order in which they are gone through. What is not finished keeps its marker however old it is, and
+ * with the marker its business key, its notes and its attempts. The dead and the quarantined keep theirs
+ * until their bytes are gone.
  */
 export const kinds: readonly RetentionKind[] = [
   {
@@ -107,10 +110,12 @@ export const kinds: readonly RetentionKind[] = [
     table: 'onceward.held',
     since: 't.last_at',
     mine: 't.consumer_id + 0 = $1',
-    // The head of a blocked key stays, and what may hold a business key that others wait for: without it nobody could say what the others wait for.
+    // The head of a blocked key stays, and what may hold a business key that others wait for: without it
+    // nobody could say what the others wait for.
     finished: `t.state in ('dead', 'quarantined') and not exists (select from onceward.blocked_key b
       where b.consumer_id = t.consumer_id and b.key = t.order_key offset 0) and not ${isAwaited('t.business_key')}`,
-    // Whole messages: what a campaign needs to read them back as they came. A fix that waits for approval is not among it.
+    // Whole messages: what a campaign needs to read them back as they came. A fix that waits for approval is
+    // not among it.
     archived: [
       '(select c.name from onceward.consumer c where c.id = consumer_id) as consumer',
       '(select c.generation from onceward.consumer c where c.id = consumer_id) as generation',

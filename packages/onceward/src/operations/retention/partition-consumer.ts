@@ -32,14 +32,18 @@ type Partitioned = Pick<Consumer, 'name' | 'generation' | 'retention'> & {
 }
 
 export const holdUpDefaultMs = 5_000
-/** Markers that are moved while everybody waits: about a second. With more, only the consumer itself has to be stopped. */
+/**
+ * Markers that are moved while everybody waits: about a second. With more, only the consumer itself has to be
+ * stopped.
+ */
 const movedWhileHeldMax = 100_000
 /** A process that is alive has sent its next statement by then. */
 const betweenStatementsMs = 1_000
 
 /**
- * Moves the markers of a consumer into daily partitions, in one transaction: killed anywhere, it has done all or nothing. With few markers everybody is held up
- * first, so that the consumer may go on; with many they are moved before anybody is held up, and whoever claimed one of them meanwhile would wait for all.
+ * Moves the markers of a consumer into daily partitions, in one transaction: killed anywhere, it has done all
+ * or nothing. With few markers everybody is held up first, so that the consumer may go on; with many they are
+ * moved before anybody is held up, and whoever claimed one of them meanwhile would wait for all.
  */
 export async function partitionConsumer(
   pool: SqlPool,
@@ -106,7 +110,8 @@ async function lockOut(client: SqlClient, name: string, consumerId: number): Pro
       'usage',
       `Only the owner of the schema may do this: connect as ${ownerName} (this is ${me}). Nothing was changed.`,
     )
-  // Or the new tables were those of whoever runs the command, and closed to the functions, which are the owner's.
+  // Or the new tables were those of whoever runs the command, and closed to the functions, which are the
+  // owner's.
   await client.query(`select set_config('role', $1, true)`, [ownerName])
   const { rows } = await client.query(
     `select pg_try_advisory_xact_lock(hashtext('onceward.partition')) and pg_try_advisory_xact_lock(x'72657461'::integer, $1) as mine`,
@@ -160,7 +165,10 @@ async function assertStopped(client: SqlClient, name: string, consumerId: number
   )
 }
 
-/** Nobody else moves from here on; nor do we for longer than said, nor does the server wait for us should this process freeze. */
+/**
+ * Nobody else moves from here on; nor do we for longer than said, nor does the server wait for us should this
+ * process freeze.
+ */
 async function holdUp(client: SqlClient, holdUpMaxMs: number): Promise<void> {
   await client.query('select onceward.lock_inbox()')
   const idleMaxMs = Math.max(holdUpMaxMs, betweenStatementsMs)

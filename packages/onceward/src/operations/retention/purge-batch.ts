@@ -19,7 +19,10 @@ export interface PageRange {
 /** First key of the advisory locks: 'reta'. The second is the consumer. */
 const lockClass = 0x72657461
 
-/** A wait for a lock on the whole table is short, a frozen process holds rows only for so long, and only the blocks of the stretch are read. */
+/**
+ * A wait for a lock on the whole table is short, a frozen process holds rows only for so long, and only the
+ * blocks of the stretch are read.
+ */
 const settings = setLocal({
   lock_timeout: '2s',
   statement_timeout: '60s',
@@ -29,9 +32,11 @@ const settings = setLocal({
 })
 
 /**
- * Walks the table itself, block after block (a TID range scan), instead of an index: markers have none on their age, and one would cost every
- * claim. Locked rows are skipped, so a removal never waits for the spine and cannot be part of a circle; whatever waits for it,
- * waits for one short transaction. Nothing where the table was moved into parts since the pass looked: there a place is that of a row in each of them, of anybody.
+ * Walks the table itself, block after block (a TID range scan), instead of an index: markers have none on
+ * their age, and one would cost every claim. Locked rows are skipped, so a removal never waits for the spine
+ * and cannot be part of a circle; whatever waits for it, waits for one short transaction. Nothing where the
+ * table was moved into parts since the pass looked: there a place is that of a row in each of them, of
+ * anybody.
  */
 const finished = (table: string, { mine, since, finished }: RetentionKind) => `
   select t.ctid from ${table} t where t.ctid >= $2::tid and t.ctid < $3::tid and t.tableoid = '${table}'::regclass and ${mine} and ${since} < $4::timestamptz
@@ -53,7 +58,10 @@ const countIn = `
   on conflict (consumer_id, kind, day) do update set count = p.count + excluded.count, last_at = excluded.last_at,
     before = greatest(p.before, excluded.before)`
 
-/** Removes what is finished and too old in the stretch, in one transaction; null when another process is removing for this consumer. */
+/**
+ * Removes what is finished and too old in the stretch, in one transaction; null when another process is
+ * removing for this consumer.
+ */
 export function purgeBatch(
   pool: SqlPool,
   stretch: PageRange,

@@ -37,7 +37,10 @@ export interface PurgeResult {
   readonly removed: Readonly<Record<string, number>>
   /** Why it ended before the end; null when it went through everything. */
   readonly ended: 'told to stop' | 'another process is at it' | null
-  /** What was put off to a later pass, and why: days of markers, or everything after a step of the database's clock; null when nothing was. */
+  /**
+   * What was put off to a later pass, and why: days of markers, or everything after a step of the database's
+   * clock; null when nothing was.
+   */
   readonly putOff: string | null
 }
 
@@ -47,7 +50,10 @@ const blocksFirst = 16
 const blocksMax = 2_048
 const shareDefault = 0.1
 
-/** One pass over everything a consumer may forget. Can be ended and begun again at any point: each batch is whole. */
+/**
+ * One pass over everything a consumer may forget. Can be ended and begun again at any point: each batch is
+ * whole.
+ */
 export async function purgeConsumer(options: PurgeOptions): Promise<PurgeResult> {
   const { pool, consumerId, retention, clocks } = options
   assertArchive(options)
@@ -84,7 +90,10 @@ function unlessGone(part: Cutoff, whole: Cutoff) {
   }
 }
 
-/** What is to be walked through, once the days that can be dropped are. Days of a contract that does not want them any more are walked like the rest. */
+/**
+ * What is to be walked through, once the days that can be dropped are. Days of a contract that does not want
+ * them any more are walked like the rest.
+ */
 async function partsOf(cutoff: Cutoff, { pool, env, consumerId, retention, signal }: PurgeOptions) {
   const whole = { removed: 0, walked: [cutoff], putOff: null, ended: null }
   if (cutoff.kind.kind !== 'markers' || !(await liesInDays(pool, consumerId))) return whole

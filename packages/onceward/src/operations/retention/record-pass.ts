@@ -9,7 +9,10 @@ const declare = `
   from unnest($2::text[], $3::double precision[]) as term (kind, ms)
   on conflict (consumer_id, kind) do update set keep = excluded.keep, action = excluded.action, next_at = excluded.next_at`
 
-/** Called at start: what the contract keeps, and when the first pass is due, for whoever looks at the database. */
+/**
+ * Called at start: what the contract keeps, and when the first pass is due, for whoever looks at the
+ * database.
+ */
 export function declareTerms(
   pool: SqlPool,
   consumerId: number,

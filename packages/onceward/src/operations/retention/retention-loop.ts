@@ -25,8 +25,8 @@ const backlogMaxMs = 6 * 3_600_000
  *
  *   new ──start──▶ waiting ──first delay over, and caught up──▶ passing ⇄ waiting ──drain, leave──▶ stopped
  *
- * Never at start: a message redelivered after a long stop must still find its marker. Trouble ends a pass, never the consumer: the next one goes
- * on where rows are left.
+ * Never at start: a message redelivered after a long stop must still find its marker. Trouble ends a pass,
+ * never the consumer: the next one goes on where rows are left.
  */
 export class RetentionLoop {
   readonly #options: RetentionLoopOptions

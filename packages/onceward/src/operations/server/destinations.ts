@@ -5,7 +5,9 @@ import { act } from '../parking/act.ts'
 /** Where messages of this database are published to. */
 export interface KnownDestination {
   readonly name: string
-  /** Null where it is only the kind of a broker, or the name of a contract: nobody was connected there yet. */
+  /**
+   * Null where it is only the kind of a broker, or the name of a contract: nobody was connected there yet.
+   */
   readonly firstAt: Date | null
   readonly relays: number
   /** Counted up to 100,000. */
@@ -29,7 +31,10 @@ export async function listDestinations(pool: SqlPool): Promise<readonly KnownDes
   return rows as KnownDestination[]
 }
 
-/** Forgets a destination that no relay is connected to. What waits for it goes to another of the same kind, where one is given. */
+/**
+ * Forgets a destination that no relay is connected to. What waits for it goes to another of the same kind,
+ * where one is given.
+ */
 export async function retireDestination(
   pool: SqlPool,
   name: string,

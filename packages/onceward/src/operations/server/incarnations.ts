@@ -48,7 +48,10 @@ const lifeColumns = `id::text, system_identifier as "systemIdentifier", timeline
 const noticeIfAllowed = `select case when has_function_privilege('onceward.record_incarnation(text)', 'execute')
   then onceward.record_incarnation('met by a person first') end`
 
-/** Changes nothing, unless this is a life nobody has met yet: then that is written down, so that it can be accepted. */
+/**
+ * Changes nothing, unless this is a life nobody has met yet: then that is written down, so that it can be
+ * accepted.
+ */
 export async function readRestore(pool: SqlPool): Promise<RestoreView> {
   await assertUsable(pool)
   const { rows: found } = await pool.query(
@@ -75,7 +78,10 @@ async function readExposures(pool: SqlPool): Promise<readonly Exposure[]> {
   return rows as Exposure[]
 }
 
-/** A person lets consumers go on with this copy. Readers of logs whose broker keeps the position are set back to what the copy knows. */
+/**
+ * A person lets consumers go on with this copy. Readers of logs whose broker keeps the position are set back
+ * to what the copy knows.
+ */
 export function acceptServer(
   pool: SqlPool,
   id: number,
@@ -84,7 +90,10 @@ export function acceptServer(
   return act(pool, 'onceward.accept_incarnation($1, $2)', [id, because], undefined, 'onceward restore')
 }
 
-/** A person knows of another life that nothing in the database shows: a disk put back. Every consumer halts until it is accepted. */
+/**
+ * A person knows of another life that nothing in the database shows: a disk put back. Every consumer halts
+ * until it is accepted.
+ */
 export async function declareServer(pool: SqlPool, because: string): Promise<RestoreView> {
   await assertUsable(pool)
   if (because.trim() === '')

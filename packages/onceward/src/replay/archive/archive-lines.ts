@@ -17,8 +17,9 @@ const lineBytesDefault = 64 * 1024 * 1024
 const lineFeed = 0x0a
 
 /**
- * The lines of one archived file, some at a time, gunzipped on the way; never more in memory than a chunk and a line. What a crash of retention has
- * torn off belongs to rows that were not removed: it is left out and said in `torn`. Everything else that cannot be read is refused.
+ * The lines of one archived file, some at a time, gunzipped on the way; never more in memory than a chunk and
+ * a line. What a crash of retention has torn off belongs to rows that were not removed: it is left out and
+ * said in `torn`. Everything else that cannot be read is refused.
  */
 export class ArchiveLines {
   /** Known at the end. */
@@ -82,7 +83,10 @@ export class ArchiveLines {
     }
   }
 
-  /** Zeroes end the unzipping without a word. At the end of a file they are what a power cut leaves; before anything else they are damage. */
+  /**
+   * Zeroes end the unzipping without a word. At the end of a file they are what a power cut leaves; before
+   * anything else they are damage.
+   */
   async #assertRead(taken: number): Promise<void> {
     const { bytes } = this.#options
     if (taken === bytes) return
@@ -97,8 +101,9 @@ export class ArchiveLines {
 }
 
 /**
- * What a step of the unzipping puts out, to the last byte. An error drops what it has put out and nobody has taken, and a torn end is one: fed by a
- * pipeline, the lines before it were there or not by how slowly they were read.
+ * What a step of the unzipping puts out, to the last byte. An error drops what it has put out and nobody has
+ * taken, and a torn end is one: fed by a pipeline, the lines before it were there or not by how slowly they
+ * were read.
  */
 async function* putOut(gunzip: Gunzip, step: (done: () => void) => unknown): AsyncGenerator<Buffer> {
   let isDone = false

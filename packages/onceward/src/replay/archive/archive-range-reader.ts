@@ -17,7 +17,10 @@ const pageBytes = 1024 * 1024
 const midway =
   'What was done stays done and counted. Put the file back as it was and resume, or cancel the campaign and create another for what is left.'
 
-/** The archived messages of a plan, in the order in which they were archived. A place is the number of a line, over all files of the plan. */
+/**
+ * The archived messages of a plan, in the order in which they were archived. A place is the number of a line,
+ * over all files of the plan.
+ */
 export class ArchiveRangeReader implements RangeReader {
   readonly origin: string
   readonly #path: string
@@ -34,7 +37,10 @@ export class ArchiveRangeReader implements RangeReader {
     this.#places = places
   }
 
-  /** Rejects with a `configuration` error when anything the plan covers is not what it was, before any of it is handed over. */
+  /**
+   * Rejects with a `configuration` error when anything the plan covers is not what it was, before any of it
+   * is handed over.
+   */
   static async open(
     terms: readonly NameTerm[],
     campaign: Campaign,

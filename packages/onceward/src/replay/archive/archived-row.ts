@@ -67,7 +67,10 @@ function isTime(part: unknown): boolean {
   return part == null || Number.isFinite(part)
 }
 
-/** When the message was made, as far as anybody knows: not after it was first set aside, and not before 1970, whatever its producer says. */
+/**
+ * When the message was made, as far as anybody knows: not after it was first set aside, and not before 1970,
+ * whatever its producer says.
+ */
 export function ageOf({ first_at, properties }: ArchivedRow): number {
   return Math.max(0, Math.min(Date.parse(first_at), properties.timestampMs ?? Number.POSITIVE_INFINITY))
 }

@@ -17,8 +17,8 @@ const filesMax = 10_000
 const named = /^([a-z][a-z0-9_]*)\.([A-Za-z]+)\.(\d+)(?:\.(\d+))?\.jsonl(?:\.gz)?$/
 
 /**
- * The files that hold whole messages of a consumer, under the names that it had, oldest pass first; what else lies there is counted. Links in the
- * folder are not followed.
+ * The files that hold whole messages of a consumer, under the names that it had, oldest pass first; what else
+ * lies there is counted. Links in the folder are not followed.
  */
 export async function findArchive(path: string, terms: readonly NameTerm[]): Promise<FoundArchive> {
   const leftOut = new LeftOutCount()
@@ -45,7 +45,10 @@ export async function findArchive(path: string, terms: readonly NameTerm[]): Pro
   return { names: found.map(({ name }) => name), leftOut }
 }
 
-/** A pass that began in the millisecond of a rename was still under the old name: nothing of the consumer runs while it is renamed. */
+/**
+ * A pass that began in the millisecond of a rename was still under the old name: nothing of the consumer runs
+ * while it is renamed.
+ */
 function isWithin({ name, fromMs, toMs }: NameTerm, whose: string, atMs: number): boolean {
   return name === whose && atMs >= Math.ceil(fromMs) && atMs < Math.ceil(toMs)
 }
@@ -67,7 +70,10 @@ async function namesAt(path: string, leftOut: LeftOutCount): Promise<readonly st
   return names
 }
 
-/** A file of the archive at the path, or the file at the path itself. Does not wait for the other end of a pipe that took its name. */
+/**
+ * A file of the archive at the path, or the file at the path itself. Does not wait for the other end of a
+ * pipe that took its name.
+ */
 export async function openArchived(path: string, name: string): Promise<FileHandle> {
   const given = await stat(path).catch(() => null)
   const inFolder = given?.isDirectory() ?? false

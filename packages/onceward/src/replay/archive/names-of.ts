@@ -13,7 +13,10 @@ const renames = `
   select subject as "from", consumer as "to", (extract(epoch from at) * 1000)::float8 as "atMs" from onceward.audit
   where action = 'consumers rename' and outcome = 'done' order by seq desc`
 
-/** The names of the consumer that has this one now, the newest first. A name that it gave up is another's from then on. */
+/**
+ * The names of the consumer that has this one now, the newest first. A name that it gave up is another's from
+ * then on.
+ */
 export async function namesOf(client: SqlClient, name: string): Promise<readonly NameTerm[]> {
   const { rows } = await client.query(renames)
   const terms: NameTerm[] = []

@@ -20,7 +20,10 @@ export interface ArchiveScope {
 export interface ArchiveSurvey {
   readonly files: readonly ArchivedFile[]
   readonly leftOut: LeftOutCount
-  /** By row, the line that is read: retention may have died between archiving and removing, and the last line is how the row was removed. */
+  /**
+   * By row, the line that is read: retention may have died between archiving and removing, and the last line
+   * is how the row was removed.
+   */
   readonly places: ReadonlyMap<string, number>
   readonly lines: number
   readonly oldestMs: number | null
@@ -75,8 +78,8 @@ function take(row: ArchivedRow, scope: ArchiveScope, sums: Sums): void {
 }
 
 /**
- * Of two databases the same number may be two rows, and the digest is that of the body alone: two messages with one body differ by what they are
- * known by. A hash, because a million of them are kept.
+ * Of two databases the same number may be two rows, and the digest is that of the body alone: two messages
+ * with one body differ by what they are known by. A hash, because a million of them are kept.
  */
 export const rowKey = ({ id, digest, message_id, origin, position }: ArchivedRow): string =>
   `${id}/${hash('sha256', JSON.stringify([digest, message_id, origin, position ?? null])).slice(0, 18)}`
@@ -86,8 +89,8 @@ export const lineOf = (name: string, index: number): string => `${name}, line ${
 const unsure: ReadonlySet<string> = new Set(['conflict', 'behind_horizon'])
 
 /**
- * Of a conflict the other message was applied, and what came from behind the horizon may have been: their markers are from before the row, so
- * its age does not tell whether they are still there.
+ * Of a conflict the other message was applied, and what came from behind the horizon may have been: their
+ * markers are from before the row, so its age does not tell whether they are still there.
  */
 function whyLeftOut(row: ArchivedRow, scope: ArchiveScope): string | null {
   const { names, generation, mode, idsByPosition } = scope

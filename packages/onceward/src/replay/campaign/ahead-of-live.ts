@@ -10,8 +10,8 @@ import { waitForLive } from './wait-for-live.ts'
 type Asked = Pick<Campaign, 'consumer' | 'liveGeneration' | 'mode' | 'selection' | 'effects'>
 
 /**
- * What a campaign would apply before the live consumer has read it, with external effects suppressed that live would have asked for: live would
- * find the markers and skip it. Empty where nothing is lost by that.
+ * What a campaign would apply before the live consumer has read it, with external effects suppressed that
+ * live would have asked for: live would find the markers and skip it. Empty where nothing is lost by that.
  */
 export async function aheadOfLive(
   client: SqlClient,
@@ -34,7 +34,10 @@ export async function aheadOfLive(
   return ahead.filter((_, index) => found[index])
 }
 
-/** A log may end with places that no reader is shown, such as the marker of a transaction; live does not move past those by itself. */
+/**
+ * A log may end with places that no reader is shown, such as the marker of a transaction; live does not move
+ * past those by itself.
+ */
 async function hasRecords(
   reader: RangeReader,
   { partition, incarnation, from, to }: LogRange,
@@ -50,8 +53,9 @@ async function hasRecords(
 }
 
 /**
- * Refuses a campaign that reaches further than the live consumer, which only moves on: what it has passed stays passed. Leaving those messages out
- * instead would end a campaign that has not covered its approved plan.
+ * Refuses a campaign that reaches further than the live consumer, which only moves on: what it has passed
+ * stays passed. Leaving those messages out instead would end a campaign that has not covered its approved
+ * plan.
  */
 export async function assertBehindLive(campaign: Campaign, options: RunCampaignOptions): Promise<void> {
   const { pool, consumer, openReader } = options

@@ -8,9 +8,10 @@ import type { StoreSession } from '../../ports/store.ts'
 import type { Campaign } from './campaign.ts'
 
 /**
- * Retention goes on while a campaign runs, and may overtake it: so what was asked before it began is asked again for every batch. A message that does
- * not say when it was made is as old as the oldest of the plan, and so is what was archived: its row says more of its marker than its own time does.
- * The campaign ends: parked, as live, a message that most likely was applied would block its key.
+ * Retention goes on while a campaign runs, and may overtake it: so what was asked before it began is asked
+ * again for every batch. A message that does not say when it was made is as old as the oldest of the plan,
+ * and so is what was archived: its row says more of its marker than its own time does. The campaign ends:
+ * parked, as live, a message that most likely was applied would block its key.
  */
 export class CampaignHorizon implements HorizonCheck {
   readonly #campaign: Pick<Campaign, 'id' | 'plan'>

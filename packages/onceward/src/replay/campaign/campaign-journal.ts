@@ -10,8 +10,9 @@ import { reopenGivenUp } from './given-up.ts'
 const findingsMax = 1_000
 
 /**
- * What is no finding: it went as a replay of it may. Where nothing is applied, what would have been is one: it is missing. And so is a
- * fact that was ignored because its key is still to be rebuilt, and what people gave up.
+ * What is no finding: it went as a replay of it may. Where nothing is applied, what would have been is one:
+ * it is missing. And so is a fact that was ignored because its key is still to be rebuilt, and what people
+ * gave up.
  */
 const usual = new Set(['applied', 'duplicate', 'ignored', 'stale', 'retry'])
 const forensic = new Set(['duplicate', 'retry'])
@@ -23,7 +24,10 @@ export type MovePlace = (
   decided: readonly DecidedMessage[],
 ) => Promise<(message: DecidedMessage) => boolean>
 
-/** What one batch of a campaign leaves beside its effects: counts, findings, what it did not ask for, and how far it came. */
+/**
+ * What one batch of a campaign leaves beside its effects: counts, findings, what it did not ask for, and how
+ * far it came.
+ */
 export class CampaignJournal implements BatchJournal {
   readonly #campaignId: string
   readonly #expected: ReadonlySet<string>

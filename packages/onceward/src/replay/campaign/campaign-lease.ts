@@ -15,8 +15,9 @@ interface Watcher {
 }
 
 /**
- * The right to run a campaign: one process at a time, for as long as it says that it lives. What is written is fenced apart from this, by the
- * epochs of the partitions: a process that slept through its lease commits nothing more.
+ * The right to run a campaign: one process at a time, for as long as it says that it lives. What is written
+ * is fenced apart from this, by the epochs of the partitions: a process that slept through its lease commits
+ * nothing more.
  */
 export class CampaignLease {
   readonly campaignId: string

@@ -19,9 +19,10 @@ interface Stood {
 export type PlaceRange = readonly [from: string, to: string]
 
 /**
- * Positions in one order, and what was decided behind them: `ahead` grows by what the batch decided and loses what the place has passed. Its
- * stretches are as many as there are undecided records between them, and those are bounded. Nothing moves back: of a batch whose commit nobody heard
- * of, a part that is run again ends before the place.
+ * Positions in one order, and what was decided behind them: `ahead` grows by what the batch decided and loses
+ * what the place has passed. Its stretches are as many as there are undecided records between them, and those
+ * are bounded. Nothing moves back: of a batch whose commit nobody heard of, a part that is run again ends
+ * before the place.
  */
 const moveOn = `
   with mine as materialized (
@@ -36,8 +37,9 @@ const moveOn = `
   returning p.partition, mine.stood, mine.counted::text as counted`
 
 /**
- * Rejects with `ownership_lost` when another process has a partition by now. A message is counted with its place, once: read again, after a death or
- * because nobody heard of a commit, it finds its place counted. (Skipping such places while reading would not help those whose commit was not heard of.)
+ * Rejects with `ownership_lost` when another process has a partition by now. A message is counted with its
+ * place, once: read again, after a death or because nobody heard of a commit, it finds its place counted.
+ * (Skipping such places while reading would not help those whose commit was not heard of.)
  */
 export function movePlaces({ campaignId, runId, progress }: MoveOptions): MovePlace {
   return async (tx, decided) => {
@@ -68,7 +70,9 @@ function isCounted({ received }: DecidedMessage, stood: ReadonlyMap<string, Stoo
   )
 }
 
-/** By partition, as the database writes them: the places this batch decides and its position does not cover. */
+/**
+ * By partition, as the database writes them: the places this batch decides and its position does not cover.
+ */
 function aheadOf(progress: readonly Progress[], decided: readonly DecidedMessage[]): readonly string[] {
   const ahead = new Map(progress.map(({ partition }) => [partition, [] as [string, string][]]))
   const covered = new Map(progress.map(({ partition, next }) => [partition, next]))
@@ -82,7 +86,9 @@ function aheadOf(progress: readonly Progress[], decided: readonly DecidedMessage
   return progress.map(({ partition }) => `{${ahead.get(partition)!.map(([from, to]) => `[${from},${to})`)}}`)
 }
 
-/** Of two whole numbers as they are written: twice for every message, where numbers made of them were garbage. */
+/**
+ * Of two whole numbers as they are written: twice for every message, where numbers made of them were garbage.
+ */
 function isBefore(one: string, other: string): boolean {
   return one.length === other.length ? one < other : one.length < other.length
 }

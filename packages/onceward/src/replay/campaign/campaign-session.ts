@@ -7,7 +7,10 @@ import { claimUnlessRetried } from './claim-unless-retried.ts'
 export interface CampaignSessionOptions {
   readonly journal: CampaignJournal
   readonly consumerId: number
-  /** What was decided without an effect and is decided anew; the dead and the quarantined where no row of theirs is left. */
+  /**
+   * What was decided without an effect and is decided anew; the dead and the quarantined where no row of
+   * theirs is left.
+   */
   readonly reconsiders: readonly MarkerStatus[]
   /** What waits at the broker for its next live try is left to it. */
   readonly leavesRetried: boolean
@@ -24,7 +27,10 @@ type Own<Tx> = Pick<
   'insertMarkers' | 'conclude' | 'positions' | 'advance' | 'journal' | 'givenUp' | 'givenUpElsewhere'
 >
 
-/** One batch of a campaign: the store's session, but for the position and the journal, which are the campaign's. */
+/**
+ * One batch of a campaign: the store's session, but for the position and the journal, which are the
+ * campaign's.
+ */
 export function campaignSession<Tx>(
   inner: StoreSession<Tx>,
   options: CampaignSessionOptions,
@@ -66,7 +72,10 @@ export function campaignSession<Tx>(
   })
 }
 
-/** The generation whose tables were swapped in last: what it has applied has its effect there, whatever the live marker says. */
+/**
+ * The generation whose tables were swapped in last: what it has applied has its effect there, whatever the
+ * live marker says.
+ */
 const lastRebuilt = `
   select o.id from onceward.consumer mine
   join onceward.campaign c on c.consumer_name = mine.name and c.live_generation = mine.generation
@@ -119,7 +128,10 @@ async function claimAnew<Tx>(
   return claims.map(({ id }, index) => byId.get(id) ?? answers[index]!)
 }
 
-/** A swap that commits after the claim makes way for what the batch writes then, and has the effect already. Such a batch runs again. */
+/**
+ * A swap that commits after the claim makes way for what the batch writes then, and has the effect already.
+ * Such a batch runs again.
+ */
 async function assertNoneRebuilt<Tx>(
   session: StoreSession<Tx>,
   consumerId: number,

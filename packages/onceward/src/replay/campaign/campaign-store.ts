@@ -12,7 +12,9 @@ export interface CampaignStoreOptions<Tx> {
   readonly store: Store<Tx>
   readonly campaign: Pick<Campaign, 'id' | 'mode' | 'selection'>
   readonly reach: Reach
-  /** What is decided is noted beside the place, which does not move: what is left out may be decided later. */
+  /**
+   * What is decided is noted beside the place, which does not move: what is left out may be decided later.
+   */
   readonly staysInPlace?: boolean
   /** What waits at the broker for its next live try is left to it. */
   readonly leavesRetried?: boolean
@@ -24,13 +26,15 @@ export interface CampaignStoreOptions<Tx> {
 }
 
 /**
- * A store whose positions are a campaign's. Everything else is the consumer's own: markers, held work, attempts; so a message is applied once,
- * whoever brings it. The campaign's journal is written with the effects, and after them where nothing of theirs may last.
+ * A store whose positions are a campaign's. Everything else is the consumer's own: markers, held work,
+ * attempts; so a message is applied once, whoever brings it. The campaign's journal is written with the
+ * effects, and after them where nothing of theirs may last.
  */
 export function campaignStore<Tx>(options: CampaignStoreOptions<Tx>): Store<Tx> {
   const { store, campaign, staysInPlace = false } = options
   const query = store.query!
-  // Nobody is suspected: a person watches a campaign, looking must leave no attempt behind, and who died of the live consumer is its own affair.
+  // Nobody is suspected: a person watches a campaign, looking must leave no attempt behind, and who died of
+  // the live consumer is its own affair.
   const { suspects: _, ...kept } = store
   return {
     ...kept,
@@ -82,7 +86,9 @@ export function campaignStore<Tx>(options: CampaignStoreOptions<Tx>): Store<Tx> 
   }
 }
 
-/** A repair decides anew what had no effect, and so does whoever brings a dead letter back whose row is gone. */
+/**
+ * A repair decides anew what had no effect, and so does whoever brings a dead letter back whose row is gone.
+ */
 function reconsidered({
   mode,
   selection,
@@ -140,7 +146,10 @@ class Undone<T> extends Error {
   }
 }
 
-/** Runs everything, undoes it, and writes down what it would have been. Dying in between, the same batch is looked at again. */
+/**
+ * Runs everything, undoes it, and writes down what it would have been. Dying in between, the same batch is
+ * looked at again.
+ */
 async function leaveNothing<Tx, T>(
   { store, campaign, reach }: CampaignStoreOptions<Tx>,
   enrolment: Enrolment,

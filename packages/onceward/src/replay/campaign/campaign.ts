@@ -37,7 +37,10 @@ export interface CampaignPlan {
   readonly oldestMs: number | null
   /** Repair: only messages with one of these as id, order key, aggregate id or business key. */
   readonly keys: readonly string[] | null
-  /** Of what is parked: the digest of exactly these rows, and how many wait behind them without being selected. */
+  /**
+   * Of what is parked: the digest of exactly these rows, and how many wait behind them without being
+   * selected.
+   */
   readonly parked?: { readonly digest: string; readonly behind: number }
   /** Of an archive: exactly which bytes of which files, and what of them is not read. */
   readonly archive?: ArchivePlan
@@ -109,7 +112,10 @@ export async function listCampaigns(
   return rows
 }
 
-/** What handlers ask for outside the database is not done, only written down. The contract of today has the last word. */
+/**
+ * What handlers ask for outside the database is not done, only written down. The contract of today has the
+ * last word.
+ */
 export function suppressesEffects(
   { effects }: Pick<Campaign, 'effects'>,
   { replay }: Pick<Consumer, 'replay'>,

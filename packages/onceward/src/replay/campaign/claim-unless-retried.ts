@@ -8,7 +8,10 @@ import { sqlOf } from './campaign-session.ts'
 
 type Claim = StoreSession<unknown>['insertMarkers']
 
-/** Messages that live has tried and has no marker of, unless retention may have removed it. What a campaign has tried itself does not count. */
+/**
+ * Messages that live has tried and has no marker of, unless retention may have removed it. What a campaign
+ * has tried itself does not count.
+ */
 const retried = `
   select asked.id from unnest($2::text[]) as asked (id)
   where exists (select from onceward.attempt a join onceward.run r on r.id = a.run_id
@@ -20,7 +23,10 @@ const hasLevels = `
   select exists (select from onceward.checkpoint k join onceward.consumer c on c.id = k.consumer_id
     where c.name = $1 and c.generation = $2 and starts_with(k.partition, $3::text)) as waited`
 
-/** Failed messages of the consumer may wait at the broker: by its contract of today, or by one of before, whose copies are still read. */
+/**
+ * Failed messages of the consumer may wait at the broker: by its contract of today, or by one of before,
+ * whose copies are still read.
+ */
 export async function mayWaitAtBroker(
   client: SqlClient,
   { consumer, liveGeneration }: Pick<Campaign, 'consumer' | 'liveGeneration'>,
@@ -36,8 +42,9 @@ export async function mayWaitAtBroker(
 const atTheBroker: MarkerAnswer = { kind: 'seen', status: 'stored', sameDigest: true }
 
 /**
- * Where failed messages wait at the broker, live has passed their position and has no marker of them. A campaign that suppresses effects leaves those to
- * the copy that comes back: applied here, the copy would be a duplicate and nobody would ask for their effects. They are findings, as already held.
+ * Where failed messages wait at the broker, live has passed their position and has no marker of them. A
+ * campaign that suppresses effects leaves those to the copy that comes back: applied here, the copy would be
+ * a duplicate and nobody would ask for their effects. They are findings, as already held.
  */
 export async function claimUnlessRetried<Tx>(
   session: StoreSession<Tx>,

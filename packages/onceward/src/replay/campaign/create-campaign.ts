@@ -10,16 +10,24 @@ import { assertSelection, type Selection } from './selection.ts'
 export interface CampaignRequest {
   readonly mode: CampaignMode
   readonly selection: Selection
-  /** Repair: the keys are those of which a projection left facts out until they are rebuilt. They must be order keys or aggregate ids. */
+  /**
+   * Repair: the keys are those of which a projection left facts out until they are rebuilt. They must be
+   * order keys or aggregate ids.
+   */
   readonly rebuildKeys?: boolean
   readonly reason: string
-  /** Default `suppressed`. `requested`: external effects and messages happen; only in backfill and repair, and never without approval. */
+  /**
+   * Default `suppressed`. `requested`: external effects and messages happen; only in backfill and repair, and
+   * never without approval.
+   */
   readonly effects?: 'suppressed' | 'requested'
   /** Messages a second at most. Default as fast as it goes. */
   readonly rateMax?: number | null
 }
 
-/** Writes down what is asked for. Nothing is read and nothing runs. Who asks is the database's session user. */
+/**
+ * Writes down what is asked for. Nothing is read and nothing runs. Who asks is the database's session user.
+ */
 export async function createCampaign(
   pool: SqlPool,
   consumer: Consumer<unknown, SqlTransaction>,
@@ -45,8 +53,9 @@ export async function createCampaign(
 }
 
 /**
- * A campaign's risk is what the database knows of the consumer. A process, which may write that, says it for one that has never run; from a
- * person it would be worth nothing, and the campaign then counts as of the gravest risk.
+ * A campaign's risk is what the database knows of the consumer. A process, which may write that, says it for
+ * one that has never run; from a person it would be worth nothing, and the campaign then counts as of the
+ * gravest risk.
  */
 async function writeDown(client: SqlClient, consumer: Consumer<unknown, SqlTransaction>): Promise<void> {
   const { name, generation, owner, risk, dedup } = consumer

@@ -18,7 +18,10 @@ const own = `array(select o.id from onceward.consumer o join onceward.campaign c
 /** And the generations that consumed before and beside it. */
 const consumers = `(${own} || onceward.other_generations(${live}))`
 
-/** What live has applied, although people gave it up under another generation, is in its tables, and is to be in rebuilt ones. */
+/**
+ * What live has applied, although people gave it up under another generation, is in its tables, and is to be
+ * in rebuilt ones.
+ */
 const unlessApplied = (
   messageId: string,
 ) => `(x.consumer_id = any (${own}) or not exists (select from onceward.inbox a
@@ -69,7 +72,10 @@ export async function countGivenUp(client: SqlClient, { id, selection }: Campaig
   return { messages: rows[0].messages, included: selection.includingSkipped === true }
 }
 
-/** A decision that came after the rebuild had applied its message. Where there are no markers, nobody can tell before from after. */
+/**
+ * A decision that came after the rebuild had applied its message. Where there are no markers, nobody can tell
+ * before from after.
+ */
 const inShadow = `
   select coalesce(x.message_id, 'number ' || x.held_id) as message
   from onceward.campaign c

@@ -7,8 +7,8 @@ import type { Campaign, CampaignPlan } from './campaign.ts'
 export const needsMemory = (mode: CampaignMode): boolean => mode !== 'rebuild' && mode !== 'forensic'
 
 /**
- * Where retention has removed markers, nothing tells an applied message from a new one. A campaign that would apply history from before that
- * is refused. What waits in its own row is not in danger.
+ * Where retention has removed markers, nothing tells an applied message from a new one. A campaign that would
+ * apply history from before that is refused. What waits in its own row is not in danger.
  */
 export async function assertRemembered(
   client: SqlClient,

@@ -9,9 +9,10 @@ import type { Campaign } from './campaign.ts'
 export type LivePositions = ReadonlyMap<string, string>
 
 /**
- * How far the live consumer is done with the partitions of these ranges. Where the broker keeps its position the store learns it only now and then,
- * so the later of the two counts. Where the store keeps it the broker's is only a hint, ahead of what live will read after a restore. A position
- * in another incarnation of the log says nothing.
+ * How far the live consumer is done with the partitions of these ranges. Where the broker keeps its position
+ * the store learns it only now and then, so the later of the two counts. Where the store keeps it the
+ * broker's is only a hint, ahead of what live will read after a restore. A position in another incarnation of
+ * the log says nothing.
  */
 export async function livePositions(
   client: SqlClient,

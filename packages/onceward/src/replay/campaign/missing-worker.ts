@@ -24,7 +24,10 @@ export interface NobodyOptions {
   readonly onStuck: (error: OncewardError) => void
 }
 
-/** Under key order a campaign waits for what live workers have of a key. Without a worker it would for ever: then it ends, and says what to do. */
+/**
+ * Under key order a campaign waits for what live workers have of a key. Without a worker it would for ever:
+ * then it ends, and says what to do.
+ */
 export function watchForNobody({
   client,
   env,

@@ -28,17 +28,23 @@ export interface CampaignPreview {
   readonly plan: CampaignPlan
   /** Places in all ranges: an upper bound of the records, where the log has gaps. */
   readonly extent: number
-  /** What the live consumer has not finished: the campaign is refused while its external effects would be suppressed there. */
+  /**
+   * What the live consumer has not finished: the campaign is refused while its external effects would be
+   * suppressed there.
+   */
   readonly aheadOfLive: readonly LogRange[]
-  /** Messages of a file of which the live consumer has no marker: the campaign is refused while their external effects would be suppressed. */
+  /**
+   * Messages of a file of which the live consumer has no marker: the campaign is refused while their external
+   * effects would be suppressed.
+   */
   readonly unknownToLive: number
   readonly givenUp: GivenUp
   readonly targets: { readonly external: readonly string[]; readonly publish: readonly string[] }
 }
 
 /**
- * Finds out what the selection covers now, and fixes it. Reads the first record of each range and nothing else; but for an archive, and a file whose
- * messages may be on their way to live, which are read through.
+ * Finds out what the selection covers now, and fixes it. Reads the first record of each range and nothing
+ * else; but for an archive, and a file whose messages may be on their way to live, which are read through.
  */
 export async function previewCampaign(
   pool: SqlPool,

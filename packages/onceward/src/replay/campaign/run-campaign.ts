@@ -46,11 +46,17 @@ export interface RunCampaignOptions {
   readonly signal?: AbortSignal
   /** Makes the calls of `effects.call`, where the campaign may ask for effects. */
   readonly callInline: InlineCall
-  /** How long it waits for work of live workers of which nobody is heard, and for a live consumer that has not come as far as it reaches. */
+  /**
+   * How long it waits for work of live workers of which nobody is heard, and for a live consumer that has not
+   * come as far as it reaches.
+   */
   readonly patienceMs: number
   /** Where the messages go that it was approved to publish. */
   readonly addressing?: Addressing | undefined
-  /** Rebuild: goes on behind its plan with what the live consumer has finished. Its place stays at the end of the plan. */
+  /**
+   * Rebuild: goes on behind its plan with what the live consumer has finished. Its place stays at the end of
+   * the plan.
+   */
   readonly beyond?: Beyond
 }
 
@@ -60,8 +66,9 @@ export interface Beyond {
 }
 
 /**
- * Runs a campaign to its end, to a pause, or until it fails; again after each of those, and after a death, from where it stands. The engine is
- * the live one on another source: what is applied is recognised by its marker, whoever applied it.
+ * Runs a campaign to its end, to a pause, or until it fails; again after each of those, and after a death,
+ * from where it stands. The engine is the live one on another source: what is applied is recognised by its
+ * marker, whoever applied it.
  */
 export async function runCampaign(id: string, options: RunCampaignOptions): Promise<Campaign> {
   const { pool, consumer, env } = options
@@ -140,8 +147,8 @@ async function createReadingProcess(
       ...consumer,
       generation,
       settle: { ...consumer.settle, when: 'with effect' },
-      // Retried here, in this mode: what is put off for workers is applied by live ones. And nothing of a forensic try lasts, its count of
-      // attempts included, so that the first one decides.
+      // Retried here, in this mode: what is put off for workers is applied by live ones. And nothing of a
+      // forensic try lasts, its count of attempts included, so that the first one decides.
       failure: {
         ...(mode === 'forensic' ? decidedAtOnce(consumer.failure) : consumer.failure),
         mode: 'block',

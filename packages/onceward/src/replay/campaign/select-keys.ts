@@ -5,7 +5,9 @@ import type { LogRange } from '../../drivers/log/range-reader.ts'
 import { createMessageReader } from '../../message/read-message.ts'
 import type { Delivery } from '../../ports/source.ts'
 
-/** Whether a record is one of those keys', by any of its identities. What cannot be read belongs to nobody. */
+/**
+ * Whether a record is one of those keys', by any of its identities. What cannot be read belongs to nobody.
+ */
 export function selectKeys(keys: readonly string[], consumer: Consumer<unknown, SqlTransaction>) {
   const wanted = new Set(keys)
   const read = createMessageReader(consumer, work => work)

@@ -3,8 +3,10 @@ import { OncewardError } from '../../errors.ts'
 import { type HeldState, heldStates } from '../../ports/store.ts'
 
 /**
- * What a person wants to be read again; kept as it was asked. `log`: the topic, stream or files the contract reads. `file`: JSON lines that
- * somebody put there. `archive`: what retention has put aside, a folder or one file of it. `held`: messages this store still has, in these states, read and not touched. `parked`: what waits for people, taken up.
+ * What a person wants to be read again; kept as it was asked. `log`: the topic, stream or files the contract
+ * reads. `file`: JSON lines that somebody put there. `archive`: what retention has put aside, a folder or one
+ * file of it. `held`: messages this store still has, in these states, read and not touched. `parked`: what
+ * waits for people, taken up.
  */
 export type Selection = (
   | { readonly of: 'log'; readonly start: Edge; readonly end: Edge }
@@ -15,14 +17,20 @@ export type Selection = (
 ) & {
   /** Only messages with one of these as id, order key, aggregate id or business key. */
   readonly keys?: readonly string[]
-  /** What people skipped or deleted is taken up too. Needs the approval of a second person, whatever the risk. Default: it stays as they decided. */
+  /**
+   * What people skipped or deleted is taken up too. Needs the approval of a second person, whatever the risk.
+   * Default: it stays as they decided.
+   */
   readonly includingSkipped?: boolean
 }
 
 export interface FileSelection {
   readonly of: 'file'
   readonly path: string
-  /** Somebody says that these messages never come to the live consumer, or that their external effects are not wanted if they do. */
+  /**
+   * Somebody says that these messages never come to the live consumer, or that their external effects are not
+   * wanted if they do.
+   */
   readonly neverLive?: boolean
 }
 

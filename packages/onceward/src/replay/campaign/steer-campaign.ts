@@ -37,7 +37,9 @@ export async function pauseCampaign(pool: SqlPool, id: string, because: string):
   return readCampaign(pool, id)
 }
 
-/** For good. What was applied stays applied. A process that runs it is asked; one that died is not waited for. */
+/**
+ * For good. What was applied stays applied. A process that runs it is asked; one that died is not waited for.
+ */
 export async function cancelCampaign(pool: SqlPool, id: string, because: string): Promise<Campaign> {
   const before = await readCampaign(pool, id)
   const { state } = await steer<{ state: string }>(pool, before, 'cancel', because)
@@ -65,14 +67,20 @@ export interface Verification {
   readonly complete: boolean
 }
 
-/** Whether every range was read to its end, and what came of it. People look at the findings before they finish. */
+/**
+ * Whether every range was read to its end, and what came of it. People look at the findings before they
+ * finish.
+ */
 export async function verifyCampaign(pool: SqlPool, id: string): Promise<Verification> {
   const campaign = await readCampaign(pool, id)
   const { complete, held } = await steer<{ complete: boolean; held: number }>(pool, campaign, 'verify')
   return { progress: await readProgress(pool, id), held, complete }
 }
 
-/** The end, whole or not at all: old tables that outlived it nobody would remove. Keys that were to be rebuilt and were repaired are off the list. */
+/**
+ * The end, whole or not at all: old tables that outlived it nobody would remove. Keys that were to be rebuilt
+ * and were repaired are off the list.
+ */
 export async function finishCampaign(pool: SqlPool, id: string): Promise<Campaign> {
   const campaign = await readCampaign(pool, id)
   await steer(pool, campaign, 'finish', null, async client => {

@@ -19,9 +19,10 @@ const unknown = `
     where c.name = $1 and c.generation = $2 and i.message_id = asked.id offset 0)`
 
 /**
- * Messages of a file that the live consumer has no marker of, and that a campaign would apply with their external effects suppressed. They have no
- * position to compare, so nobody can tell whether they are still on their way: live would skip them, and nobody would ever ask for their effects. 0
- * where nothing is lost by that, and where somebody says that they never come live.
+ * Messages of a file that the live consumer has no marker of, and that a campaign would apply with their
+ * external effects suppressed. They have no position to compare, so nobody can tell whether they are still on
+ * their way: live would skip them, and nobody would ever ask for their effects. 0 where nothing is lost by
+ * that, and where somebody says that they never come live.
  */
 export async function countUnknownToLive(
   client: SqlClient,

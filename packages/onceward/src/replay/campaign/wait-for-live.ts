@@ -19,7 +19,10 @@ interface Awaited<T> {
   readonly text: (found: T) => string
 }
 
-/** Looks until there is nothing to wait for, the patience is over, or no live process is heard. Answers with what it saw last. */
+/**
+ * Looks until there is nothing to wait for, the patience is over, or no live process is heard. Answers with
+ * what it saw last.
+ */
 export async function waitForLive<T>(
   { id, consumer, liveGeneration }: Campaign,
   { pool, env, patienceMs, signal }: RunCampaignOptions,

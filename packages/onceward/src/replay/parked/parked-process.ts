@@ -10,7 +10,10 @@ import { Throttle } from '../campaign/throttle.ts'
 import { parkedQueue } from './parked-queue.ts'
 import { ParkedSession } from './parked-session.ts'
 
-/** The place of a campaign on parked rows counts them. Whoever takes it over ends the claims of the one before. */
+/**
+ * The place of a campaign on parked rows counts them. Whoever takes it over ends the claims of the one
+ * before.
+ */
 const takePlace = `
   with place as (
     insert into onceward.campaign_partition as p (campaign_id, partition, epoch, run_id, incarnation, next)

@@ -23,7 +23,10 @@ export interface ParkedQueueOptions {
   readonly onEnd: () => void
 }
 
-/** The rows of a campaign as work to be claimed. They stay parked: nobody but this campaign takes them from here. */
+/**
+ * The rows of a campaign as work to be claimed. They stay parked: nobody but this campaign takes them from
+ * here.
+ */
 export function parkedQueue({
   pool,
   inner,

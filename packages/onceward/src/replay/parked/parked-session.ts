@@ -33,7 +33,10 @@ export interface ParkedSessionOptions {
   readonly giveBack: (claims: readonly WorkLease[]) => void
 }
 
-/** One batch of a campaign on parked rows: a worker's session, but the rows are parked until the moment they are done. */
+/**
+ * One batch of a campaign on parked rows: a worker's session, but the rows are parked until the moment they
+ * are done.
+ */
 export class ParkedSession<Tx> {
   readonly session: StoreSession<Tx>
   readonly #inner: StoreSession<Tx>
@@ -110,7 +113,9 @@ export class ParkedSession<Tx> {
       ])
   }
 
-  /** Those of this batch are counted among the parked still, and parked again they are no more than before. */
+  /**
+   * Those of this batch are counted among the parked still, and parked again they are no more than before.
+   */
   async #othersParked(): Promise<number> {
     return (await this.#inner.parkedTotal()) - this.#taken.length
   }

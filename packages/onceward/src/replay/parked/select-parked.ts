@@ -15,7 +15,10 @@ const describe = `
       and not exists (select from onceward.campaign_row y where y.campaign_id = $1 and y.held_id = w.id) limit 10000) behind) as behind
   from onceward.campaign_row r join onceward.held h on h.id = r.held_id where r.campaign_id = $1`
 
-/** Writes down exactly which rows a campaign is of, as they are now. Called again it replaces the list. Where `keep` answers false nothing stays. */
+/**
+ * Writes down exactly which rows a campaign is of, as they are now. Called again it replaces the list. Where
+ * `keep` answers false nothing stays.
+ */
 export async function selectParked(
   pool: SqlPool,
   { id }: Campaign,

@@ -21,8 +21,9 @@ export async function missingFromShadow(client: SqlClient, { id }: Campaign): Pr
 }
 
 /**
- * A snapshot leaves the transaction that takes it out of the list of those in progress. The lock on the tables has given us an id, and others
- * have ended since, so to a rollback our own rows would look older than the swap.
+ * A snapshot leaves the transaction that takes it out of the list of those in progress. The lock on the
+ * tables has given us an id, and others have ended since, so to a rollback our own rows would look older than
+ * the swap.
  */
 const snapshotWithoutUs = `
   select case when pg_current_xact_id() >= pg_snapshot_xmax(taken) then taken else format('%s:%s:%s',
@@ -32,8 +33,9 @@ const snapshotWithoutUs = `
   from (select pg_current_snapshot() as taken) as now`
 
 /**
- * What the rebuilt tables have and the live consumer had not come to: it gets their markers, and skips them when it comes. A live batch that
- * is about to apply one of them waits for our lock as we wait for its marker; the server ends one of the two, and it runs again.
+ * What the rebuilt tables have and the live consumer had not come to: it gets their markers, and skips them
+ * when it comes. A live batch that is about to apply one of them waits for our lock as we wait for its
+ * marker; the server ends one of the two, and it runs again.
  */
 export async function carryMarkers(client: SqlClient, { id }: Campaign): Promise<number> {
   await client.query(`update onceward.campaign set swap_snapshot = (${snapshotWithoutUs}) where id = $1`, [
@@ -47,7 +49,8 @@ export async function carryMarkers(client: SqlClient, { id }: Campaign): Promise
      order by s.message_id on conflict do nothing`,
     [id],
   )
-  // A key that the rebuilt tables have used is not held any more by a message that the live consumer has not done.
+  // A key that the rebuilt tables have used is not held any more by a message that the live consumer has not
+  // done.
   await client.query(
     `insert into onceward.business_key as k (consumer_id, key, message_id, digest)
      select ${live}, s.key, s.message_id, s.digest from onceward.business_key s where s.consumer_id = ${shadow}
@@ -60,10 +63,16 @@ export async function carryMarkers(client: SqlClient, { id }: Campaign): Promise
   return rowCount ?? 0
 }
 
-/** A transaction id as the server counts it, without its wrap-around; of rows written since the swap, which is recent. */
+/**
+ * A transaction id as the server counts it, without its wrap-around; of rows written since the swap, which is
+ * recent.
+ */
 const whole = `((pg_current_xact_id()::text::bigint - ((pg_current_xact_id()::text::bigint - xmin::text::bigint) & 4294967295))::text::xid8)`
 
-/** Markers of what was committed since the swap, in whatever order transactions began. What people gave up since stays given up. */
+/**
+ * Markers of what was committed since the swap, in whatever order transactions began. What people gave up
+ * since stays given up.
+ */
 export async function forgetSince(client: SqlClient, { id }: Campaign): Promise<number> {
   // By time as well: an old row's id, cut to its lower half, may look like a recent one.
   const since = `at > (select swapped_at - interval '1 day' from onceward.campaign where id = $1)

@@ -2,7 +2,10 @@ import type { SqlClient } from '../../drivers/postgres/pool.ts'
 import { refused } from '../campaign/campaign.ts'
 import { tableProperties } from './table-properties.ts'
 
-/** The same table in two schemas, as `format('%I.%I')` writes them; `schema` is the one that is made like the other. */
+/**
+ * The same table in two schemas, as `format('%I.%I')` writes them; `schema` is the one that is made like the
+ * other.
+ */
 export interface Pair {
   readonly live: string
   readonly other: string
@@ -23,7 +26,9 @@ interface Difference {
   readonly other: readonly Property[]
 }
 
-/** Owner first, then what the table is, then comments and rights: each of these changes what comes after it. */
+/**
+ * Owner first, then what the table is, then comments and rights: each of these changes what comes after it.
+ */
 const turns = 3
 
 /** Gives the other table what the live one has: owner, rights, comments, parameters, statistics. */
@@ -40,7 +45,10 @@ export async function carryProperties(client: SqlClient, pair: Pair): Promise<vo
   }
 }
 
-/** Cannot be changed in place: a statistics object has one definition, and a repeated grant does not take its option back. */
+/**
+ * Cannot be changed in place: a statistics object has one definition, and a repeated grant does not take its
+ * option back.
+ */
 function isMadeAnew(what: string): boolean {
   return what.startsWith('statistics ') || what.startsWith('grant of ')
 }

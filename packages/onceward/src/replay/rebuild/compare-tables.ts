@@ -31,15 +31,17 @@ const examplesMax = 10
 const isDecided = `o.status not in ('stored', 'waiting', 'parked', 'dead', 'quarantined')`
 
 /**
- * Live has come to what it has set aside, and will not by itself come further. Rebuilt it is a difference that a person should see: were it a lead,
- * one such message would hide everything its batch wrote, and a table that is wrong all over would be swapped in.
+ * Live has come to what it has set aside, and will not by itself come further. Rebuilt it is a difference
+ * that a person should see: were it a lead, one such message would hide everything its batch wrote, and a
+ * table that is wrong all over would be swapped in.
  */
 const isReached = `o.status not in ('stored', 'waiting')`
 const isSetAside = `o.status in ('parked', 'dead', 'quarantined')`
 
 /**
- * A message of the shadow, m, whose live marker is not there: where retention removes markers that says nothing, and every difference would pass
- * for a lead of the rebuild. Then only what the live position has not come to, or live holds, is ahead.
+ * A message of the shadow, m, whose live marker is not there: where retention removes markers that says
+ * nothing, and every difference would pass for a lead of the rebuild. Then only what the live position has
+ * not come to, or live holds, is ahead.
  */
 const notReached = `(not exists (select from onceward.horizon h where h.consumer_id = ${live})
   or exists (select from onceward.inbox o where o.consumer_id = ${live} and o.message_id = m.message_id)
@@ -47,8 +49,9 @@ const notReached = `(not exists (select from onceward.horizon h where h.consumer
     and case when c.next ~ '^[0-9]+$' then substring(m.position from '@([0-9]+)$')::numeric >= c.next::numeric end))`
 
 /**
- * One statement for a table, however large. Of each row the transaction that wrote it last is known, and so is the one that wrote each marker: a
- * row whose transaction left a marker that the other side lacks is ahead, not wrong.
+ * One statement for a table, however large. Of each row the transaction that wrote it last is known, and so
+ * is the one that wrote each marker: a row whose transaction left a marker that the other side lacks is
+ * ahead, not wrong.
  */
 function statement(table: string, id: string, { key, columns, asText }: ComparedColumns): string {
   const [schema, name] = table.split(/\.(.*)/s) as [string, string]
@@ -144,7 +147,10 @@ export function differs({ onlyInLive, onlyInShadow, different }: TableComparison
   return onlyInLive + onlyInShadow + different > 0
 }
 
-/** Refuses tables that differ and are not accepted, and values of the database that nobody may accept but the contract. */
+/**
+ * Refuses tables that differ and are not accepted, and values of the database that nobody may accept but the
+ * contract.
+ */
 export function assertAccepted(compared: readonly TableComparison[], accepted: Accepted): void {
   assertKept(compared)
   const open = compared.filter(

@@ -8,7 +8,10 @@ export interface ComparedColumns {
   readonly columns: readonly string[]
   /** Types without an order of their own, compared as texts. */
   readonly asText: ReadonlySet<string>
-  /** Filled by the database with what is another value each time (a number, a UUID, a time), and not to be changed by a swap. */
+  /**
+   * Filled by the database with what is another value each time (a number, a UUID, a time), and not to be
+   * changed by a swap.
+   */
   readonly generated: readonly string[]
 }
 
@@ -70,7 +73,10 @@ const isUnique = `
     and not exists (select from unnest(i.indkey) with ordinality as k (attnum, n) join pg_attribute a on a.attrelid = i.indrelid
       and a.attnum = k.attnum where k.n <= i.indnkeyatts and (a.attname <> all ($2::text[]) or not a.attnotnull))`
 
-/** Rows that share a key would be compared with each other's partners, and one too many would not be seen. `quoted`: the table, or its shadow. */
+/**
+ * Rows that share a key would be compared with each other's partners, and one too many would not be seen.
+ * `quoted`: the table, or its shadow.
+ */
 export async function assertApart(
   client: SqlClient,
   table: string,

@@ -2,9 +2,10 @@ import type { SqlClient } from '../../drivers/postgres/pool.ts'
 import { refused } from '../campaign/campaign.ts'
 
 /**
- * What `pg_depend` and the catalogues beside it know of a table, apart from its own parts (row type, indexes, constraints, defaults, statistics,
- * sequences of its columns). A part is listed by its kind, so a kind that is not known here counts as a dependent and is named.
- * `$2`: the table is to be dropped, and a sequence its column owns with it; a swap leaves that sequence to the live table.
+ * What `pg_depend` and the catalogues beside it know of a table, apart from its own parts (row type, indexes,
+ * constraints, defaults, statistics, sequences of its columns). A part is listed by its kind, so a kind that
+ * is not known here counts as a dependent and is named. `$2`: the table is to be dropped, and a sequence its
+ * column owns with it; a swap leaves that sequence to the live table.
  */
 const dependents = `
   with recursive part (classid, objid, walked) as (

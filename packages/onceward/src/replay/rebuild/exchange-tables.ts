@@ -25,8 +25,8 @@ export async function pairsOf(
 }
 
 /**
- * Called under the lock of the live tables: whatever was made of them since the preview is seen here. Carries over what can be, and refuses by name
- * what cannot, before anything else of the swap is done.
+ * Called under the lock of the live tables: whatever was made of them since the preview is seen here. Carries
+ * over what can be, and refuses by name what cannot, before anything else of the swap is done.
  */
 export async function assertExchangeable(
   client: SqlClient,
@@ -47,7 +47,10 @@ export async function assertExchangeable(
 /** No statement brings these over, and others are about them. */
 const isStructure = (what: string) => /^(column|constraint|index) /.test(what)
 
-/** Live ones to `aside`, those in `from` to where the live ones were. Indexes and constraints go with their tables. */
+/**
+ * Live ones to `aside`, those in `from` to where the live ones were. Indexes and constraints go with their
+ * tables.
+ */
 export async function exchangeTables(
   client: SqlClient,
   tables: readonly string[],
@@ -68,7 +71,10 @@ export async function exchangeTables(
   }
 }
 
-/** Sequences that belong to a column. Both tables count with the same one: it stays with whichever is live, or it would go with the old one. */
+/**
+ * Sequences that belong to a column. Both tables count with the same one: it stays with whichever is live, or
+ * it would go with the old one.
+ */
 const sequences = `
   select format('%I.%I', n.nspname, s.relname) as sequence, quote_ident(a.attname) as column
   from pg_depend d join pg_class s on s.oid = d.objid and s.relkind = 'S' join pg_namespace n on n.oid = s.relnamespace
@@ -93,7 +99,9 @@ async function moveTable(client: SqlClient, { live, other, schema, liveSchema }:
     await client.query(`alter sequence ${sequence} owned by ${live}.${column}`)
 }
 
-/** Identity columns have a sequence each: the new live one gives no number again that the old one has given. */
+/**
+ * Identity columns have a sequence each: the new live one gives no number again that the old one has given.
+ */
 async function continueNumbers(client: SqlClient, { live, other }: Exchange): Promise<void> {
   const { rows } = await client.query(
     `select pg_get_serial_sequence($1::text, a.attname) as live, pg_get_serial_sequence($2::text, a.attname) as other,

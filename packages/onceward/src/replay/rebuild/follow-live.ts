@@ -22,9 +22,10 @@ const finished = `
       or l.status is null and ${isPassed('m')} and not ${isHeldUnread('m')})`
 
 /**
- * Brings the rebuilt tables from the end of the plan to where the live consumer is. What live has not finished is left to it: it applies that to the
- * new tables after the swap and asks for its effects. So the log's end is no aim, and holes between finished messages are no obstacle. Answers with
- * how many messages it took.
+ * Brings the rebuilt tables from the end of the plan to where the live consumer is. What live has not
+ * finished is left to it: it applies that to the new tables after the swap and asks for its effects. So the
+ * log's end is no aim, and holes between finished messages are no obstacle. Answers with how many messages it
+ * took.
  */
 export async function followLive(id: string, options: RunCampaignOptions): Promise<number> {
   const { pool, consumer, openReader } = options

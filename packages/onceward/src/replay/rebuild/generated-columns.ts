@@ -7,7 +7,9 @@ import { type ComparedColumns, quote } from './compared-columns.ts'
 export interface GeneratedColumn {
   readonly column: string
   readonly different: number
-  /** The first such row. Null where the column is part of the key, so that no row can be found again by it. */
+  /**
+   * The first such row. Null where the column is part of the key, so that no row can be found again by it.
+   */
   readonly example: { readonly key: unknown; readonly live: unknown; readonly rebuilt: unknown } | null
 }
 
@@ -33,7 +35,10 @@ export async function compareGenerated(
   return found
 }
 
-/** Rows that are told apart by what the database numbers them: where they differ, they may as well be other rows. */
+/**
+ * Rows that are told apart by what the database numbers them: where they differ, they may as well be other
+ * rows.
+ */
 export function keyChanges(
   { key, generated }: ComparedColumns,
   different: number,

@@ -7,8 +7,9 @@ const how = 'rebuilt'
 const reasonOf = (id: string) => `campaign ${id}`
 
 /**
- * Work the live consumer still holds although the rebuilt tables have its effect: closed with the swap, or whoever takes it up applies it a
- * second time. A worker that is at it meets its lost claim. Rows of a conflict belong to other content than the marker and stay.
+ * Work the live consumer still holds although the rebuilt tables have its effect: closed with the swap, or
+ * whoever takes it up applies it a second time. A worker that is at it meets its lost claim. Rows of a
+ * conflict belong to other content than the marker and stay.
  */
 const close = `
   with gone as (
@@ -25,8 +26,9 @@ const close = `
   returning record ->> 'order_key' as key`
 
 /**
- * The same of what is held while the rebuilt tables have the effect of its business key, by another message: it is a duplicate of that one. Known
- * to have other content under the key it stays, and its worker quarantines it.
+ * The same of what is held while the rebuilt tables have the effect of its business key, by another message:
+ * it is a duplicate of that one. Known to have other content under the key it stays, and its worker
+ * quarantines it.
  */
 const closeByKey = `
   with gone as (
@@ -42,7 +44,10 @@ const closeByKey = `
   select id, consumer_id, message_id, digest, '${how}', $2, record, body from gone
   returning record ->> 'order_key' as key`
 
-/** It held the key, which the swap gave to the other: it asks for it from now on. A worker that is at it meets its lost claim. */
+/**
+ * It held the key, which the swap gave to the other: it asks for it from now on. A worker that is at it meets
+ * its lost claim.
+ */
 const loseKeys = `
   update onceward.held h set keyless = true, epoch = h.epoch + 1, lease_until = null
   from onceward.business_key k
@@ -73,7 +78,10 @@ export async function closeRebuilt(client: SqlClient, { id }: Campaign): Promise
   return rows.length
 }
 
-/** Called when the markers of the swap are forgotten: what it closed is held again, as it was, keeps its turn, and has its business key back. */
+/**
+ * Called when the markers of the swap are forgotten: what it closed is held again, as it was, keeps its turn,
+ * and has its business key back.
+ */
 const reopen = `
   with back as (
     delete from onceward.closed_held x where x.consumer_id = ${live} and x.how = '${how}' and x.reason = $2 returning x.*),

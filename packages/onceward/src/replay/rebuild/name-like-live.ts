@@ -1,7 +1,10 @@
 import type { SqlClient } from '../../drivers/postgres/pool.ts'
 import type { Pair } from './carry-properties.ts'
 
-/** Indexes with the same definition, whatever they are called; the constraint an index belongs to is called like it. */
+/**
+ * Indexes with the same definition, whatever they are called; the constraint an index belongs to is called
+ * like it.
+ */
 const indexes = `
   with i as (
     select c.oid, c.relname, i.indrelid, row_number() over (partition by i.indrelid, d.def order by c.relname) as nth, d.def
@@ -18,7 +21,10 @@ const indexes = `
   join pg_class o on o.oid = pg_get_serial_sequence($2::text, a.attname)::regclass
   where a.attrelid = $1::regclass and a.attidentity <> '' and not a.attisdropped`
 
-/** `create table like` chooses names by itself, and statements know them: `on conflict on constraint`, `nextval`. */
+/**
+ * `create table like` chooses names by itself, and statements know them: `on conflict on constraint`,
+ * `nextval`.
+ */
 export async function nameLikeLive(client: SqlClient, { live, other, schema }: Pair): Promise<void> {
   const { rows } = await client.query(indexes, [live, other])
   const wrong = rows.filter(({ name, wanted }) => name !== wanted)

@@ -10,7 +10,10 @@ import { sqlOf } from '../campaign/campaign-session.ts'
 export const shadowSchema = (campaignId: string) => `onceward_shadow_${campaignId}`
 export const oldSchema = (campaignId: string) => `onceward_old_${campaignId}`
 
-/** Of live tables, by name. The server counts on over transactions of a connection until it passes its numbers on, which it never does within one. */
+/**
+ * Of live tables, by name. The server counts on over transactions of a connection until it passes its numbers
+ * on, which it never does within one.
+ */
 const changes = (tables: string) => `
   (select coalesce(jsonb_object_agg(schemaname || '.' || relname, n_tup_ins + n_tup_upd + n_tup_del), '{}') from pg_stat_xact_user_tables
    where schemaname || '.' || relname = any(${tables}::text[])) as changed`
@@ -21,8 +24,9 @@ const lookThere = `
 type Changed = Readonly<Record<string, number>>
 
 /**
- * In every transaction of a rebuild the shadow tables come first on the search path; and before it commits, the server's own count of changed
- * rows must say that no live table was touched, by a name with a schema in a handler or by a function of the database.
+ * In every transaction of a rebuild the shadow tables come first on the search path; and before it commits,
+ * the server's own count of changed rows must say that no live table was touched, by a name with a schema in
+ * a handler or by a function of the database.
  */
 export function aroundRebuild<Tx>({ id, plan }: Campaign) {
   const live = plan!.tables!

@@ -8,7 +8,10 @@ import { pairsOf } from './exchange-tables.ts'
 import { nameLikeLive } from './name-like-live.ts'
 import { oldSchema, shadowSchema } from './rebuild-store.ts'
 
-/** Empty tables that are like the live ones in everything the catalogues know. Once per campaign, however often it is run. */
+/**
+ * Empty tables that are like the live ones in everything the catalogues know. Once per campaign, however
+ * often it is run.
+ */
 export async function createShadow(pool: SqlPool, { id, plan }: Campaign): Promise<void> {
   await inTransaction(pool, async client => {
     await client.query(`create schema if not exists ${shadowSchema(id)}`)
@@ -41,8 +44,9 @@ async function thereIn(client: SqlClient, schema: string, names: readonly string
 }
 
 /**
- * What is not live any more goes: the shadow of a cancelled rebuild, the old tables of a finished one. In one transaction of the caller, and
- * only these tables with their own parts: what others made of them or beside them refuses it by name.
+ * What is not live any more goes: the shadow of a cancelled rebuild, the old tables of a finished one. In one
+ * transaction of the caller, and only these tables with their own parts: what others made of them or beside
+ * them refuses it by name.
  */
 export async function dropShadow(client: SqlClient, { id, plan }: Campaign): Promise<void> {
   const names = (plan?.tables ?? []).map(table => table.slice(table.indexOf('.') + 1))
@@ -56,7 +60,10 @@ export async function dropShadow(client: SqlClient, { id, plan }: Campaign): Pro
   }
 }
 
-/** A cancelled campaign is over, whoever uses its tables by now or owns them: answers what is to be done by hand, or null. */
+/**
+ * A cancelled campaign is over, whoever uses its tables by now or owns them: answers what is to be done by
+ * hand, or null.
+ */
 export async function dropCancelled(pool: SqlPool, campaign: Campaign): Promise<string | null> {
   if (campaign.mode !== 'rebuild') return null
   try {

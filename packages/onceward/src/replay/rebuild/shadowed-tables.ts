@@ -5,7 +5,10 @@ import { refused } from '../campaign/campaign.ts'
 import { comparedColumns } from './compared-columns.ts'
 import { assertFree } from './dependents.ts'
 
-/** The tables a rebuild makes anew, with their schemas. Refuses what could not be swapped in later, before anything is read. */
+/**
+ * The tables a rebuild makes anew, with their schemas. Refuses what could not be swapped in later, before
+ * anything is read.
+ */
 export async function shadowedTables(
   client: SqlClient,
   { effect, replay }: Consumer<unknown, SqlTransaction>,

@@ -23,9 +23,15 @@ export type RebuildOptions = RunCampaignOptions
 export interface Swap {
   readonly campaign: Campaign
   readonly tables: readonly string[]
-  /** Swap: messages of which live had no marker; it skips them. Of a consumer with external effects, only those it has passed. Rollback: messages to be replayed. */
+  /**
+   * Swap: messages of which live had no marker; it skips them. Of a consumer with external effects, only
+   * those it has passed. Rollback: messages to be replayed.
+   */
   readonly messages: number
-  /** Swap, of consumers without external effects: messages that live held, closed because the new tables have them. */
+  /**
+   * Swap, of consumers without external effects: messages that live held, closed because the new tables have
+   * them.
+   */
   readonly closed?: number
   /** Swap: how the tables compared. */
   readonly compared?: readonly TableComparison[]
@@ -36,9 +42,10 @@ const roundsMax = 5
 const nearlyThere = 500
 
 /**
- * Puts the rebuilt tables in the place of the live ones. First it follows the live consumer until little is left; then it locks the live tables,
- * so that live batches wait (and run again should they wait too long), follows the rest, and moves tables and memory in one transaction. At that
- * moment the new tables have exactly what live has finished.
+ * Puts the rebuilt tables in the place of the live ones. First it follows the live consumer until little is
+ * left; then it locks the live tables, so that live batches wait (and run again should they wait too long),
+ * follows the rest, and moves tables and memory in one transaction. At that moment the new tables have
+ * exactly what live has finished.
  */
 export async function swapTables(
   id: string,
@@ -53,7 +60,8 @@ export async function swapTables(
   if (asksOutside(consumer)) await awaitFinishedByLive(campaign, options, acceptUnknown)
   for (let round = 0; round < roundsMax && (await followLive(id, options)) > nearlyThere; round++);
   const { tables } = campaign.plan!
-  // Live only moves on, so a position from before the lock is still passed under it; a broker is not asked while live batches wait.
+  // Live only moves on, so a position from before the lock is still passed under it; a broker is not asked
+  // while live batches wait.
   const positions = asksOutside(consumer) ? await positionsOf(campaign, options) : null
   // Before anybody waits for the lock, and again under it, where nothing moves.
   assertAccepted(await lookAtTables(pool, id, consumer), accept)
@@ -84,8 +92,8 @@ export async function swapTables(
 }
 
 /**
- * Puts the old tables back. What was applied since is in the new ones alone, so its markers go in the same transaction: a replay of that time
- * applies exactly those messages to the old tables.
+ * Puts the old tables back. What was applied since is in the new ones alone, so its markers go in the same
+ * transaction: a replay of that time applies exactly those messages to the old tables.
  */
 export async function rollBackTables(id: string, { pool, env }: RebuildOptions): Promise<Swap> {
   const campaign = await assertRebuild(pool, id, 'swapped')

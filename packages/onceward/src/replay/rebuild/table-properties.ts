@@ -1,7 +1,8 @@
 /**
- * Everything the catalogues say of one table, a row each: what it is called, what it is, and the statements that give the table of the same name
- * in schema $2 the same (`make`) or take it away (`unmake`). Without statements it is only compared: a column, a constraint or an index that only
- * one of two tables has is for people. Written for PostgreSQL 15 to 18, so newer columns are asked for through jsonb.
+ * Everything the catalogues say of one table, a row each: what it is called, what it is, and the statements
+ * that give the table of the same name in schema $2 the same (`make`) or take it away (`unmake`). Without
+ * statements it is only compared: a column, a constraint or an index that only one of two tables has is for
+ * people. Written for PostgreSQL 15 to 18, so newer columns are asked for through jsonb.
  */
 export const tableProperties = `
   with t as (

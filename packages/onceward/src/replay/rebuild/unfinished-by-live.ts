@@ -5,7 +5,10 @@ import type { RunCampaignOptions } from '../campaign/run-campaign.ts'
 import { waitForLive } from '../campaign/wait-for-live.ts'
 import { live, shadow } from './carry-markers.ts'
 
-/** Messages that the rebuilt tables have and the live consumer has not finished. Their external effects are still to be asked for. */
+/**
+ * Messages that the rebuilt tables have and the live consumer has not finished. Their external effects are
+ * still to be asked for.
+ */
 export interface Unfinished {
   /** Not read, or being retried: live has no marker of them. */
   readonly unread: number
@@ -18,8 +21,9 @@ export interface Unfinished {
 }
 
 /**
- * Live has no marker of message m, and has passed its position for good: it was removed by retention, or was never live's to do. A message with an
- * attempt and no marker is on its way back as a retry copy, unless markers of that time are removed. $2 and $3 are the positions of the live consumer by partition.
+ * Live has no marker of message m, and has passed its position for good: it was removed by retention, or was
+ * never live's to do. A message with an attempt and no marker is on its way back as a retry copy, unless
+ * markers of that time are removed. $2 and $3 are the positions of the live consumer by partition.
  */
 export const isPassed = (m: string) => `
   exists (select from unnest($2::text[], $3::numeric[]) as done (partition, next)

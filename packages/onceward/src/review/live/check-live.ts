@@ -14,8 +14,8 @@ import { checkRabbit } from './rabbitmq.ts'
 import { placeOf, within } from './within.ts'
 
 /**
- * Compares contracts with the servers they name. Only reads: declares, joins, consumes and writes nothing. Every server is asked once, side by
- * side, and none is waited for longer than 15 s.
+ * Compares contracts with the servers they name. Only reads: declares, joins, consumes and writes nothing.
+ * Every server is asked once, side by side, and none is waited for longer than 15 s.
  */
 export async function checkLive(all: readonly Checked[], access: LiveAccess): Promise<Finding[]> {
   const [rabbit, kafka, stored] = await Promise.all([

@@ -2,7 +2,10 @@ import { migrations } from '../../drivers/postgres/migrations/index.ts'
 import type { OwnPool, PooledClient, SqlClient } from '../../drivers/postgres/pool.ts'
 import type { BrokerIdentity } from '../../ports/source.ts'
 
-/** What a check needs to know of a database. What comes from our own tables is null or empty where there is no schema yet. */
+/**
+ * What a check needs to know of a database. What comes from our own tables is null or empty where there is no
+ * schema yet.
+ */
 export interface DatabaseFacts {
   readonly name: string
   readonly role: string
@@ -76,7 +79,10 @@ const settingNames = [
   'autovacuum',
   'track_counts',
 ]
-/** What a running consumer only reads, or only adds to; every other table it reads and writes. As `onceward.create_roles` has it. */
+/**
+ * What a running consumer only reads, or only adds to; every other table it reads and writes. As
+ * `onceward.create_roles` has it.
+ */
 const readTablesOnly = [
   ...['approval', 'audit', 'audit_head', 'broker', 'campaign_approval', 'campaign_event', 'campaign_step'],
   ...[
@@ -171,8 +177,8 @@ export async function readDatabase(pool: OwnPool): Promise<DatabaseFacts> {
 }
 
 /**
- * A pooler invents the process number it tells at connecting. Whether it lends a session or a transaction shows in what a second connection gets
- * while the first is idle: its server connection, or another.
+ * A pooler invents the process number it tells at connecting. Whether it lends a session or a transaction
+ * shows in what a second connection gets while the first is idle: its server connection, or another.
  */
 async function findPooling(pool: OwnPool, client: PooledClient): Promise<Pooling> {
   const told = (client as { processID?: number | null }).processID

@@ -16,7 +16,10 @@ import { streamRules } from '../rules/stream.ts'
 import { aboutServer, type CheckAnswer, type Checked, judgeAll, type LiveAccess } from './access.ts'
 import { placeOf, within } from './within.ts'
 
-/** A queue or exchange that some contract names, the broker it is on, and what to say of it when that has answered. */
+/**
+ * A queue or exchange that some contract names, the broker it is on, and what to say of it when that has
+ * answered.
+ */
 interface Named {
   readonly address: BrokerAddress
   /** None for an exchange. */

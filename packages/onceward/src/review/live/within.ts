@@ -4,7 +4,10 @@ import type { LiveAccess } from './access.ts'
 
 const serverTimeoutMs = 15_000
 
-/** A server that accepts connections and then says nothing is a finding, not a reason to hang. `giveUp` is called when it is too late. */
+/**
+ * A server that accepts connections and then says nothing is a finding, not a reason to hang. `giveUp` is
+ * called when it is too late.
+ */
 export async function within<T>(
   { env, timeoutMs = serverTimeoutMs }: Pick<LiveAccess, 'env' | 'timeoutMs'>,
   work: Promise<T>,

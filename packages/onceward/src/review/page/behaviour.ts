@@ -13,7 +13,10 @@ export interface Behaviour {
   readonly outcome: Outcome
   /** After which attempt; null where none is counted, or none is the last. */
   readonly attempts: number | null
-  /** Later messages of its key or partition; null where order is not kept, or where the message has no such place. */
+  /**
+   * Later messages of its key or partition; null where order is not kept, or where the message has no such
+   * place.
+   */
   readonly later: 'wait' | 'go on' | null
 }
 
@@ -36,7 +39,10 @@ const failing = (failureClass: FailureClass | 'unclassified'): SituationSpec => 
   fact: () => ({ kind: 'failed', failure: { class: failureClass, code: 'E', error: 'E', place: '' } }),
 })
 
-/** A message again: recognised by its marker, not at all (a log's position knows the record alone), or by the effect's version. */
+/**
+ * A message again: recognised by its marker, not at all (a log's position knows the record alone), or by the
+ * effect's version.
+ */
 function repeated(consumer: Relevant, sameDigest: boolean): Fact | null {
   if (consumer.dedup === 'version') return null
   return byMarker(consumer) && consumer.identity.id !== 'position'
@@ -44,7 +50,9 @@ function repeated(consumer: Relevant, sameDigest: boolean): Fact | null {
     : applied
 }
 
-/** Without `businessDigest` nothing of the content is remembered with the key, and any content is the same. */
+/**
+ * Without `businessDigest` nothing of the content is remembered with the key, and any content is the same.
+ */
 function repeatedKey(consumer: Relevant, sameContent: boolean): Fact | null {
   if (!byMarker(consumer) || consumer.identity.businessKey === undefined) return null
   const sameDigest = sameContent || consumer.identity.businessDigest === undefined

@@ -1,6 +1,9 @@
 import { deceptive } from '../../message/deceptive.ts'
 
-/** Text from a contract as text of a table's cell: no mark-up, markup of HTML, links or cells of its own, one line. */
+/**
+ * Text from a contract as text of a table's cell: no mark-up, markup of HTML, links or cells of its own, one
+ * line.
+ */
 export function plain(text: string): string {
   return oneLine(text)
     .replaceAll(/[\\`*_[\]|~$]/g, '\\$&')

@@ -1,6 +1,9 @@
 import type { RuleText } from '../rule.ts'
 
-/** What a check says about contracts it could not judge, servers it could not ask, and its waivers. Nothing to judge: found on the way. */
+/**
+ * What a check says about contracts it could not judge, servers it could not ask, and its waivers. Nothing to
+ * judge: found on the way.
+ */
 export const refusedContract: RuleText = {
   id: 'OW100',
   severity: 'error',
@@ -50,7 +53,10 @@ export const waiverRules = {
   },
 } as const satisfies Record<string, RuleText>
 
-/** A contract that will not start, a server that nobody could ask, and waivers themselves: not to be lived with. */
+/**
+ * A contract that will not start, a server that nobody could ask, and waivers themselves: not to be lived
+ * with.
+ */
 export const neverWaived: ReadonlySet<string> = new Set(
   [refusedContract, silentServer, ...Object.values(waiverRules)].map(rule => rule.id),
 )

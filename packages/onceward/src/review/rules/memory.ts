@@ -170,7 +170,8 @@ export const memoryRules: readonly Rule<MemorySubject>[] = [
     judge: ({ database, cluster }) => {
       if (database === null || database.environment === null || cluster === null) return null
       const known = database.brokers.filter(one => one.kind === cluster.kind)
-      // Without a set cluster name each node announces its own: a running consumer compares by its mark, and a check writes none.
+      // Without a set cluster name each node announces its own: a running consumer compares by its mark, and
+      // a check writes none.
       const isNode = ({ cluster: name }: { readonly cluster: string }) => name.includes('@')
       const untold = cluster.kind === 'rabbitmq' && isNode(cluster) && known.every(isNode)
       return known.length === 0 || untold || known.some(one => one.cluster === cluster.cluster)

@@ -6,7 +6,10 @@ import type { Rule } from '../rule.ts'
 /** RabbitMQ's own, where nobody set another. */
 export const ackTimeoutDefaultMs = 30 * 60_000
 
-/** The longest a delivery may be held without being settled while everything works. Blocked retries hold it; a batch waits for the one before. */
+/**
+ * The longest a delivery may be held without being settled while everything works. Blocked retries hold it; a
+ * batch waits for the one before.
+ */
 export function longestHoldMs(consumer: Pick<Consumer, 'failure' | 'batch' | 'inbox'>): number {
   const batches = 2 * consumer.batch.handlerTimeoutMs
   const blocks = consumer.failure.mode === 'block' && consumer.inbox.mode !== 'stored'

@@ -137,7 +137,10 @@ async function waitUntilReady(place: Place, server: ProcessIdentity, port: numbe
   return 'exited'
 }
 
-/** After a kill -9 of the postmaster its backends may live on for a while, and no new one may start beside them. */
+/**
+ * After a kill -9 of the postmaster its backends may live on for a while, and no new one may start beside
+ * them.
+ */
 const isWorthRetrying = (log: string, portIsGiven: boolean) =>
   /pre-existing shared memory block|lock file "postmaster.pid" already exists/.test(log) ||
   (!portIsGiven && /could not bind|Address already in use/.test(log))

@@ -27,7 +27,10 @@ function mayEnter(folder: string, user: UnprivilegedUser): boolean {
   return (mode & 0o001) !== 0
 }
 
-/** True when the user can walk from the root to this path; the missing tail of the path is judged by us creating it. */
+/**
+ * True when the user can walk from the root to this path; the missing tail of the path is judged by us
+ * creating it.
+ */
 export function canReach(path: string, user: UnprivilegedUser): boolean {
   let folder = resolve(path)
   while (!existsSync(folder)) folder = dirname(folder)

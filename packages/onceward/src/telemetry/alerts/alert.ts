@@ -43,7 +43,10 @@ export function keepsWork({ inbox, failure }: Consumer): boolean {
   return inbox.mode === 'stored' || failure.mode === 'defer'
 }
 
-/** Brokers the relay carries something to on behalf of this consumer: its messages, its dead letters, its retries. */
+/**
+ * Brokers the relay carries something to on behalf of this consumer: its messages, its dead letters, its
+ * retries.
+ */
 export function brokersOf({ source, effect, failure }: Consumer): readonly string[] {
   const own = source.kind === 'rabbitmq-stream' ? 'rabbitmq' : source.kind
   const copies = failure.deadLetter !== null || failure.retryLevelsMs.length > 0 ? [own] : []

@@ -9,7 +9,9 @@ const countedMax = 99_999
 const quietMs = 3_600_000
 const largestBoundSeconds = secondsBounds.at(-1)!
 
-/** A partition whose lag is not known is exported as NaN, which would make the sum of all others unknown too. */
+/**
+ * A partition whose lag is not known is exported as NaN, which would make the sum of all others unknown too.
+ */
 const lagOf = ({ series }: AlertContext) =>
   `sum by (consumer) (${onceOf(`${series('lag')} >= 0`, ['consumer', 'partition'])})`
 const pendingOf = ({ series }: AlertContext) =>
@@ -139,7 +141,8 @@ export const flowAlerts = [
         ? `p99 above applyP99Max (${durationText(objectives.applyP99MaxMs)}) for 10m`
         : `mean above applyP99Max (${durationText(objectives.applyP99MaxMs)}, beyond what the histogram can tell apart) for 10m`,
   },
-  // A process that was handed nothing since its start has no counter of deliveries: silence is a running consumer without growth.
+  // A process that was handed nothing since its start has no counter of deliveries: silence is a running
+  // consumer without growth.
   {
     name: 'OncewardSourceIdle',
     severity: 'warning',

@@ -13,7 +13,9 @@ export type Matcher = string | readonly string[] | { readonly not: readonly stri
 export type Matchers = Partial<Record<Label, Matcher>>
 export type HistogramPart = '_bucket' | '_sum' | '_count'
 
-/** A selector of a metric of the catalogue; a name or a label that is not in it does not compile or throws. */
+/**
+ * A selector of a metric of the catalogue; a name or a label that is not in it does not compile or throws.
+ */
 export function series(
   { consumer, where }: Scope,
   key: MetricKey,
@@ -35,8 +37,9 @@ export function series(
 }
 
 /**
- * How much counters grew in a window, added up by labels. A counter that is younger than the window counts whole: Prometheus takes its first
- * sample for its beginning, and the first conflict of a process would go unseen. One that was there before, but missing for a scrape, is not young.
+ * How much counters grew in a window, added up by labels. A counter that is younger than the window counts
+ * whole: Prometheus takes its first sample for its beginning, and the first conflict of a process would go
+ * unseen. One that was there before, but missing for a scrape, is not young.
  */
 export function grown(selector: string, window: string, by: readonly string[] = ['consumer']): string {
   const young = `${selector} unless last_over_time(${selector}[${window}] offset ${window})`
@@ -54,8 +57,8 @@ export function onceOf(selector: string, by: readonly string[]): string {
 }
 
 /**
- * The last known value of a gauge in ten minutes. A gauge whose database does not answer is exported as NaN, which no
- * comparison passes: without it an alert would end while what it is about still waits.
+ * The last known value of a gauge in ten minutes. A gauge whose database does not answer is exported as NaN,
+ * which no comparison passes: without it an alert would end while what it is about still waits.
  */
 export function lastKnown(selector: string): string {
   return `last_over_time((${selector} >= 0)[10m:30s])`

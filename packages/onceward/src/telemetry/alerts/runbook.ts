@@ -25,7 +25,9 @@ export function runbooksFor(consumer: Consumer, wanted?: string): readonly Runbo
   )
 }
 
-/** Markdown for people in a hurry: what it means, what to do in which order, how one knows that it is over. */
+/**
+ * Markdown for people in a hurry: what it means, what to do in which order, how one knows that it is over.
+ */
 export function renderRunbook(runbook: Runbook, declared: Declared): string {
   const place = placeOf(declared)
   const { consumer } = declared

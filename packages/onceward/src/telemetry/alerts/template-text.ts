@@ -1,8 +1,8 @@
 import { deceptive } from '../../message/deceptive.ts'
 
 /**
- * Text from a contract inside a label or an annotation. Prometheus runs these through a template engine and people read them in chats and
- * terminals: braces lose their meaning there, control characters are gone.
+ * Text from a contract inside a label or an annotation. Prometheus runs these through a template engine and
+ * people read them in chats and terminals: braces lose their meaning there, control characters are gone.
  */
 export function templateText(text: string): string {
   return plainText(text).replaceAll(/[{}]+/g, braces => `{{ "${braces}" }}`)

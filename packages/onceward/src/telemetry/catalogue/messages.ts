@@ -76,7 +76,10 @@ export const messages = {
   },
 } as const satisfies Record<string, MetricSpec>
 
-/** What went wrong with messages. `class` is a failure class of the contract, `verdict`, `order` or `unclassified`. */
+/**
+ * What went wrong with messages. `class` is a failure class of the contract, `verdict`, `order` or
+ * `unclassified`.
+ */
 export const failures = {
   failures: {
     name: 'consumer.effect.failures',

@@ -42,7 +42,10 @@ export const durations = {
   },
 } as const satisfies Record<string, MetricSpec>
 
-/** The source, its progress, and how far behind the consumer is. Broker lag is what waits there; effect lag is what is not applied. */
+/**
+ * The source, its progress, and how far behind the consumer is. Broker lag is what waits there; effect lag is
+ * what is not applied.
+ */
 export const source = {
   lag: {
     name: 'consumer.lag',

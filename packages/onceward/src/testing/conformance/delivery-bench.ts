@@ -51,7 +51,10 @@ export class DeliveryBench<Tx> {
     return (await this.under.applied()).filter(key => key.startsWith(mine)).map(key => key.slice(mine.length))
   }
 
-  /** Starts a process that reads the queue; the handler applies the id unless the changes say otherwise. `unclosed`: its run will look as if it died. */
+  /**
+   * Starts a process that reads the queue; the handler applies the id unless the changes say otherwise.
+   * `unclosed`: its run will look as if it died.
+   */
   async start(
     changes: Partial<JobContract> = {},
     options: { another?: boolean; unclosed?: boolean; mode?: Mode } = {},
@@ -95,7 +98,10 @@ export class DeliveryBench<Tx> {
     }
   }
 
-  /** On a log, jobs about one thing go to one partition, as a producer that keys its records has it: only there is one before the other. */
+  /**
+   * On a log, jobs about one thing go to one partition, as a producer that keys its records has it: only
+   * there is one before the other.
+   */
   publish(...jobs: readonly Job[]): Promise<void> {
     const partitions = this.queue.partitions?.length ?? 0
     return this.publishRaw(

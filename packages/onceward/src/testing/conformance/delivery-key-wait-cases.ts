@@ -16,7 +16,10 @@ const failure = { mode: 'defer', attemptsMax: 1_000, delayMs: 1, delayMaxMs: 20 
 const one: Job = { id: 'a', business: 'cap-1' }
 const resent: Job = { id: 'b', business: 'cap-1' }
 
-/** A resend under another id is a duplicate only of an effect: while the holder of its business key is not done, it waits. */
+/**
+ * A resend under another id is a duplicate only of an effect: while the holder of its business key is not
+ * done, it waits.
+ */
 export const deliveryKeyWaitCases: Cases = [
   ...(['inside one batch', 'one after the other'] as const).map(how => ({
     name: `a resend waits for a parked message with its business key (${how})`,

@@ -16,7 +16,9 @@ export type Attempt = HandlerContext<Job, unknown>
 
 let benches = 0
 
-/** A consumer on a store with one connection: whatever a transaction leaves behind on it meets the next one. */
+/**
+ * A consumer on a store with one connection: whatever a transaction leaves behind on it meets the next one.
+ */
 export class HandleBench {
   readonly under: HandlesUnderTest<unknown>
   readonly #queue = new MemoryQueue()
@@ -39,7 +41,10 @@ export class HandleBench {
     return all.filter(key => key.startsWith(mine)).map(key => key.slice(mine.length))
   }
 
-  /** Every message applies its id; the first attempts of `bad` do what `fails` does, which must not get through. */
+  /**
+   * Every message applies its id; the first attempts of `bad` do what `fails` does, which must not get
+   * through.
+   */
   async start(
     fails: (attempt: Attempt) => Promise<unknown>,
     changes: Partial<ConsumerContract<Job, unknown>> = {},
@@ -86,7 +91,10 @@ export class HandleBench {
     })
   }
 
-  /** `bad` between neighbours, then others on the same connection: each was applied once, and nothing else was. */
+  /**
+   * `bad` between neighbours, then others on the same connection: each was applied once, and nothing else
+   * was.
+   */
   async expectOnce(): Promise<void> {
     const [before, after] = [
       ['a', 'b', 'bad', 'c'],

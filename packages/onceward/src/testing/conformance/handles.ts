@@ -29,7 +29,9 @@ export interface HandlesFactory<Tx> {
   readonly unavailable?: string | undefined
 }
 
-/** Runs the cases of handlers that fail, or are ended, while statements of theirs wait or run, with node:test. */
+/**
+ * Runs the cases of handlers that fail, or are ended, while statements of theirs wait or run, with node:test.
+ */
 export function handleConformance<Tx>(name: string, factory: HandlesFactory<Tx>): void {
   runConformance<HandleBench, 'row streams'>({
     name: `${name} lets no statement of a failed handler through`,

@@ -26,7 +26,10 @@ export const nestedPrototypes: Headers = map([
   ],
 ])
 
-/** What was published is there, under its own name, and nothing is that was not published. Values may have become bytes. */
+/**
+ * What was published is there, under its own name, and nothing is that was not published. Values may have
+ * become bytes.
+ */
 export function assertHeaders(found: Headers, published: Headers): void {
   assertBare(found, 'headers')
   for (const [name, value] of Object.entries(published)) {

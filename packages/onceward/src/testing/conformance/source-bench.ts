@@ -125,7 +125,10 @@ export async function positionOf(
   return queue.committed === undefined ? stored() : queue.committed(partition, consumer)
 }
 
-/** Polls, because a broker may take a moment to count what came back. `position`: where a partition of a log stands. */
+/**
+ * Polls, because a broker may take a moment to count what came back. `position`: where a partition of a log
+ * stands.
+ */
 export async function expectRemaining(
   queue: SourceUnderTest,
   count: number,

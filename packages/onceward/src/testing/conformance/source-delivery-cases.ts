@@ -114,7 +114,8 @@ export const sourceDeliveryCases: readonly ConformanceCase<SourceBench, SourceFe
           assert.ok(held.length <= 3, `${held.length} unsettled, allowed 3`)
         }
       })()
-      // One by one: a log whose other partitions keep their share may hand over nothing until the next is settled.
+      // One by one: a log whose other partitions keep their share may hand over nothing until the next is
+      // settled.
       await until('all 20 came, three at a time', async () => {
         if (held.length > 0) await subscription.settle(held.splice(0, 1))
         return seen.length === 20

@@ -83,7 +83,10 @@ async function settleSome(
   return received
 }
 
-/** Accepts every loss there is: all partitions of a log that was made anew are other ones, and each may say so in its own time. */
+/**
+ * Accepts every loss there is: all partitions of a log that was made anew are other ones, and each may say so
+ * in its own time.
+ */
 async function receiveAccepting(
   bench: SourceBench,
   count: number,

@@ -21,13 +21,15 @@ export interface PublishedMessage {
 /** One fresh queue or log on a broker, seen from outside the source. */
 export interface SourceUnderTest {
   readonly source: Source
-  /** The same queue as another process would open it; may be the same object where that makes no difference. */
+  /**
+   * The same queue as another process would open it; may be the same object where that makes no difference.
+   */
   another(): Source
   /** Resolves once the broker has taken the messages for good. */
   publish(messages: readonly PublishedMessage[]): Promise<void>
   /**
-   * Messages not settled. Asked when no subscription is open; may take a moment to become exact, so it is polled. Logs leave it out: there it is
-   * what `countFrom` says of the positions.
+   * Messages not settled. Asked when no subscription is open; may take a moment to become exact, so it is
+   * polled. Logs leave it out: there it is what `countFrom` says of the positions.
    */
   remaining?(): Promise<number>
   /** Cuts every connection of this queue's subscriptions, as a network would. */
@@ -36,7 +38,10 @@ export interface SourceUnderTest {
   readonly partitions?: readonly string[]
   /** Logs: how many records stand at or after this cursor. */
   countFrom?(partition: string, cursor: string | null): Promise<number>
-  /** Logs: the cursor the broker was told by this consumer; null before the first. Left out by logs that keep none. */
+  /**
+   * Logs: the cursor the broker was told by this consumer; null before the first. Left out by logs that keep
+   * none.
+   */
   committed?(partition: string, consumer: LogOptions['consumer']): Promise<string | null>
   /** Logs: the first records of the partition are gone, as retention does; `keep` stay. */
   loseRecords?(partition: string, keep: number): Promise<void>

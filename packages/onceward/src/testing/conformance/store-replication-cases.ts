@@ -60,7 +60,8 @@ export const storeReplicationCases: readonly ConformanceCase<ReplicationBench, n
       const refused = ids.map(id =>
         unavailable(bench.under.store, claim(bench, id)).finally(() => refusals++),
       )
-      // One that was told to stop may be seen waiting for a moment more: counting those would leave another to wait for ever.
+      // One that was told to stop may be seen waiting for a moment more: counting those would leave another
+      // to wait for ever.
       const endAll = async () => {
         await standby.endWaits('cancel')
         return refusals === ids.length

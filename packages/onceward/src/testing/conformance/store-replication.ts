@@ -9,7 +9,10 @@ export interface SynchronousStandby {
   stop(): Promise<void>
   /** Resolves when it is there and confirms again. */
   resume(): Promise<void>
-  /** Ends the waits for it that there are, by cancelling them or by ending their sessions. Resolves with how many. */
+  /**
+   * Ends the waits for it that there are, by cancelling them or by ending their sessions. Resolves with how
+   * many.
+   */
   endWaits(how: 'cancel' | 'terminate'): Promise<number>
 }
 

@@ -8,7 +8,9 @@ type Cases = readonly ConformanceCase<StoreBench<unknown>, StoreFeature>[]
 const longMs = 60_000
 const dayMs = 86_400_000
 
-/** Runs that fell silent, and the attempts they left. Stores without a ledger of suspects pass by having none. */
+/**
+ * Runs that fell silent, and the attempts they left. Stores without a ledger of suspects pass by having none.
+ */
 export const storeSuspectCases: Cases = [
   {
     name: 'a run that was never closed is silent to those that come after it, until it is heard, closed or cleared',

@@ -13,7 +13,10 @@ import { storeTransactionCases } from './store-transaction-cases.ts'
 /** A store with a portable effect, and readers that see only what is committed. */
 export interface StoreUnderTest<Tx> {
   readonly store: Store<Tx>
-  /** A second instance on the same database, as another process would have it; the same object where it is not shared. */
+  /**
+   * A second instance on the same database, as another process would have it; the same object where it is not
+   * shared.
+   */
   readonly second: Store<Tx>
   /** A business write that shows when it is repeated: appends `key` to a list. */
   apply(tx: Tx, key: string): Promise<void>

@@ -11,7 +11,10 @@ export interface CommitWatcher {
   committed(transaction: SimulatedDatabaseTransaction): void
 }
 
-/** The server all simulated stores talk to: what is committed, who has what locked, and whether it is there at all. */
+/**
+ * The server all simulated stores talk to: what is committed, who has what locked, and whether it is there at
+ * all.
+ */
 export class SimulatedDatabase {
   readonly scheduler: Scheduler
   readonly faults: Faults

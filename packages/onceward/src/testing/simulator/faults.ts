@@ -43,8 +43,8 @@ export function faultsOf(source: 'queue' | 'log'): readonly FaultKind[] {
 }
 
 /**
- * The faults of one schedule: some of the kinds, more or less often, until a number of them is used up. Few kinds at a time go deeper
- * than all of them always.
+ * The faults of one schedule: some of the kinds, more or less often, until a number of them is used up. Few
+ * kinds at a time go deeper than all of them always.
  */
 export class Faults {
   readonly fired = new Map<FaultKind, number>()

@@ -6,7 +6,10 @@ import { attemptsMax, type Scenario } from './scenarios.ts'
 import { heldKey } from './tables.ts'
 import type { Workload } from './workload.ts'
 
-/** After the backlog has drained: every publication has exactly the end its plan, its copies and its lane allow. */
+/**
+ * After the backlog has drained: every publication has exactly the end its plan, its copies and its lane
+ * allow.
+ */
 export function checkEnd(
   workload: Workload,
   scenario: Scenario,

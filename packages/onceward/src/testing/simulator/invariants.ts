@@ -30,7 +30,10 @@ export interface Broken {
   readonly what: string
 }
 
-/** Looks at every commit and every acknowledgement, the only steps that change what others can see. Remembers the first breach. */
+/**
+ * Looks at every commit and every acknowledgement, the only steps that change what others can see. Remembers
+ * the first breach.
+ */
 export class Invariants implements CommitWatcher, AckWatcher, OffsetWatcher {
   readonly #database: SimulatedDatabase
   readonly #workload: Workload

@@ -8,7 +8,9 @@ export interface LockOwner {
   resume(): void
 }
 
-/** Exclusive row locks, held to the end of their transaction. A wait that would close a circle fails instead. */
+/**
+ * Exclusive row locks, held to the end of their transaction. A wait that would close a circle fails instead.
+ */
 export class Locks {
   readonly #holders = new Map<string, LockOwner>()
   readonly #waiters = new Map<string, Set<LockOwner>>()

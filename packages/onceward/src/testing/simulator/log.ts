@@ -30,8 +30,9 @@ export interface LogSettings {
 }
 
 /**
- * A log broker with one consumer group. Partitions are handed from member to member: asked back and waited for, or simply given away
- * while the old owner, frozen or cut off, goes on until it hears of it. Offsets are committed late and only by the owner.
+ * A log broker with one consumer group. Partitions are handed from member to member: asked back and waited
+ * for, or simply given away while the old owner, frozen or cut off, goes on until it hears of it. Offsets are
+ * committed late and only by the owner.
  */
 export class SimulatedLog implements SimulatedBroker {
   readonly scheduler: Scheduler
@@ -63,7 +64,10 @@ export class SimulatedLog implements SimulatedBroker {
     })
   }
 
-  /** By key, so that a key keeps its order; here and there an offset nobody is shown, as compaction and markers leave. */
+  /**
+   * By key, so that a key keeps its order; here and there an offset nobody is shown, as compaction and
+   * markers leave.
+   */
   publish(publication: Publication): void {
     const partition = this.#partitions[numberOf(publication.key) % this.#partitions.length]!
     if (this.scheduler.draws.chance(0.2)) partition.end++

@@ -5,7 +5,9 @@ import type { LogMember } from './log-member.ts'
 /** Pause before a lost commit is sent again. */
 const againMs = 100
 
-/** Tells the broker how far the partitions are, one request at a time; what moves meanwhile joins the next. */
+/**
+ * Tells the broker how far the partitions are, one request at a time; what moves meanwhile joins the next.
+ */
 export class OffsetCommits {
   readonly #log: SimulatedLog
   readonly #member: LogMember

@@ -24,7 +24,10 @@ export interface ProcessParts {
   readonly restarts: boolean
 }
 
-/** One place for a consumer process: after a death or a stop another life begins in it. The engine inside is the shipped one. */
+/**
+ * One place for a consumer process: after a death or a stop another life begins in it. The engine inside is
+ * the shipped one.
+ */
 export class SimulatedProcess {
   readonly #number: number
   readonly #scheduler: Scheduler
@@ -88,7 +91,8 @@ export class SimulatedProcess {
       if (why !== null) this.#parts.onHalt(`${name} ${why}`)
       this.#end()
     }
-    // A start refused by a store that is away ends the process, as it would in production; a supervisor starts it again.
+    // A start refused by a store that is away ends the process, as it would in production; a supervisor
+    // starts it again.
     engine
       .start()
       .catch(error => ended(errorCode(error) === 'ECONNREFUSED' ? null : `cannot start: ${errorText(error)}`))

@@ -64,7 +64,9 @@ export class QueueSubscription implements Subscription {
     })
   }
 
-  /** The connection ends: the broker takes everything back; the client stops believing when it hears of it. */
+  /**
+   * The connection ends: the broker takes everything back; the client stops believing when it hears of it.
+   */
   lose(reason: string): void {
     this.#queue.release(this)
     const gone = [...this.#live]

@@ -14,9 +14,10 @@ export interface QueueEntry {
 }
 
 /**
- * A queue broker. A message is with one subscription at a time and comes back when that one's connection ends, under a new token. With
- * `ordered`, messages of one key are handed over in order and never to two subscriptions at once, as a single active consumer or the
- * PostgreSQL queue's key order keeps it; otherwise in any order.
+ * A queue broker. A message is with one subscription at a time and comes back when that one's connection
+ * ends, under a new token. With `ordered`, messages of one key are handed over in order and never to two
+ * subscriptions at once, as a single active consumer or the PostgreSQL queue's key order keeps it; otherwise
+ * in any order.
  */
 export class SimulatedQueue implements SimulatedBroker {
   readonly scheduler: Scheduler
@@ -101,7 +102,10 @@ export class SimulatedQueue implements SimulatedBroker {
     return true
   }
 
-  /** The broker ends a subscription's connection: what it had comes back. The subscription learns of it when it can. */
+  /**
+   * The broker ends a subscription's connection: what it had comes back. The subscription learns of it when
+   * it can.
+   */
   release(subscription: QueueSubscription): void {
     for (const entry of this.#entries) if (entry.token?.subscription === subscription) entry.token = null
     this.wake()

@@ -38,7 +38,9 @@ export interface SimulationFailure {
   readonly trace: readonly string[]
 }
 
-/** Runs the shipped engine through schedules, each made by its number alone, until one breaks an invariant. */
+/**
+ * Runs the shipped engine through schedules, each made by its number alone, until one breaks an invariant.
+ */
 export async function runSimulation(options: SimulationOptions): Promise<SimulationReport> {
   const { schedules, seed = 1, scenario } = options
   const faultsFired: Partial<Record<FaultKind, number>> = {}
@@ -64,7 +66,10 @@ export function traceSchedule(options: Omit<SimulationOptions, 'schedules'>): Pr
   return run({ ...options, schedules: 1 }, options.seed ?? 1, true)
 }
 
-/** Leaves out kinds of fault while the same promise still breaks, then runs what is left again, writing it down. */
+/**
+ * Leaves out kinds of fault while the same promise still breaks, then runs what is left again, writing it
+ * down.
+ */
 async function explain(
   options: SimulationOptions,
   seed: number,
@@ -81,8 +86,8 @@ async function explain(
 }
 
 /**
- * Fewer kinds with which the schedule breaks the same promise: those that struck, or all but one. Null when there are none, so that a schedule
- * explained once is explained in the same way when it is replayed.
+ * Fewer kinds with which the schedule breaks the same promise: those that struck, or all but one. Null when
+ * there are none, so that a schedule explained once is explained in the same way when it is replayed.
  */
 async function leaveOut(
   options: SimulationOptions,

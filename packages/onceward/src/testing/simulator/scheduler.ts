@@ -31,8 +31,8 @@ export interface Pace {
 const soonMs = 1_000
 
 /**
- * Owns every wait: calls are answered and timers fire only when it picks them. Between two picks the code under test runs until it
- * waits for something again.
+ * Owns every wait: calls are answered and timers fire only when it picks them. Between two picks the code
+ * under test runs until it waits for something again.
  */
 export class Scheduler {
   readonly draws: Draws
@@ -112,7 +112,10 @@ export class Scheduler {
     }
   }
 
-  /** Lets one thing happen, and all that follows from it without waiting. False when nothing can happen any more. */
+  /**
+   * Lets one thing happen, and all that follows from it without waiting. False when nothing can happen any
+   * more.
+   */
   async step(): Promise<boolean> {
     const timer = this.#nextTimer()
     const inMs = timer === null ? Infinity : timer.atMs - this.nowMs
@@ -126,8 +129,9 @@ export class Scheduler {
   }
 
   /**
-   * Resolves when no promise has anything left to do: a tick's callback runs only once the microtask queue is empty, whatever its
-   * length. 0.3 µs; an immediate, which does the same, takes 1.4 µs, fifty awaited turns 3 µs and are a guess.
+   * Resolves when no promise has anything left to do: a tick's callback runs only once the microtask queue is
+   * empty, whatever its length. 0.3 µs; an immediate, which does the same, takes 1.4 µs, fifty awaited turns
+   * 3 µs and are a guess.
    */
   quiet(): Promise<void> {
     return new Promise(resolve => nextTick(resolve))

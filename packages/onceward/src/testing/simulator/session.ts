@@ -19,8 +19,9 @@ import { heldKey } from './tables.ts'
 import { blocked, type SimulatedDatabaseTransaction } from './transaction.ts'
 
 /**
- * One batch's calls in one simulated transaction, with PostgreSQL's locking: an insert of a unique key waits for whoever has the same
- * key uncommitted, several keys are taken in sorted order one by one, and the checkpoint's rows stay locked from `advance` to the end.
+ * One batch's calls in one simulated transaction, with PostgreSQL's locking: an insert of a unique key waits
+ * for whoever has the same key uncommitted, several keys are taken in sorted order one by one, and the
+ * checkpoint's rows stay locked from `advance` to the end.
  */
 export class SimulatedSession implements StoreSession<SimulatedTx> {
   readonly transaction: SimulatedDatabaseTransaction
@@ -194,7 +195,9 @@ export class SimulatedSession implements StoreSession<SimulatedTx> {
     return true
   }
 
-  /** `insert … on conflict do nothing` in sorted order, then what was found; answers in the order of the rows. */
+  /**
+   * `insert … on conflict do nothing` in sorted order, then what was found; answers in the order of the rows.
+   */
   #insert<Row, Answer>(
     what: string,
     table: string,

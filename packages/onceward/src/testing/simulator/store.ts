@@ -9,7 +9,10 @@ import { SimulatedSession } from './session.ts'
 import { storeErrors } from './store-error.ts'
 import { blocked, type SimulatedDatabaseTransaction } from './transaction.ts'
 
-/** The store contract of one simulated process. Transactions of all processes interleave statement by statement. */
+/**
+ * The store contract of one simulated process. Transactions of all processes interleave statement by
+ * statement.
+ */
 export class SimulatedStore implements Store<SimulatedTx> {
   readonly capabilities = { durable: true, shared: true, sql: false, concurrent: true }
   readonly database: SimulatedDatabase

@@ -1,4 +1,7 @@
-/** What happened in one schedule: always as a hash, which two runs of one seed must share; as lines only when asked. */
+/**
+ * What happened in one schedule: always as a hash, which two runs of one seed must share; as lines only when
+ * asked.
+ */
 export class Trace {
   readonly on: boolean
   readonly lines: string[] = []

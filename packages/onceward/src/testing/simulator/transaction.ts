@@ -7,7 +7,9 @@ import type { Action } from './scheduler.ts'
 import { storeErrors } from './store-error.ts'
 import type { EffectRow, RowOf, TableName } from './tables.ts'
 
-/** Returned by a statement that waits for a lock; it is run again, from where it was, when the lock is free. */
+/**
+ * Returned by a statement that waits for a lock; it is run again, from where it was, when the lock is free.
+ */
 export const blocked: unique symbol = Symbol('blocked')
 
 interface Statement {
@@ -23,8 +25,8 @@ const lockTimeoutMs = 3_000
 
 /**
  * One transaction on one connection, READ COMMITTED: open ──a statement fails──▶ aborted, either ──commit, rollback, server──▶ over. Its
- * writes are its own until they are committed. Statements are executed in the order they were sent. A cut connection fails all of
- * them at once; the server ends the transaction when it notices.
+ * writes are its own until they are committed. Statements are executed in the order they were sent. A cut
+ * connection fails all of them at once; the server ends the transaction when it notices.
  */
 export class SimulatedDatabaseTransaction implements LockOwner {
   readonly actor: Actor

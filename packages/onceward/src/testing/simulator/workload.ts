@@ -12,7 +12,9 @@ export interface WorkloadShape {
   readonly plans: readonly JobPlan[]
 }
 
-/** All that will be published in one schedule, and what the outside world remembers of the handlers' failures. */
+/**
+ * All that will be published in one schedule, and what the outside world remembers of the handlers' failures.
+ */
 export class Workload {
   readonly jobs: readonly SimulatedJob[]
   readonly publications: readonly Publication[]
@@ -40,7 +42,10 @@ export class Workload {
     return this.#first.get(id)!
   }
 
-  /** True when the handler is to fail now; every call uses one failure up, whatever becomes of its transaction. */
+  /**
+   * True when the handler is to fail now; every call uses one failure up, whatever becomes of its
+   * transaction.
+   */
   failsNow(id: string): boolean {
     const left = this.#failuresLeft.get(id)!
     this.#failuresLeft.set(id, left - 1)

@@ -6,7 +6,9 @@ import { createPool } from 'onceward/postgres'
 import type { LoggedRecord, TestBroker } from '../brokers.ts'
 import { storedPositions, unread } from '../positions.ts'
 
-/** Lines of a file. Nobody but the store can be told anything, and there is nowhere to send dead letters to. */
+/**
+ * Lines of a file. Nobody but the store can be told anything, and there is nowhere to send dead letters to.
+ */
 export function fileBroker(postgresUrl: string): TestBroker {
   const folder = mkdtempSync(join(tmpdir(), 'onceward-crash-'))
   const path = join(folder, 'work.jsonl')

@@ -6,7 +6,10 @@ import { unread } from '../positions.ts'
 
 const partitions = 3
 
-/** Static membership, so that the next process has its partitions at once and not when the dead one's session ends. */
+/**
+ * Static membership, so that the next process has its partitions at once and not when the dead one's session
+ * ends.
+ */
 export async function kafkaBroker(name: string): Promise<TestBroker> {
   const cleanup = new AsyncDisposableStack()
   const kafka = await openKafka({ after: (step: () => Promise<void>) => cleanup.defer(step) } as TestContext)

@@ -6,8 +6,8 @@ import { consumerName } from '../workload.ts'
 import { askRabbit, sendToRabbit, takeMessageIds } from './rabbitmq.ts'
 
 /**
- * Publish once, before anybody reads: an offset that a reader stores is a record of the stream itself, so only until then are offsets
- * the numbers of the messages.
+ * Publish once, before anybody reads: an offset that a reader stores is a record of the stream itself, so
+ * only until then are offsets the numbers of the messages.
  */
 export async function streamBroker(name: string, urls: BrokerUrls): Promise<TestBroker> {
   const deadLetter = `${name}.dead`

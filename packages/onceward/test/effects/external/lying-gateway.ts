@@ -3,8 +3,9 @@ import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 
 /**
- * A gateway in a process of its own that lies in every way it can. `/keyed` charges once per key and stores its answers, `/forgetful`
- * forgets keys after two seconds, `/keyless` charges at every call and can be asked, `/once` as well and cannot. `/book` is the truth.
+ * A gateway in a process of its own that lies in every way it can. `/keyed` charges once per key and stores
+ * its answers, `/forgetful` forgets keys after two seconds, `/keyless` charges at every call and can be
+ * asked, `/once` as well and cannot. `/book` is the truth.
  */
 const lies = [
   'plain',
@@ -85,7 +86,10 @@ function misbehave(lie: Lie, key: string, response: ServerResponse): void {
   response.on('close', () => clearInterval(timer))
 }
 
-/** The first call of a key lies by its number, the second still may; after that the gateway is honest. Without keys 409 is a refusal. */
+/**
+ * The first call of a key lies by its number, the second still may; after that the gateway is honest. Without
+ * keys 409 is a refusal.
+ */
 function lieOf(path: string, key: string, call: number): Lie {
   const number = Number(key.split('-').at(-1))
   const lie =

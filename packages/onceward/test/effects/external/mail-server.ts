@@ -7,7 +7,10 @@ export interface ReceivedMail {
   readonly message: string
 }
 
-/** What the server answers at a step, or that it hangs up there; `accepted, then gone` takes the mail and hangs up instead of saying so. */
+/**
+ * What the server answers at a step, or that it hangs up there; `accepted, then gone` takes the mail and
+ * hangs up instead of saying so.
+ */
 export type MailMood = Partial<
   Record<'greeting' | 'EHLO' | 'MAIL' | 'RCPT' | 'DATA' | 'message', string | 'gone'>
 > & {

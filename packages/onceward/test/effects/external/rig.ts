@@ -10,7 +10,10 @@ import { realEnvironment } from '../../../src/runtime/real-environment.ts'
 import { type Behaviour, Gateway } from '../gateway.ts'
 import { openScene } from '../scene.ts'
 
-/** Calls that get an answer have ample time for it, even on a busy machine; only those that get none are cut short. */
+/**
+ * Calls that get an answer have ample time for it, even on a busy machine; only those that get none are cut
+ * short.
+ */
 export const quick = { timeoutMs: 6_000, retryDelayMs: 1, retryDelayMaxMs: 20 }
 export const impatient = { timeoutMs: 2_000 }
 

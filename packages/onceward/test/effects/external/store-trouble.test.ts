@@ -109,7 +109,10 @@ describe('a dispatcher whose database is in trouble', await skipWithout('postgre
   })
 })
 
-/** The first claim that finds something is undone by the server before its COMMIT arrives, which the client hears after `meanwhile`. */
+/**
+ * The first claim that finds something is undone by the server before its COMMIT arrives, which the client
+ * hears after `meanwhile`.
+ */
 function undoneOnce(pool: OwnPool, meanwhile: () => Promise<void>) {
   let undone = false
   const wrapped = {

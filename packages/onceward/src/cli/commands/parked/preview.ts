@@ -13,8 +13,8 @@ export interface ActFlags extends FilterFlags {
 }
 
 /**
- * What an act is to take. A filter may match other rows than a minute ago, so with one the digest of what was looked at must be given; numbers
- * are exact by themselves. Null after a dry run.
+ * What an act is to take. A filter may match other rows than a minute ago, so with one the digest of what was
+ * looked at must be given; numbers are exact by themselves. Null after a dry run.
  */
 export async function chosen(
   pool: SqlPool,

@@ -3,7 +3,10 @@ import { contractOptions, type OptionTable, placeOf } from '../../options/table.
 import { defaultSentence } from './default-sentence.ts'
 import type { PolicyKey } from './policy-key.ts'
 
-/** Every key a consumer, a source and the defaults may have in a policy file: the options of a contract that are plain data. */
+/**
+ * Every key a consumer, a source and the defaults may have in a policy file: the options of a contract that
+ * are plain data.
+ */
 export const policyKeys: readonly PolicyKey[] = policyKeysOf(contractOptions)
 
 export function policyKeysOf(table: OptionTable): readonly PolicyKey[] {
@@ -40,7 +43,10 @@ function keyOf({ kind, policyKey, path }: Option): string | null {
   return policyKey ?? (kind.inFile.kind === 'duration' ? withoutUnit(path) : path)
 }
 
-/** Where a contract counts in milliseconds its names say so; a policy file writes the unit beside the number instead. */
+/**
+ * Where a contract counts in milliseconds its names say so; a policy file writes the unit beside the number
+ * instead.
+ */
 function withoutUnit(path: string): string {
   return path.replace(/Ms$/, '')
 }

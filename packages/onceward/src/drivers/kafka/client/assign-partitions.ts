@@ -13,9 +13,10 @@ export interface TopicPartitions {
 }
 
 /**
- * Cooperative-sticky, as the group's leader decides it: everybody keeps what he has as far as that is fair, and what has to move is given to
- * nobody until its holder has let go and joined again. Deterministic. The client's own assignor leaves a newcomer without partitions when
- * nobody has more than the average rounded up (4 partitions, members with 2, 2 and 0).
+ * Cooperative-sticky, as the group's leader decides it: everybody keeps what he has as far as that is fair,
+ * and what has to move is given to nobody until its holder has let go and joined again. Deterministic. The
+ * client's own assignor leaves a newcomer without partitions when nobody has more than the average rounded up
+ * (4 partitions, members with 2, 2 and 0).
  */
 export function assignPartitions(
   members: readonly JoinedMember[],

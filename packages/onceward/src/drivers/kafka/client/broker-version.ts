@@ -25,7 +25,10 @@ export interface BrokerFeatures {
   readonly transactionVersion: number
 }
 
-/** Refuses a broker that does not speak what we send. Asks in version 0 first, because only that one is understood by every broker. */
+/**
+ * Refuses a broker that does not speak what we send. Asks in version 0 first, because only that one is
+ * understood by every broker.
+ */
 export async function checkBroker(connection: Connection): Promise<BrokerFeatures> {
   const { apiKeys } = await apiVersionsV0.api.async(connection, 'onceward', '0')
   const missing = needed.filter(

@@ -18,8 +18,8 @@ const memberDelayMs = 10
  *   any ──unknown member, old generation, session over──▶ lost: everything dropped ──▶ joining
  *   any ──fenced instance, no permission──▶ refused, for good
  *
- * Heartbeats go on through all of it on a connection of their own: a join is answered only when every other member has drained, which may
- * take longer than our session lasts. Partitions that stay ours flow meanwhile.
+ * Heartbeats go on through all of it on a connection of their own: a join is answered only when every other
+ * member has drained, which may take longer than our session lasts. Partitions that stay ours flow meanwhile.
  */
 export class ClassicMembership implements Membership {
   readonly #requests: ClassicRequests

@@ -38,7 +38,10 @@ export class ClassicRequests {
     this.#settings = settings
   }
 
-  /** Resolves when the whole group has joined. A first join is sent twice: the broker gives the id before it counts the member. */
+  /**
+   * Resolves when the whole group has joined. A first join is sent twice: the broker gives the id before it
+   * counts the member.
+   */
   async join(memberId: string, owned: readonly number[], generation: number): Promise<Joined> {
     const { topic } = this.#settings
     const metadata = encodeConsumerProtocolSubscription({
@@ -110,7 +113,8 @@ export class ClassicRequests {
     for (const topic of new Set(joined.flatMap(({ topics }) => topics))) {
       const found = await this.#connections.findTopic(topic)
       if (found !== null) counts.set(topic, found.partitions.length)
-      // A broker that has just started may not know the topic yet. Assigned nothing, the group would never ask again.
+      // A broker that has just started may not know the topic yet. Assigned nothing, the group would never
+      // ask again.
       else if (topic === this.#settings.topic)
         throw new KafkaError(troubleOfCode(unknownTopic), `assigning topic ${topic}`)
     }

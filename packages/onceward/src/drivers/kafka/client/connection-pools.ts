@@ -4,8 +4,8 @@ import { defaultTimeoutsMs } from './default-timeouts.ts'
 import { type Connection, ConnectionPool } from './wire.ts'
 
 /**
- * Every purpose has connections of its own: a broker answers one connection's requests in order, so a commit behind a long poll takes as
- * long as the poll, and a heartbeat behind a join as long as the rebalance.
+ * Every purpose has connections of its own: a broker answers one connection's requests in order, so a commit
+ * behind a long poll takes as long as the poll, and a heartbeat behind a join as long as the rebalance.
  */
 export type Purpose = 'join' | 'heartbeat' | 'commit' | 'fetch' | 'poll' | 'produce' | 'meta'
 
@@ -26,14 +26,20 @@ export class ConnectionPools {
   readonly #connections = new Set<Connection>()
   #closed = false
 
-  /** `timeoutsMs`: of purposes whose requests are answered later than others, as a join, which waits for the whole group. */
+  /**
+   * `timeoutsMs`: of purposes whose requests are answered later than others, as a join, which waits for the
+   * whole group.
+   */
   constructor(options: KafkaConnectionOptions, timeoutsMs: Partial<Record<Purpose, number>> = {}) {
     this.#options = options
     this.#ownTimeouts = timeoutsMs
     securityOf(options)
   }
 
-  /** An open connection; the same one for the same purpose and address, until it breaks. None once closed: nobody would close it. */
+  /**
+   * An open connection; the same one for the same purpose and address, until it breaks. None once closed:
+   * nobody would close it.
+   */
   async connect(purpose: Purpose, { host, port }: Address): Promise<Connection> {
     if (this.#closed) throw new Error('closed')
     return this.#pool(purpose).get({ host, port })
@@ -71,8 +77,8 @@ export class ConnectionPools {
   }
 
   /**
-   * The client listens for one error only, and a socket that was refused at the handshake may break once more: without a listener that
-   * would end the process. It also leaves the refused socket half open.
+   * The client listens for one error only, and a socket that was refused at the handshake may break once
+   * more: without a listener that would end the process. It also leaves the refused socket half open.
    */
   #watch(connection: Connection): void {
     this.#connections.add(connection)

@@ -33,8 +33,9 @@ export function securityOf({ bootstrap, tls, sasl }: KafkaConnectionOptions): Co
 }
 
 /**
- * A refused token is answered with error code 0 and the reason as JSON; the client takes that for success, and the next request then fails
- * without a reason. (The client has a validator for it, which calls back twice.)
+ * A refused token is answered with error code 0 and the reason as JSON; the client takes that for success,
+ * and the next request then fails without a reason. (The client has a validator for it, which calls back
+ * twice.)
  */
 function refuseBearerError(bytes: Buffer, callback: (error: Error | null, bytes?: Buffer) => void): void {
   if (bytes.length === 0) callback(null, bytes)

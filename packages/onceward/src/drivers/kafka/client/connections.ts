@@ -37,7 +37,9 @@ export interface PartitionDescription {
   readonly leaderEpoch: number
 }
 
-/** Called with the id of each cluster that is met, before anything is sent there. Where it rejects nothing is. */
+/**
+ * Called with the id of each cluster that is met, before anything is sent there. Where it rejects nothing is.
+ */
 export type OnCluster = (cluster: string) => Promise<void>
 
 export type CoordinatorKind = 'group' | 'transaction'
@@ -53,9 +55,10 @@ const hedgeMs = 1_000
 const silenceMs = 2_000
 
 /**
- * A cluster, as far as everybody on the wire needs it: connections by purpose, brokers, topics, coordinators. What it remembers is dropped
- * by whoever is told otherwise by a broker (`forgetTopic`, `forgetCoordinator`), and asked for again at the next use. Its errors are
- * OncewardErrors only for the bootstrap list, the version and unknown topics; the rest is the client's, for `troubleOf`.
+ * A cluster, as far as everybody on the wire needs it: connections by purpose, brokers, topics, coordinators.
+ * What it remembers is dropped by whoever is told otherwise by a broker (`forgetTopic`, `forgetCoordinator`),
+ * and asked for again at the next use. Its errors are OncewardErrors only for the bootstrap list, the version
+ * and unknown topics; the rest is the client's, for `troubleOf`.
  */
 export class KafkaConnections {
   readonly #bootstrap: readonly Address[]
@@ -93,7 +96,10 @@ export class KafkaConnections {
     }
   }
 
-  /** A listener hangs up on those who speak TLS and should not, or should and do not, which looks like a broken connection. */
+  /**
+   * A listener hangs up on those who speak TLS and should not, or should and do not, which looks like a
+   * broken connection.
+   */
   async #otherProtocol(error: unknown, state: string): Promise<OncewardError | null> {
     const { kind, text } = troubleOf(error)
     if (kind !== 'network' || /ECONNREFUSED|ENOTFOUND|EAI_AGAIN/.test(text)) return null
@@ -161,7 +167,10 @@ export class KafkaConnections {
     return this.#topics.get(name) ?? this.describeTopic(name)
   }
 
-  /** The partition with its leader, as last described. A partition without one is asked for anew, and may still have none (-1). */
+  /**
+   * The partition with its leader, as last described. A partition without one is asked for anew, and may
+   * still have none (-1).
+   */
   async leaderOf(topic: string, partition: number): Promise<PartitionDescription> {
     const known = (await this.topic(topic)).partitions[partition]
     if (known !== undefined && known.leader >= 0) return known
@@ -201,9 +210,10 @@ export class KafkaConnections {
   }
 
   /**
-   * Sends a request to the coordinator; when that is another by now, or is still loading, finds it again and repeats: the request was not
-   * looked at. After a broken connection it may have been: that error is the caller's, and the next call looks for the coordinator again.
-   * One that says nothing is left the same way once the cluster names another: a frozen broker keeps its connections.
+   * Sends a request to the coordinator; when that is another by now, or is still loading, finds it again and
+   * repeats: the request was not looked at. After a broken connection it may have been: that error is the
+   * caller's, and the next call looks for the coordinator again. One that says nothing is left the same way
+   * once the cluster names another: a frozen broker keeps its connections.
    */
   async atCoordinator<T>(
     kind: CoordinatorKind,
@@ -270,8 +280,9 @@ export class KafkaConnections {
   }
 
   /**
-   * Those we know first: bootstrap addresses may be long gone. A broker that does not answer is not the first one asked the next time, and is
-   * waited for beside the next one: frozen, it accepts connections and says nothing.
+   * Those we know first: bootstrap addresses may be long gone. A broker that does not answer is not the first
+   * one asked the next time, and is waited for beside the next one: frozen, it accepts connections and says
+   * nothing.
    */
   async #askAny<T>(request: (connection: Connection) => Promise<T>): Promise<T> {
     const known = [...this.#nodes.values()]

@@ -15,15 +15,17 @@ type HeartbeatAnswer = ReturnType<typeof consumerGroupHeartbeatV1.parseResponse>
 const [joinEpoch, leaveEpoch, leaveStaticEpoch] = [0, -1, -2]
 
 /**
- * Membership by the consumer protocol (KIP-848): the broker decides and heartbeats carry everything. We say what we hold, it says what we
- * should; what it takes back stays in our list until it is finished and committed, and only then goes to another.
+ * Membership by the consumer protocol (KIP-848): the broker decides and heartbeats carry everything. We say
+ * what we hold, it says what we should; what it takes back stays in our list until it is finished and
+ * committed, and only then goes to another.
  *
  *   joining ──epoch──▶ steady ◀──▶ draining
  *   any ──session over by our clock──▶ silent: everything dropped; heartbeats go on under the same epoch ──accepted──▶ steady
  *   any ──fenced or unknown member──▶ lost: everything dropped ──▶ joining
  *
- * A coordinator that moved knows our id and epoch, so both are kept for as long as no broker refuses them. A static member that joins with
- * epoch 0 while the broker has it is refused until its session ends (UNRELEASED_INSTANCE_ID): it leaves with -2 first.
+ * A coordinator that moved knows our id and epoch, so both are kept for as long as no broker refuses them. A
+ * static member that joins with epoch 0 while the broker has it is refused until its session ends
+ * (UNRELEASED_INSTANCE_ID): it leaves with -2 first.
  */
 export class ConsumerMembership implements Membership {
   readonly #connections: KafkaConnections
@@ -125,7 +127,10 @@ export class ConsumerMembership implements Membership {
     return this.#reconcile() ? 0 : answer.heartbeatIntervalMs
   }
 
-  /** Gives our own instance back, so that the join that follows is not refused. Where it is another's, the join says so. */
+  /**
+   * Gives our own instance back, so that the join that follows is not refused. Where it is another's, the
+   * join says so.
+   */
   async #release(): Promise<void> {
     if (!this.#isRegistered || this.#settings.instance === null) return
     try {
@@ -200,7 +205,8 @@ export class ConsumerMembership implements Membership {
     if (trouble.kind === 'credentials' || trouble.kind === 'version' || trouble.name.startsWith('INVALID_')) {
       return this.#refuse(unjoinable(error, this.#settings))
     }
-    // To a member: the group was empty for so long that it is gone. To one that joins: it is a group of another kind.
+    // To a member: the group was empty for so long that it is gone. To one that joins: it is a group of
+    // another kind.
     const isGone = trouble.name === 'GROUP_ID_NOT_FOUND' && this.#epoch !== joinEpoch
     if (trouble.name === 'GROUP_ID_NOT_FOUND' && !isGone)
       return this.#refuse(unjoinable(error, this.#settings))

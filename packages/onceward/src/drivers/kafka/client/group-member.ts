@@ -16,8 +16,9 @@ function passedMs(since: Moment): number {
 }
 
 /**
- * One life in the group. It ends when the broker says so, and by itself once the last good heartbeat was sent longer ago than the session
- * lasts: without that a process that was frozen starts on fresh records before it hears that they are another's.
+ * One life in the group. It ends when the broker says so, and by itself once the last good heartbeat was sent
+ * longer ago than the session lasts: without that a process that was frozen starts on fresh records before it
+ * hears that they are another's.
  */
 export class GroupMember implements Member {
   readonly id: string

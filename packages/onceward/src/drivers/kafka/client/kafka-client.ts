@@ -3,8 +3,8 @@ import type { LogRecord } from '../../log/log-record.ts'
 import type { PartitionProgress } from '../../log/partition-progress.ts'
 
 /**
- * All the source needs of a Kafka client, for one topic and one group: who is a member, what is committed, and the records. One
- * implementation speaks the wire itself; another could sit on librdkafka.
+ * All the source needs of a Kafka client, for one topic and one group: who is a member, what is committed,
+ * and the records. One implementation speaks the wire itself; another could sit on librdkafka.
  */
 export interface KafkaClient {
   /** Resolves when a broker has answered that speaks what is needed. Rejects with an OncewardError. */
@@ -13,13 +13,16 @@ export interface KafkaClient {
   describe(): Promise<TopicFacts | null>
   /** First offset still there and the end of each partition. */
   bounds(partitions: readonly number[]): Promise<ReadonlyMap<number, Bounds>>
-  /** The end of each leader's whole log, also of what it may not hand over yet, and the epoch under which it leads. */
+  /**
+   * The end of each leader's whole log, also of what it may not hand over yet, and the epoch under which it
+   * leads.
+   */
   logEnds(partitions: readonly number[]): Promise<ReadonlyMap<number, LogEnd>>
   /** Offsets of a moment; the end of the partition when all its records are older. */
   offsetsSince(partitions: readonly number[], timestampMs: number): Promise<ReadonlyMap<number, number>>
   /**
-   * What the group has committed, once no transaction is about to change it, unless those are to be ignored. A partition without an entry
-   * has nothing.
+   * What the group has committed, once no transaction is about to change it, unless those are to be ignored.
+   * A partition without an entry has nothing.
    */
   committed(
     partitions: readonly number[],
@@ -67,16 +70,17 @@ export interface OffsetToCommit {
 }
 
 /**
- * `told`: the broker has it. `later`: refused for now, worth repeating while the member lives. `fenced`: the member is none any more.
- * `refused`: a person has to act.
+ * `told`: the broker has it. `later`: refused for now, worth repeating while the member lives. `fenced`: the
+ * member is none any more. `refused`: a person has to act.
  */
 export type CommitAnswer =
   | { readonly kind: 'told' }
   | { readonly kind: 'later' | 'fenced' | 'refused'; readonly reason: string }
 
 /**
- * One membership in the group, from a join to the moment the broker may have given our partitions away. The broker accepts a live member's
- * commit for a partition of another, so whoever commits has to hold a live one of these.
+ * One membership in the group, from a join to the moment the broker may have given our partitions away. The
+ * broker accepts a live member's commit for a partition of another, so whoever commits has to hold a live one
+ * of these.
  */
 export interface Member {
   readonly id: string
@@ -102,7 +106,9 @@ export interface MembershipEvents {
 }
 
 export interface Membership {
-  /** Ends the member if its session is over, as after a freeze. Cheap; called before anything is handed over. */
+  /**
+   * Ends the member if its session is over, as after a freeze. Cheap; called before anything is handed over.
+   */
   refresh(): void
   /** Joins anew although nobody asked, to get out of a state that should not be. */
   rejoin(reason: string): void
@@ -116,7 +122,10 @@ export interface FetchEvents {
   /** True when records of the partition are welcome. */
   wants(progress: PartitionProgress): boolean
   onRecords(progress: PartitionProgress, records: readonly LogRecord[], readOn: number): void
-  /** The leader has answered for the first offset that was asked for, once per reading. `sameLog`: it knows the epoch of the record before. */
+  /**
+   * The leader has answered for the first offset that was asked for, once per reading. `sameLog`: it knows
+   * the epoch of the record before.
+   */
   onServed?(progress: PartitionProgress, offset: number, sameLog: boolean): void
   /** The log has no record at our offset: before its start, past its end, or rewritten since. */
   onOutOfRange(progress: PartitionProgress, at: number, found: OutOfRange): void

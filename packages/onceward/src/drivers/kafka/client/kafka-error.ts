@@ -3,9 +3,10 @@ import { tlsRefusal } from '../../tls/tls-refusal.ts'
 import { protocolErrors, protocolErrorsCodesById } from './wire.ts'
 
 /**
- * What an error is about, and so what may help: `network` reconnect, `leader` fresh metadata, `coordinator` find it again, `member` the
- * group has moved on, `fenced` another took our place, `busy` ask again, `credentials`, `topic` and `version` a person, `transaction` abort
- * it, `record` the record itself is refused.
+ * What an error is about, and so what may help: `network` reconnect, `leader` fresh metadata, `coordinator`
+ * find it again, `member` the group has moved on, `fenced` another took our place, `busy` ask again,
+ * `credentials`, `topic` and `version` a person, `transaction` abort it, `record` the record itself is
+ * refused.
  */
 export type KafkaErrorKind =
   | 'network'
@@ -22,7 +23,10 @@ export type KafkaErrorKind =
   | 'other'
 
 export interface KafkaTrouble {
-  /** Kafka's name, as `NOT_LEADER_OR_FOLLOWER`; `NETWORK`, `TLS`, `AUTHENTICATION`, `CREDENTIAL_SOURCE` or `UNKNOWN` where it has none. */
+  /**
+   * Kafka's name, as `NOT_LEADER_OR_FOLLOWER`; `NETWORK`, `TLS`, `AUTHENTICATION`, `CREDENTIAL_SOURCE` or
+   * `UNKNOWN` where it has none.
+   */
   readonly name: string
   readonly kind: KafkaErrorKind
   /** The same request may succeed later, perhaps elsewhere. */
@@ -101,7 +105,10 @@ export class KafkaError extends Error {
   }
 }
 
-/** The response inside an error: one refused partition makes the client throw the answers about all the others away. */
+/**
+ * The response inside an error: one refused partition makes the client throw the answers about all the others
+ * away.
+ */
 export async function answerOf<T>(asked: Promise<T>): Promise<T> {
   try {
     return await asked
@@ -113,8 +120,8 @@ export async function answerOf<T>(asked: Promise<T>): Promise<T> {
 }
 
 /**
- * For people. `doing` is what failed; `state` what is true now, as "Nothing was committed.". Errors that asking again cannot mend become
- * `configuration`, the others `broker_unreachable`.
+ * For people. `doing` is what failed; `state` what is true now, as "Nothing was committed.". Errors that
+ * asking again cannot mend become `configuration`, the others `broker_unreachable`.
  */
 export function toOncewardError(error: unknown, doing: string, state: string): OncewardError {
   if (error instanceof OncewardError) return error

@@ -4,8 +4,8 @@ import type { PartitionDescription } from './connections.ts'
 const staleMaxMs = 30_000
 
 /**
- * The newest leader of each partition that any broker has named. Brokers hear of an election one after the other, and one that was cut off names
- * leaders that were replaced: with those the log seems to end early.
+ * The newest leader of each partition that any broker has named. Brokers hear of an election one after the
+ * other, and one that was cut off names leaders that were replaced: with those the log seems to end early.
  */
 export class KnownLeaders {
   /** By topic id, then by partition. */

@@ -17,7 +17,10 @@ export interface ListOffsetsOptions {
   readonly isolation: 'committed' | 'uncommitted'
 }
 
-/** Asks each partition's leader, and once more where leaders have moved. Rejects when one partition has no answer. */
+/**
+ * Asks each partition's leader, and once more where leaders have moved. Rejects when one partition has no
+ * answer.
+ */
 export async function listOffsets(
   connections: KafkaConnections,
   topic: string,
@@ -68,7 +71,8 @@ async function askLeader(
   isolation: ListOffsetsOptions['isolation'],
 ): Promise<FoundOffset[]> {
   const timestamp = at === 'latest' ? -1n : at === 'earliest' ? -2n : BigInt(at.timestampMs)
-  // With its epoch: a leader that was replaced would answer for a log that has been cut or has grown elsewhere since.
+  // With its epoch: a leader that was replaced would answer for a log that has been cut or has grown
+  // elsewhere since.
   const wanted = partitions.map(({ partition, leaderEpoch }) => ({
     partitionIndex: partition,
     currentLeaderEpoch: leaderEpoch,

@@ -5,7 +5,10 @@ import { answerOf, KafkaError, type KafkaTrouble, troubleOf, troubleOfCode } fro
 import { produceV12 } from './produce-request.ts'
 import { type Compression, encodeRecordBatch, type OutgoingRecord, recordBytes } from './record-batch.ts'
 
-/** Who produces. A broker refuses a batch whose sequence does not follow the last one of the same producer id and epoch. */
+/**
+ * Who produces. A broker refuses a batch whose sequence does not follow the last one of the same producer id
+ * and epoch.
+ */
 export interface ProducerIdentity {
   readonly producerId: bigint
   readonly producerEpoch: number
@@ -41,9 +44,9 @@ const batchBytesMax = 512 * 1024
 const brokerTimeoutMs = 10_000
 
 /**
- * What one producer sends to one partition: one batch at a time, in order. A batch whose answer is missing is sent again byte for byte, with
- * the same sequence, so that the broker stores it once; when that has no end, the line takes a new identity, because nobody knows
- * which sequence comes next.
+ * What one producer sends to one partition: one batch at a time, in order. A batch whose answer is missing is
+ * sent again byte for byte, with the same sequence, so that the broker stores it once; when that has no end,
+ * the line takes a new identity, because nobody knows which sequence comes next.
  */
 export class PartitionLine {
   readonly #topic: string
@@ -114,7 +117,10 @@ export class PartitionLine {
     }
   }
 
-  /** A refused batch was not stored, so its sequence is still free; one record may be why the others were refused. */
+  /**
+   * A refused batch was not stored, so its sequence is still free; one record may be why the others were
+   * refused.
+   */
   async #sendHalves(records: readonly OutgoingRecord[], endMs: number): Promise<readonly RecordResult[]> {
     const half = Math.ceil(records.length / 2)
     return this.#sendInOrder([records.slice(0, half), records.slice(half)], endMs)

@@ -70,7 +70,10 @@ export class PartitionRead {
     this.offset = Math.max(this.offset, next)
   }
 
-  /** True once leaders have said the same for so long: one that has just taken over, or was replaced, may not know better yet. */
+  /**
+   * True once leaders have said the same for so long: one that has just taken over, or was replaced, may not
+   * know better yet.
+   */
   isSaidFor(said: string, ms: number): boolean {
     const nowMs = performance.now()
     if (this.misfit?.said !== said) this.misfit = { said, sinceMs: nowMs }

@@ -62,7 +62,9 @@ export class PartitionLines {
     return results
   }
 
-  /** Each topic once, however many records go to it: a cluster that is away is asked, and waited for, once. */
+  /**
+   * Each topic once, however many records go to it: a cluster that is away is asked, and waited for, once.
+   */
   async #describe(records: readonly TopicRecord[]) {
     const names = [...new Set(records.map(({ topic }) => topic))]
     const found = names.map(async name => {
@@ -96,8 +98,9 @@ function unsendable(topic: string, error: unknown): OncewardError {
 }
 
 /**
- * An idempotent producer: a retry never stores a record twice, and records of one partition keep their order. The broker knows it by a
- * producer id; a line that gave a batch up takes a new one, and the others go on with theirs.
+ * An idempotent producer: a retry never stores a record twice, and records of one partition keep their order.
+ * The broker knows it by a producer id; a line that gave a batch up takes a new one, and the others go on
+ * with theirs.
  */
 export class KafkaProducer {
   readonly #connections: KafkaConnections

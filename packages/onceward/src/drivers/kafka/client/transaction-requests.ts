@@ -10,7 +10,10 @@ export const txnOffsetCommitV5: API<
 
 export interface EndedTransaction {
   readonly errorCode: number
-  /** To go on with: every end raises the epoch, so that nothing late of the ended transaction is taken for the next one. */
+  /**
+   * To go on with: every end raises the epoch, so that nothing late of the ended transaction is taken for the
+   * next one.
+   */
   readonly producerId: bigint
   readonly producerEpoch: number
 }

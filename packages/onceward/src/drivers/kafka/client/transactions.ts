@@ -8,13 +8,22 @@ import { endTxnV5, txnOffsetCommitV5 } from './transaction-requests.ts'
 import { type Connection, initProducerIdV5 } from './wire.ts'
 
 export interface TransactionalOptions extends ProducerOptions {
-  /** Whoever starts last with it is the only one who can commit; transactions its predecessors left open are aborted. */
+  /**
+   * Whoever starts last with it is the only one who can commit; transactions its predecessors left open are
+   * aborted.
+   */
   readonly transactionalId: string
-  /** The broker aborts a transaction that stays open longer. Readers of committed records wait behind an open one. Default 10 s. */
+  /**
+   * The broker aborts a transaction that stays open longer. Readers of committed records wait behind an open
+   * one. Default 10 s.
+   */
   readonly transactionTimeoutMs?: number
 }
 
-/** Who reads. Without generation and member the broker would take the offsets of anybody, so all of it is needed. */
+/**
+ * Who reads. Without generation and member the broker would take the offsets of anybody, so all of it is
+ * needed.
+ */
 export interface TransactionMember {
   readonly groupId: string
   readonly generation: number
@@ -40,8 +49,8 @@ export interface ConsumedOffset {
 type State = 'new' | 'ready' | 'open' | 'broken' | 'lost'
 
 /**
- * Kafka's transactions, version 2: no partition or group is announced, and every end raises the epoch. One transaction at a time; records
- * and offsets of it become visible together at its commit, or never.
+ * Kafka's transactions, version 2: no partition or group is announced, and every end raises the epoch. One
+ * transaction at a time; records and offsets of it become visible together at its commit, or never.
  */
 export class TransactionalProducer {
   readonly #connections: KafkaConnections
@@ -67,7 +76,10 @@ export class TransactionalProducer {
     return this.#state
   }
 
-  /** Fences everybody who started earlier with the same id. Again after `lost`: who was fenced takes its place back. */
+  /**
+   * Fences everybody who started earlier with the same id. Again after `lost`: who was fenced takes its place
+   * back.
+   */
   async start(): Promise<void> {
     const { transactionalId, transactionTimeoutMs = 10_000 } = this.#options
     const { transactionVersion } = await this.#connections.check()
@@ -221,7 +233,10 @@ export class TransactionalProducer {
     }
   }
 
-  /** A request with the same epoch asks for the same thing, so it may be repeated even when the first one may have arrived. */
+  /**
+   * A request with the same epoch asks for the same thing, so it may be repeated even when the first one may
+   * have arrived.
+   */
   async #retry<T>(attempt: () => Promise<T>): Promise<T> {
     const endMs = performance.now() + this.#waitMs
     for (let pauseMs = 5; ; pauseMs = Math.min(500, pauseMs * 2)) {

@@ -10,8 +10,9 @@ import { KafkaError, type KafkaTrouble, toOncewardError, troubleOf, troubleOfCod
 import { PartitionRead } from './partition-read.ts'
 
 /**
- * Two fetches may be under way to each leader. The first waits for news; the second is for partitions that have room again or caught up
- * while it waits, so it waits only shortly: with one alone, a partition that was full for a moment stood still for the rest of the wait.
+ * Two fetches may be under way to each leader. The first waits for news; the second is for partitions that
+ * have room again or caught up while it waits, so it waits only shortly: with one alone, a partition that was
+ * full for a moment stood still for the rest of the wait.
  */
 const lanes = [
   { purpose: 'poll', maxWaitMs: 500 },
@@ -29,9 +30,14 @@ const silenceMs = 2_000
 const goneDelayMs = 500
 const unreadableDelayMs = 200
 const unreadableTriesMax = 3
-/** A log that does not have our place counts as cut back once leaders have said the same of it for so long. */
+/**
+ * A log that does not have our place counts as cut back once leaders have said the same of it for so long.
+ */
 const misfitMs = 3_000
-/** The same from a leader of an earlier epoch than what we have read: one that was replaced, unless the cluster was restored. */
+/**
+ * The same from a leader of an earlier epoch than what we have read: one that was replaced, unless the
+ * cluster was restored.
+ */
 const staleMs = 10_000
 
 export interface WireFetcherOptions {
@@ -42,7 +48,9 @@ export interface WireFetcherOptions {
   readonly events: FetchEvents
 }
 
-/** Reads partitions from their leaders, each from one place at a time, and only while its records are wanted. */
+/**
+ * Reads partitions from their leaders, each from one place at a time, and only while its records are wanted.
+ */
 export class WireFetcher implements Fetcher {
   readonly #options: WireFetcherOptions
   readonly #events: FetchEvents
@@ -159,8 +167,8 @@ export class WireFetcher implements Fetcher {
   }
 
   /**
-   * Partitions that caught up wait for the short fetch and are asked for together with its own. Asked for apart from them, the others were
-   * left to the short one for good: 45 requests a second on an idle topic.
+   * Partitions that caught up wait for the short fetch and are asked for together with its own. Asked for
+   * apart from them, the others were left to the short one for good: 45 requests a second on an idle topic.
    */
   #laneFor(leader: number, reads: readonly PartitionRead[]): Lane | undefined {
     const [poll, fetch] = lanes.map(lane => (this.#busy.has(`${leader} ${lane.purpose}`) ? undefined : lane))
@@ -222,7 +230,10 @@ export class WireFetcher implements Fetcher {
     this.#pump()
   }
 
-  /** A leader that is frozen keeps its connections. Once the cluster names another, what it was asked for is asked for there. */
+  /**
+   * A leader that is frozen keeps its connections. Once the cluster names another, what it was asked for is
+   * asked for there.
+   */
   async #leaveLeader(leader: number, reads: readonly PartitionRead[], question: object): Promise<void> {
     const { connections, settings } = this.#options
     const topic = await connections.findTopic(settings.topic).catch(() => null)
@@ -311,7 +322,10 @@ export class WireFetcher implements Fetcher {
     this.#events.onRefused(toOncewardError(error, `Reading ${partition}`, 'Nothing of it was handed over.'))
   }
 
-  /** Within bounds after all: then the leader does not know the epoch of what we read last, so its log is not the one we read. */
+  /**
+   * Within bounds after all: then the leader does not know the epoch of what we read last, so its log is not
+   * the one we read.
+   */
   async #compareBounds(read: PartitionRead): Promise<void> {
     read.stopped = true
     try {

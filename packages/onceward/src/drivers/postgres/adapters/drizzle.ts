@@ -21,8 +21,9 @@ export type DrizzleTransaction<S extends Schema> = Parameters<
 >[0]
 
 /**
- * A store on the pool that Drizzle was given: handlers get Drizzle's transaction. BEGIN and COMMIT are ours: Drizzle 0.45 keeps a client for
- * ever whose BEGIN failed, and puts the failure of a ROLLBACK in place of its cause.
+ * A store on the pool that Drizzle was given: handlers get Drizzle's transaction. BEGIN and COMMIT are ours:
+ * Drizzle 0.45 keeps a client for ever whose BEGIN failed, and puts the failure of a ROLLBACK in place of its
+ * cause.
  */
 export function createDrizzleStore<S extends Schema>(
   db: NodePgDatabase<S> & { readonly $client: unknown },

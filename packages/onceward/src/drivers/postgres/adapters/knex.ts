@@ -93,7 +93,10 @@ async function inNoTransaction(connection: SqlClient): Promise<boolean> {
   return within(asked, rollbackTimeoutMs)
 }
 
-/** Closed at once: the pool would only see the mark when it next hands the connection out, and locks would stay until then. */
+/**
+ * Closed at once: the pool would only see the mark when it next hands the connection out, and locks would
+ * stay until then.
+ */
 function destroy(connection: Connection, because: unknown): void {
   connection.__knex__disposed = because
   connection.end().catch(() => {})
@@ -102,7 +105,9 @@ function destroy(connection: Connection, because: unknown): void {
 /** What would end the transaction, or open one whose statements nobody sees. */
 const control: ReadonlySet<PropertyKey> = new Set(['commit', 'rollback', 'savepoint'])
 
-/** The same transactor, whose builders find a watched client: everything Knex makes takes it from `context`. */
+/**
+ * The same transactor, whose builders find a watched client: everything Knex makes takes it from `context`.
+ */
 function watchedHandle(trx: Knex.Transaction, statements: WatchedStatements): Knex.Transaction {
   const client = watchedClient(clientOf(trx), statements)
   const { context } = trx as unknown as { context: { queryBuilder(): Knex.QueryBuilder } }

@@ -23,8 +23,9 @@ import type { ClosableStore, TransactionOptions } from '../transaction-options.t
 
 export interface KyselyStoreOptions extends TransactionOptions {
   /**
-   * The pool of `pg` that Kysely's dialect was given. Its connections say when a COMMIT has not reached the synchronous standby, and Kysely does
-   * not pass that on: without the pool the store refuses a database with such a standby.
+   * The pool of `pg` that Kysely's dialect was given. Its connections say when a COMMIT has not reached the
+   * synchronous standby, and Kysely does not pass that on: without the pool the store refuses a database with
+   * such a standby.
    */
   readonly pool?: AcquiringPool
 }
@@ -109,10 +110,16 @@ function handleOn<DB>(executor: QueryExecutor): Transaction<DB> {
   return new Transaction<DB>({ config: { dialect }, dialect, driver: new DummyDriver(), executor })
 }
 
-/** Kysely's own executor of the transaction, with every statement watched, on whatever copy a builder makes of it. */
+/**
+ * Kysely's own executor of the transaction, with every statement watched, on whatever copy a builder makes of
+ * it.
+ */
 class WatchedExecutor implements QueryExecutor {
   readonly #inner: QueryExecutor
-  /** The same on connections that send nothing for a handler that is over: Kysely queues statements before it sends them. */
+  /**
+   * The same on connections that send nothing for a handler that is over: Kysely queues statements before it
+   * sends them.
+   */
   readonly #sender: QueryExecutor
   readonly #statements: WatchedStatements
 
@@ -209,7 +216,9 @@ function leavingBy(connection: DatabaseConnection, statements: WatchedStatements
   }
 }
 
-/** One statement from its first row to its end: a stream that is not read out is a statement not waited for. */
+/**
+ * One statement from its first row to its end: a stream that is not read out is a statement not waited for.
+ */
 async function* watchedStream<T>(
   statements: WatchedStatements,
   text: string,

@@ -17,9 +17,10 @@ export const lookAroundMs = 1_000
 const claimMax = 1_000
 
 /**
- * Claims messages of one queue under a lease. The cursor is a hint that saves reading leased rows again: messages committed late and
- * freed ones lie behind it, so it goes back to the start now and then, and whenever it found nothing. A claim whose answer is lost
- * leaves a doubt that must be cleared before the next.
+ * Claims messages of one queue under a lease. The cursor is a hint that saves reading leased rows again:
+ * messages committed late and freed ones lie behind it, so it goes back to the start now and then, and
+ * whenever it found nothing. A claim whose answer is lost leaves a doubt that must be cleared before the
+ * next.
  */
 export class ClaimAhead {
   readonly #options: ClaimAheadOptions
@@ -59,7 +60,10 @@ export class ClaimAhead {
     await freeExpired(this.#options.pool, queueId, this.#options.leaseMs)
   }
 
-  /** Resolves with the lease's new messages in the holdings if `isCurrent` still; says whether to claim again at once. */
+  /**
+   * Resolves with the lease's new messages in the holdings if `isCurrent` still; says whether to claim again
+   * at once.
+   */
   async claim(
     queueId: number,
     lease: QueueLease,

@@ -27,10 +27,11 @@ export interface ClaimedRow {
 }
 
 /**
- * Leases the next messages to a subscription: at most `countMax`, in id order, by writing the lease into each row.
- * Rejected: listing the ids as bigint[] in the lease row, which writes no message twice (server time with settling 10.3 us a
- * message against 11.2 here): a skipped lock then no longer tells a rival that the row is taken, so all claims of a
- * queue would have to wait for each other, and the fence in `settle` would hang on an array instead of the row itself.
+ * Leases the next messages to a subscription: at most `countMax`, in id order, by writing the lease into each
+ * row. Rejected: listing the ids as bigint[] in the lease row, which writes no message twice (server time
+ * with settling 10.3 us a message against 11.2 here): a skipped lock then no longer tells a rival that the
+ * row is taken, so all claims of a queue would have to wait for each other, and the fence in `settle` would
+ * hang on an array instead of the row itself.
  */
 export async function claimMessages(pool: SqlPool, request: ClaimRequest): Promise<ClaimedRow[]> {
   const { queueId, leaseId, epoch, keyOrder, afterId, countMax, bytesMax, oversized } = request
@@ -42,20 +43,24 @@ export async function claimMessages(pool: SqlPool, request: ClaimRequest): Promi
 }
 
 /**
- * A lease lost in a server crash is a message handed out twice, which the inbox recognises: no need to wait for the disk.
- * The planner settings keep the walk along the primary key whatever the statistics of a busy minute say:
- * analysed while every row was leased, it would read and sort the whole backlog for each claim.
+ * A lease lost in a server crash is a message handed out twice, which the inbox recognises: no need to wait
+ * for the disk. The planner settings keep the walk along the primary key whatever the statistics of a busy
+ * minute say: analysed while every row was leased, it would read and sort the whole backlog for each claim.
  */
 const beginClaim = `${begin}; set local synchronous_commit = off;
   set local enable_seqscan = off; set local enable_bitmapscan = off; set local enable_sort = off`
 
 /**
- * In a statement of its own, before the claim's snapshot is taken: the claim then sees what the last claimer committed, instead
- * of finding the head of every key locked and taking nothing. Order itself is kept by `gap`, also without this.
+ * In a statement of its own, before the claim's snapshot is taken: the claim then sees what the last claimer
+ * committed, instead of finding the head of every key locked and taking nothing. Order itself is kept by
+ * `gap`, also without this.
  */
 const serialise = (queueId: number) => `select pg_advisory_xact_lock(hashtext('onceward.queue'), ${queueId})`
 
-/** Holding the lease row first makes claim and takeover exclude each other: a claim on a lost lease takes nothing. */
+/**
+ * Holding the lease row first makes claim and takeover exclude each other: a claim on a lost lease takes
+ * nothing.
+ */
 const mine = `mine as materialized (
   select from onceward.queue_lease where id = $2 and epoch = $3 and until > clock_timestamp() for update)`
 
@@ -81,9 +86,10 @@ free as materialized (
 ${lease}`
 
 /**
- * Always from the start: behind a cursor a key's earlier message could have become free while a later one is taken.
- * `blocked` are the keys others hold, complete because no lease reaches past its high_id. `gap` is an earlier message of a
- * key that somebody outside (an operator's open transaction) has locked: later ones of that key wait for it.
+ * Always from the start: behind a cursor a key's earlier message could have become free while a later one is
+ * taken. `blocked` are the keys others hold, complete because no lease reaches past its high_id. `gap` is an
+ * earlier message of a key that somebody outside (an operator's open transaction) has locked: later ones of
+ * that key wait for it.
  */
 const orderedClaim = `
 with ${mine},

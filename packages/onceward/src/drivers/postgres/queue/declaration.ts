@@ -2,7 +2,10 @@ import { OncewardError } from '../../../errors.ts'
 import { assertKnownOptions } from '../../../ports/known-options.ts'
 
 export interface PostgresQueueOptions {
-  /** Messages of one key go to one subscription at a time, in order. Claim and settle cost the server 27 us a message instead of 15. */
+  /**
+   * Messages of one key go to one subscription at a time, in order. Claim and settle cost the server 27 us a
+   * message instead of 15.
+   */
   readonly keyOrder?: boolean
   /** How long a silent subscription keeps its messages. Default 30 s; extended every third of it. */
   readonly leaseMs?: number

@@ -74,7 +74,10 @@ export class HintListener {
     this.#onHint()
   }
 
-  /** A process that stood still may have it in the socket: whatever was sent before an answer is heard before it. */
+  /**
+   * A process that stood still may have it in the socket: whatever was sent before an answer is heard before
+   * it.
+   */
   async #doubt(client: pg.Client): Promise<void> {
     await client.query('select 1').catch(() => {})
     if (this.#probing) this.#giveUp(client, 'notifications do not arrive here: polling only')

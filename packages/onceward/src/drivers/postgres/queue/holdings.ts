@@ -7,7 +7,10 @@ import type { ClaimedRow } from './claim-messages.ts'
 export interface QueueLease {
   readonly id: string
   epoch: number
-  /** By this process's monotonic clock, a little before the database thinks so. A hint for `isLive`, nothing more. */
+  /**
+   * By this process's monotonic clock, a little before the database thinks so. A hint for `isLive`, nothing
+   * more.
+   */
   untilMs: number
 }
 
@@ -16,7 +19,10 @@ export interface QueueToken {
   readonly id: string
 }
 
-/** Everything leased and not settled: first buffered, then with the consumer, counted in messages and bytes until forgotten. */
+/**
+ * Everything leased and not settled: first buffered, then with the consumer, counted in messages and bytes
+ * until forgotten.
+ */
 export class Holdings {
   readonly #countMax: number
   readonly #bytesMax: number
@@ -43,7 +49,10 @@ export class Holdings {
     return [...this.#bytesById.keys()]
   }
 
-  /** Room worth a claim: anything while the consumer would wait, else at least a quarter, so that claims stay large. */
+  /**
+   * Room worth a claim: anything while the consumer would wait, else at least a quarter, so that claims stay
+   * large.
+   */
   get room(): { readonly count: number; readonly bytes: number } | null {
     const count = this.#countMax - this.#bytesById.size
     const bytes = this.#bytesMax - this.#bytes

@@ -3,8 +3,9 @@ import type { QueueLease } from './holdings.ts'
 import { extendLease, releaseLease, takeLease } from './lease.ts'
 
 /**
- * Holds one lease and extends it every third of its time, each beat on its own: a hanging one does not hold up the next.
- * A beat that fails changes nothing; a beat that is refused means the lease expired, and `onLost` is told once.
+ * Holds one lease and extends it every third of its time, each beat on its own: a hanging one does not hold
+ * up the next. A beat that fails changes nothing; a beat that is refused means the lease expired, and
+ * `onLost` is told once.
  */
 export class LeaseKeeper {
   readonly #pool: SqlPool
@@ -40,7 +41,8 @@ export class LeaseKeeper {
   async beat(): Promise<void> {
     const lease = this.#current
     if (lease === null) return
-    // Once it has looked expired from here, deliveries were dropped as not live: they must not stay leased to nobody.
+    // Once it has looked expired from here, deliveries were dropped as not live: they must not stay leased to
+    // nobody.
     if (!this.live) return this.#giveUp(lease)
     const untilMs = performance.now() + this.#leaseMs
     if (!(await extendLease(this.#pool, lease.id, this.#leaseMs))) return this.lose(lease)

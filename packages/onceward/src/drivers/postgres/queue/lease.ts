@@ -7,9 +7,9 @@ import type { SqlClient, SqlPool } from '../pool.ts'
  *   taken ──extend──▶ live ──until passes──▶ expired ──freeExpired, by anybody──▶ gone, its messages free
  *                      └────────── release ──────────────────────────────────────▶ gone, its messages free
  *
- * An expired lease is never extended. `lease_id` of a message is not null exactly while its lease has a row: whoever
- * removes the row frees the messages in the same transaction, in a later statement than the one that locked
- * the row, so that it sees what a claim committed while it waited.
+ * An expired lease is never extended. `lease_id` of a message is not null exactly while its lease has a row:
+ * whoever removes the row frees the messages in the same transaction, in a later statement than the one that
+ * locked the row, so that it sees what a claim committed while it waited.
  */
 export async function takeLease(
   pool: SqlPool,
@@ -47,8 +47,9 @@ export async function releaseLease(pool: SqlPool, leaseId: string): Promise<void
 }
 
 /**
- * After a claim whose answer was lost: it may have committed, may never run, or may still be on its way. Raising the epoch
- * makes a late one take nothing; what it took and nobody holds is freed. Null when the lease is gone.
+ * After a claim whose answer was lost: it may have committed, may never run, or may still be on its way.
+ * Raising the epoch makes a late one take nothing; what it took and nobody holds is freed. Null when the
+ * lease is gone.
  */
 export async function disownLostClaim(
   pool: SqlPool,
@@ -71,9 +72,10 @@ export async function disownLostClaim(
 }
 
 /**
- * Frees the messages of leases that expired. Answers how many leases that were; a rival's work is left to the rival. A lease that ends more than ten
- * times ours (`leaseMs`) ahead was written by a clock that was ahead, and is over too: otherwise a dead holder's would last as long as the jump.
- * A holder that lives loses no more by it than by any expired lease: its row is gone, and what it settles is not its own.
+ * Frees the messages of leases that expired. Answers how many leases that were; a rival's work is left to the
+ * rival. A lease that ends more than ten times ours (`leaseMs`) ahead was written by a clock that was ahead,
+ * and is over too: otherwise a dead holder's would last as long as the jump. A holder that lives loses no
+ * more by it than by any expired lease: its row is gone, and what it settles is not its own.
  */
 export async function freeExpired(pool: SqlPool, queueId: number, leaseMs: number): Promise<number> {
   const expired = `from onceward.queue_lease where queue_id = $1 and (until <= clock_timestamp()
@@ -90,7 +92,9 @@ export async function freeExpired(pool: SqlPool, queueId: number, leaseMs: numbe
   })
 }
 
-/** `high_id` bounds the search: without it freeing three leases in a backlog of a million reads the million. */
+/**
+ * `high_id` bounds the search: without it freeing three leases in a backlog of a million reads the million.
+ */
 async function freeMessages(
   client: SqlClient,
   leases: readonly { readonly id: string; readonly queue_id: number; readonly high_id: string }[],

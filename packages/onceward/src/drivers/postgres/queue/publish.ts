@@ -19,8 +19,8 @@ export interface PublishTransaction {
 }
 
 /**
- * Adds messages to a queue inside the caller's transaction: they exist if and when it commits. Within one call and one
- * transaction ids follow the order given.
+ * Adds messages to a queue inside the caller's transaction: they exist if and when it commits. Within one
+ * call and one transaction ids follow the order given.
  */
 export async function publish(
   tx: PublishTransaction,

@@ -11,14 +11,17 @@ export async function createQueue(pool: Queryable, name: string): Promise<void> 
 }
 
 /**
- * Tells waiting subscriptions to look now instead of at their next poll. Call it after your commit, never inside your
- * transaction: NOTIFY takes a lock of the whole server at commit, one committer at a time.
+ * Tells waiting subscriptions to look now instead of at their next poll. Call it after your commit, never
+ * inside your transaction: NOTIFY takes a lock of the whole server at commit, one committer at a time.
  */
 export async function hint(pool: Queryable, queueName: string): Promise<void> {
   await pool.query('select pg_notify($1, $2)', [hintChannel, queueName])
 }
 
-/** Messages not settled yet, and how many of them are leased now. Counts rows: for people and tests, not for loops. */
+/**
+ * Messages not settled yet, and how many of them are leased now. Counts rows: for people and tests, not for
+ * loops.
+ */
 export async function queueDepth(
   pool: Queryable,
   name: string,

@@ -1,6 +1,9 @@
 import { errorCode, errorText, OncewardError } from '../../../errors.ts'
 
-/** SQLSTATE classes that waiting cannot cure: rights, missing tables or database, wrong password, a statement the server refuses. */
+/**
+ * SQLSTATE classes that waiting cannot cure: rights, missing tables or database, wrong password, a statement
+ * the server refuses.
+ */
 const configurationClasses = new Set(['0A', '21', '22', '28', '3D', '3F', '42'])
 
 /** The error to halt with, or null when the server is merely away. */

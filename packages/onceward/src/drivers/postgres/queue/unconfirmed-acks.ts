@@ -2,7 +2,10 @@ import type { SqlPool } from '../pool.ts'
 import type { Holdings, QueueLease } from './holdings.ts'
 import { settleMessages } from './settle-messages.ts'
 
-/** Tells the server which messages are done with. What it did not answer for is owed, and told again while the lease lives. */
+/**
+ * Tells the server which messages are done with. What it did not answer for is owed, and told again while the
+ * lease lives.
+ */
 export class Debts {
   readonly #pool: SqlPool
   readonly #holdings: Holdings

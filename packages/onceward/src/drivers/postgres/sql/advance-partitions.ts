@@ -4,9 +4,10 @@ import type { Enrolment } from '../../../ports/store.ts'
 import type { SqlClient } from '../pool.ts'
 
 /**
- * The fence of a batch. Taken last, so that the rows are locked for no longer than the commit: an owner that took over meanwhile has
- * raised the epoch and we match nothing; one that comes now waits for our commit. All rows are locked in one order, whatever the lock: batches
- * that held some and moved others in two passes deadlocked with whoever took both.
+ * The fence of a batch. Taken last, so that the rows are locked for no longer than the commit: an owner that
+ * took over meanwhile has raised the epoch and we match nothing; one that comes now waits for our commit. All
+ * rows are locked in one order, whatever the lock: batches that held some and moved others in two passes
+ * deadlocked with whoever took both.
  */
 export async function advancePartitions(
   client: SqlClient,
@@ -28,7 +29,10 @@ export async function advancePartitions(
   if (missing.length > 0) await explain(client, consumerId, missing)
 }
 
-/** Each row with the lock it needs, in order of the partitions. Answers with those that are ours and stay where they are. */
+/**
+ * Each row with the lock it needs, in order of the partitions. Answers with those that are ours and stay
+ * where they are.
+ */
 async function lockRows(
   client: SqlClient,
   consumerId: number,
@@ -116,7 +120,10 @@ async function moveRow(
   return rowCount === 1 ? [partition] : []
 }
 
-/** A fence that leaves with COMMIT: a statement that fails where it moves nothing, so that the server turns COMMIT into ROLLBACK. */
+/**
+ * A fence that leaves with COMMIT: a statement that fails where it moves nothing, so that the server turns
+ * COMMIT into ROLLBACK.
+ */
 export interface CommitFence {
   readonly text: string
   readonly values: readonly unknown[]
@@ -125,8 +132,9 @@ export interface CommitFence {
 }
 
 /**
- * Null for batches that move some partitions and hold others, or move several: these need more than one statement, or locks in order. It
- * spares a round trip with rows locked. Also the proof that the transaction is ours: the setting is local to it.
+ * Null for batches that move some partitions and hold others, or move several: these need more than one
+ * statement, or locks in order. It spares a round trip with rows locked. Also the proof that the transaction
+ * is ours: the setting is local to it.
  */
 export function commitFence({ consumerId }: Enrolment, progress: readonly Progress[]): CommitFence | null {
   const stays = progress.every(({ next }) => next === null)

@@ -7,8 +7,9 @@ const few = 8
 const closeLooks = 50
 
 /**
- * Whether keys are worth being looked up one by one: while nothing is parked or deferred, one look for any row stands for 500 look-ups. `rows` are those of
- * the consumer $1, in the order of an index: statistics may still know rows that are gone, and a scan for the first of them would read the whole table.
+ * Whether keys are worth being looked up one by one: while nothing is parked or deferred, one look for any
+ * row stands for 500 look-ups. `rows` are those of the consumer $1, in the order of an index: statistics may
+ * still know rows that are gone, and a scan for the first of them would read the whole table.
  */
 export function anyFirst(rows: string): (client: SqlClient, by: Enrolment, keys: number) => Promise<boolean> {
   const text = `select exists (select from (${rows} limit 1) one) as any`

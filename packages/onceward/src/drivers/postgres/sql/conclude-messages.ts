@@ -23,7 +23,10 @@ const change = {
   spread: `${changed} from ${byKey(asked)} where ${isKeyed}`,
 }
 
-/** Everything a batch leaves that is not simply applied: a statement for each kind, however many messages there are. */
+/**
+ * Everything a batch leaves that is not simply applied: a statement for each kind, however many messages
+ * there are.
+ */
 export async function concludeMessages(
   client: SqlClient,
   enrolment: Enrolment,

@@ -1,7 +1,10 @@
 import type { AttemptCount, AttemptRecord, Enrolment } from '../../../ports/store.ts'
 import type { SqlClient } from '../pool.ts'
 
-/** The history of a message is a handful of rows: read once, it gives the next number and every count. `offset 0`: looked up one by one, see `oneByOne`. */
+/**
+ * The history of a message is a handful of rows: read once, it gives the next number and every count.
+ * `offset 0`: looked up one by one, see `oneByOne`.
+ */
 const insert = `
   with failure as materialized (
     select f.*, row_number() over (partition by f.id order by f.n)::integer as nth
@@ -24,8 +27,9 @@ const insert = `
   group by f.n, f.nth`
 
 /**
- * One row per attempt: the count and its history in one. The marker held by this transaction keeps others off the number. Where there are no
- * markers an id may come twice, and another transaction may take the number: serialization trouble, so try again.
+ * One row per attempt: the count and its history in one. The marker held by this transaction keeps others off
+ * the number. Where there are no markers an id may come twice, and another transaction may take the number:
+ * serialization trouble, so try again.
  */
 export async function countAttempts(
   client: SqlClient,

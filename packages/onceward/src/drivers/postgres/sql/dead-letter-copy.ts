@@ -4,8 +4,9 @@ import { fitsOnWire } from '../../../ports/wire-size.ts'
 import { rabbitDeath, springDeadLetter } from './dead-letter-headers.ts'
 
 /**
- * What leaves for the broker's dead-letter queue, under the message's own id, so that a copy sent twice is one. What does not fit there stays
- * in the held row alone: the message's headers first, then its body. Null where not even the rest fits.
+ * What leaves for the broker's dead-letter queue, under the message's own id, so that a copy sent twice is
+ * one. What does not fit there stays in the held row alone: the message's headers first, then its body. Null
+ * where not even the rest fits.
  */
 export function copyOfDeadLetter(
   enrolment: Enrolment,

@@ -32,8 +32,9 @@ export function rabbitDeath(original: Headers, held: HeldRecord, nowMs: number):
 }
 
 /**
- * As Spring for Kafka writes them: numbers as big-endian bytes. Where a record died before, its earlier origin stays under the same name and
- * ours comes after it, which is the one readers take; the last error replaces the one before.
+ * As Spring for Kafka writes them: numbers as big-endian bytes. Where a record died before, its earlier
+ * origin stays under the same name and ours comes after it, which is the one readers take; the last error
+ * replaces the one before.
  */
 export function springDeadLetter(original: Headers, held: HeldRecord): Headers {
   const headers: Record<string, unknown> = {}

@@ -8,7 +8,10 @@ import { byKey, isKeyed, oneByOne } from './lookup-by-key.ts'
 
 const applied = `status = 'applied', run_id = current_setting('onceward.run')::integer, arrived_at = coalesce(arrived_at, at), at = now()`
 
-/** In a table in parts no row is the whole's own: what is then not found by its place is found by its key, like what has moved. */
+/**
+ * In a table in parts no row is the whole's own: what is then not found by its place is found by its key,
+ * like what has moved.
+ */
 const idsOfGone = '(select message_id as key from gone) asked'
 const markers = {
   whole: `where ctid = any (array(select ctid from ${oneByOne('inbox', 'message_id', idsOfGone)}))
@@ -19,9 +22,10 @@ const markers = {
 const keysOfGone = '(select business_key as key, message_id from gone where business_key is not null) asked'
 
 /**
- * The row goes and its marker moves in one statement, and a business key that was claimed long before is remembered from now on as well. Only one transaction can ever remove a row, and only under the epoch of its claim: a
- * worker that was frozen past its lease finds nothing to remove. Rows are looked up one by one: a join would rather read all held work there
- * is, which was half the cost of this statement at 8,000 rows.
+ * The row goes and its marker moves in one statement, and a business key that was claimed long before is
+ * remembered from now on as well. Only one transaction can ever remove a row, and only under the epoch of its
+ * claim: a worker that was frozen past its lease finds nothing to remove. Rows are looked up one by one: a
+ * join would rather read all held work there is, which was half the cost of this statement at 8,000 rows.
  */
 const remove = (lie: 'whole' | 'spread') => `
   with mine as materialized (
@@ -56,8 +60,9 @@ const giveBackUnread = `
 const removals = { whole: remove('whole'), spread: remove('spread') }
 
 /**
- * A marker that somebody changed while the statement waited for it has moved, and a place on the page does not find it any more: it would say
- * "stored" for ever, of work that is done. By its key it is found wherever it is; not at all where there is none any more.
+ * A marker that somebody changed while the statement waited for it has moved, and a place on the page does
+ * not find it any more: it would say "stored" for ever, of work that is done. By its key it is found wherever
+ * it is; not at all where there is none any more.
  */
 const markMoved = `
   update onceward.inbox set ${applied} where consumer_id = $1 and message_id = any($2::text[]) and status <> 'applied'`
@@ -84,8 +89,9 @@ export async function finishWork(
 }
 
 /**
- * A row whose lease our heartbeat extended while the statement waited for it is locked in its new version, which the statement's own snapshot
- * does not show: it is locked, not removed. The second statement sees it; what it does not find is lost.
+ * A row whose lease our heartbeat extended while the statement waited for it is locked in its new version,
+ * which the statement's own snapshot does not show: it is locked, not removed. The second statement sees it;
+ * what it does not find is lost.
  */
 async function removeDone(
   client: SqlClient,

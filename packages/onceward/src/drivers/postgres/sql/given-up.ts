@@ -12,9 +12,10 @@ export interface AskedMessage {
 export const stands = 'onceward.is_given_up(x.how, x.reopened_by)'
 
 /**
- * By id and content: other content under the id of an applied message may have been given up alone. Where the marker of the id is the decision
- * itself, other content is the same message, digested by a contract that lists other headers. `ids`: the consumers whose decisions count, an array
- * of its own; `counts`: which of their rows x, for the message `asked`.
+ * By id and content: other content under the id of an applied message may have been given up alone. Where the
+ * marker of the id is the decision itself, other content is the same message, digested by a contract that
+ * lists other headers. `ids`: the consumers whose decisions count, an array of its own; `counts`: which of
+ * their rows x, for the message `asked`.
  */
 export const findGivenUp = (ids: string, [asked, digests]: readonly [string, string], counts = 'true') => `
   with mine as materialized (select ${ids} as ids)

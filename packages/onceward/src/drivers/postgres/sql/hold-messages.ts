@@ -13,9 +13,10 @@ const markers = {
 }
 
 /**
- * Any number of messages, and what their markers say from now on, in one statement. Rows follow the order given, which within a key is the
- * order of arrival. Digests and bodies travel as one run of bytes each. `placed`: where they had a row before, they keep its number, its age and its
- * origin. The same bytes held by a campaign and then delivered live are live work.
+ * Any number of messages, and what their markers say from now on, in one statement. Rows follow the order
+ * given, which within a key is the order of arrival. Digests and bodies travel as one run of bytes each.
+ * `placed`: where they had a row before, they keep its number, its age and its origin. The same bytes held by
+ * a campaign and then delivered live are live work.
  */
 const insertHeld = (placed: boolean, lie: 'whole' | 'spread') => `
   with m as materialized (
@@ -53,7 +54,9 @@ const inserts = {
 
 const block = 'select onceward.block_keys($1, $2::text[], $3::integer[])'
 
-/** What waits for its business key has its turn: later messages of its order key find the key with workers. */
+/**
+ * What waits for its business key has its turn: later messages of its order key find the key with workers.
+ */
 const queueBehind = `
   insert into onceward.blocked_key (consumer_id, key, state)
   select $1, key, 'released' from unnest($2::text[]) as key order by key on conflict do nothing`
@@ -69,8 +72,9 @@ interface Holding {
 }
 
 /**
- * One row per (id, digest): the same bytes coming back only raise its count. Dead and quarantined messages leave a copy in the
- * outbox in the same transaction when the contract names a dead-letter queue, so that the row and the copy cannot disagree.
+ * One row per (id, digest): the same bytes coming back only raise its count. Dead and quarantined messages
+ * leave a copy in the outbox in the same transaction when the contract names a dead-letter queue, so that the
+ * row and the copy cannot disagree.
  */
 export async function holdMessages(
   client: SqlClient,

@@ -16,8 +16,9 @@ const readBack = `
   from ${oneByOne('business_key', 'key', 'unnest($2::text[]) as asked (key)', 'message_id, digest')}`
 
 /**
- * The marker of a holder that is not done. Whoever ends the holder moves its marker, waits for us, and then sees what we stored to wait for it.
- * The marker is locked, not the key: who ends a message moves the marker first and the key second, and would wait for us in a circle.
+ * The marker of a holder that is not done. Whoever ends the holder moves its marker, waits for us, and then
+ * sees what we stored to wait for it. The marker is locked, not the key: who ends a message moves the marker
+ * first and the key second, and would wait for us in a circle.
  */
 const lockHolders = `
   select 1 from (select key from unnest($2::text[]) as asked (key) order by key collate "C") asked
@@ -75,7 +76,10 @@ export async function insertBusinessKeys(
   })
 }
 
-/** Of a holder that is not done the answer is read again behind the lock on its marker: it may have ended meanwhile. */
+/**
+ * Of a holder that is not done the answer is read again behind the lock on its marker: it may have ended
+ * meanwhile.
+ */
 async function readHolders(
   client: SqlClient,
   consumerId: number,

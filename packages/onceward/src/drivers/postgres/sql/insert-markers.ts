@@ -4,12 +4,18 @@ import type { SqlClient } from '../pool.ts'
 import { oneByOne } from './lookup-by-key.ts'
 import { fromTextList, textList } from './text-list.ts'
 
-/** One row back for the whole batch; the ids only where some were not inserted. A row each cost the client as much as parsing the messages. */
+/**
+ * One row back for the whole batch; the ids only where some were not inserted. A row each cost the client as
+ * much as parsing the messages.
+ */
 const answered = (insert: string) => `
   with claimed as (${insert} returning message_id)
   select count(*)::integer as count, case when count(*) < $2 then array_agg(message_id) end as ids from claimed`
 
-/** Digests travel as one run of bytes, all of one width: as an array of texts they cost the client 1.7 us a message more, the claim a tenth. */
+/**
+ * Digests travel as one run of bytes, all of one width: as an array of texts they cost the client 1.7 us a
+ * message more, the claim a tenth.
+ */
 const digestOfClaim = 'substring($5::bytea from $4::integer * (claim.n::integer - 1) + 1 for $4::integer)'
 
 const insert = (as: 'applied' | 'stored', ids: string, positions: string) =>
@@ -44,19 +50,22 @@ const readBack = `
   select asked.key as message_id, status::text as status, digest
   from ${oneByOne('inbox', 'message_id', 'unnest($2::text[]) as asked (key)', 'status, digest')}`
 
-/** What people made of the message: known under its id as well. Asked only where the content is not the marker's. */
+/**
+ * What people made of the message: known under its id as well. Asked only where the content is not the
+ * marker's.
+ */
 const fixes = `
   select message_id, digest_after as digest from onceward.lineage where consumer_id = $1 and message_id = any($2::text[]) and kind = 'payload'`
 
 const first: MarkerAnswer = { kind: 'first' }
 
 /**
- * Insert first, sorted, so that two batches can never wait for each other in a circle. A conflicting insert waits for
- * the other transaction's end. The read-back is a statement of its own: inside the insert, under READ COMMITTED, it may
- * see no row at all for a key that just conflicted.
+ * Insert first, sorted, so that two batches can never wait for each other in a circle. A conflicting insert
+ * waits for the other transaction's end. The read-back is a statement of its own: inside the insert, under
+ * READ COMMITTED, it may see no row at all for a key that just conflicted.
  *
- * The run comes from a setting local to the transaction, not from a parameter: outside of it the insert fails, so no marker
- * can ever commit by itself.
+ * The run comes from a setting local to the transaction, not from a parameter: outside of it the insert
+ * fails, so no marker can ever commit by itself.
  */
 export async function insertMarkers(
   client: SqlClient,
@@ -134,7 +143,8 @@ async function readMarkers(
   for (const claim of claims) {
     const { id, digest, formerDigest } = claim
     const row = byId.get(id)
-    // Gone between the two statements: its holder was rolled back or purged. Serialization trouble, so try again.
+    // Gone between the two statements: its holder was rolled back or purged. Serialization trouble, so try
+    // again.
     if (row === undefined)
       throw Object.assign(new Error(`marker ${id} vanished while claiming`), { code: '40001' })
     const sameDigest =

@@ -4,8 +4,9 @@ import type { SqlClient } from '../pool.ts'
 import { intArray } from './int-array.ts'
 
 /**
- * Digests and bodies travel as one run of bytes each: as arrays they would be written out in hexadecimal and read back. What is claimed for a
- * holder ($17, $18) is written as a claim would leave it. The ids come back in one text, in order: the sequence gave them in the order of m.n.
+ * Digests and bodies travel as one run of bytes each: as arrays they would be written out in hexadecimal and
+ * read back. What is claimed for a holder ($17, $18) is written as a claim would leave it. The ids come back
+ * in one text, in order: the sequence gave them in the order of m.n.
  */
 const insert = (keys: string, mayClaim: string) => `
   with m as materialized (

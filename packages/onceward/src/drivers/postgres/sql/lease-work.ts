@@ -5,8 +5,9 @@ import { leaseEnded } from './clock-ahead.ts'
 import { isoTime } from './iso-time.ts'
 
 /**
- * A claim lost in a crash of the server is work taken twice, of which one is finished: no need to wait for the disk. The planner settings
- * keep the walk along the index of due work, whatever the statistics of a busy minute say.
+ * A claim lost in a crash of the server is work taken twice, of which one is finished: no need to wait for
+ * the disk. The planner settings keep the walk along the index of due work, whatever the statistics of a busy
+ * minute say.
  */
 export const settings = {
   synchronous_commit: 'off',
@@ -15,13 +16,15 @@ export const settings = {
   enable_sort: 'off',
 }
 
-/** The database's clock, once: a function that may change from row to row cannot bound a walk along an index. */
+/**
+ * The database's clock, once: a function that may change from row to row cannot bound a walk along an index.
+ */
 const clock = 'clock as materialized (select clock_timestamp() as now)'
 const isFree = `(lease_until is null or ${leaseEnded('lease_until', '(select now from clock)', '$3')})`
 
 /**
- * What held work of a campaign may ask for now. A campaign that was given up asks for nothing more; one whose approval has expired asks for nothing
- * until somebody approves it again. Null for what no campaign held.
+ * What held work of a campaign may ask for now. A campaign that was given up asks for nothing more; one whose
+ * approval has expired asks for nothing until somebody approves it again. Null for what no campaign held.
  */
 export const effectsOf = (campaignId: string) => `case when ${campaignId} is not null then coalesce((
     select case when c.state = 'cancelled' or c.effects <> 'requested' then 'suppressed'
@@ -30,8 +33,9 @@ export const effectsOf = (campaignId: string) => `case when ${campaignId} is not
       else c.effects end from onceward.campaign c where c.id = ${campaignId}), 'suppressed') end`
 
 /**
- * A replay suppresses what handlers ask for outside the database, and leaves live work alone. Live workers take up everything, in the mode it was
- * held in: a campaign has no workers, and a replay may have ended. What asks for effects without a valid approval waits for one.
+ * A replay suppresses what handlers ask for outside the database, and leaves live work alone. Live workers
+ * take up everything, in the mode it was held in: a campaign has no workers, and a replay may have ended.
+ * What asks for effects without a valid approval waits for one.
  */
 const isOurs = `case when $7 <> 'live' then campaign_id is null and mode = $7
   else campaign_id is null or ${effectsOf('campaign_id')} <> 'unapproved' end`
@@ -53,9 +57,10 @@ free as materialized (
 ${take}`
 
 /**
- * Of the first due rows, those whose key has nobody unfinished before them, except in this very claim. `gap` is the first of each key that is
- * not free: leased, parked, put off. `rival` is one that somebody locks in this moment. Cut by id, so that of each key the earliest are taken.
- * Of a blocked key only what was let go has its turn. What waits for a version has an order of its own.
+ * Of the first due rows, those whose key has nobody unfinished before them, except in this very claim. `gap`
+ * is the first of each key that is not free: leased, parked, put off. `rival` is one that somebody locks in
+ * this moment. Cut by id, so that of each key the earliest are taken. Of a blocked key only what was let go
+ * has its turn. What waits for a version has an order of its own.
  */
 const orderedClaim = `
 with ${clock},
@@ -101,8 +106,8 @@ interface Cursor {
 const start: Cursor = { due: '-infinity', id: '0' }
 
 /**
- * The cursor is a hint that saves going past rows that are taken, and past those that were finished and not cleaned up yet.
- * Rows freed meanwhile lie behind it, so the caller goes back to the start now and then.
+ * The cursor is a hint that saves going past rows that are taken, and past those that were finished and not
+ * cleaned up yet. Rows freed meanwhile lie behind it, so the caller goes back to the start now and then.
  */
 export async function claimWork(
   short: ShortTransaction,

@@ -7,7 +7,10 @@ const insert = `
   from unnest($3::text[], $4::text[], $5::text[]) as sent (cause, id, target)
   on conflict do nothing`
 
-/** That these were handed to the outbox, in the transaction that did: the row itself goes once the broker has confirmed it. */
+/**
+ * That these were handed to the outbox, in the transaction that did: the row itself goes once the broker has
+ * confirmed it.
+ */
 export async function notePublished(
   client: SqlClient,
   { consumerId, runId }: Enrolment,

@@ -16,7 +16,10 @@ interface Repeat {
   times: number
 }
 
-/** More wait for a place at most, and that often they are written: a rewound log of nothing but repeats costs the database next to nothing. */
+/**
+ * More wait for a place at most, and that often they are written: a rewound log of nothing but repeats costs
+ * the database next to nothing.
+ */
 const pendingMax = 1_000
 const restMs = 1_000
 

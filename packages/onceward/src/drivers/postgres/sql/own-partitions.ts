@@ -4,7 +4,10 @@ import type { Enrolment } from '../../../ports/store.ts'
 import type { SqlClient } from '../pool.ts'
 import { roleSettings } from '../role-settings.ts'
 
-/** One statement, one transaction: it waits for rows an earlier owner's commit holds, and from then on that owner's epoch is stale. */
+/**
+ * One statement, one transaction: it waits for rows an earlier owner's commit holds, and from then on that
+ * owner's epoch is stale.
+ */
 export async function takePartitions(
   pool: SqlClient,
   { consumerId, runId }: Enrolment,
@@ -85,7 +88,9 @@ export async function beginPartition(
   if (rowCount === 0) throw ownedByOther(partition)
 }
 
-/** The row stays, as withdrawn, with its reason: people were told of the loss, and are told that it was none. */
+/**
+ * The row stays, as withdrawn, with its reason: people were told of the loss, and are told that it was none.
+ */
 export async function withdrawLoss(
   pool: SqlClient,
   { consumerId }: Enrolment,

@@ -19,7 +19,10 @@ const readBack = `
     select target, effect_key, request_digest from onceward.ledger
     where consumer_name = mine.name and target = wanted.target and effect_key = wanted.effect_key limit 1) ledger`
 
-/** One row per effect key, ever. A key asked for again with the same bytes is suppressed; with others it is a conflict. */
+/**
+ * One row per effect key, ever. A key asked for again with the same bytes is suppressed; with others it is a
+ * conflict.
+ */
 export async function recordIntents(
   client: SqlClient,
   { consumerId, facts, runId }: Enrolment,

@@ -3,7 +3,10 @@ import type { ClockSteps } from '../clock-steps.ts'
 import type { SqlClient } from '../pool.ts'
 import type { ServerLife } from '../server-incarnation.ts'
 
-/** A time from ahead of the clock was written when the clock was wrong: such a sign of life is none, and such a start compares with nothing. */
+/**
+ * A time from ahead of the clock was written when the clock was wrong: such a sign of life is none, and such
+ * a start compares with nothing.
+ */
 const beat = `
   with me as (update onceward.run set heard_at = clock_timestamp() where id = $2 returning started_at),
   silent as (select r.id, r.deliveries_max from onceward.run r, me
@@ -14,8 +17,9 @@ const beat = `
   from (values (1)) as beaten left join silent on true order by silent.id`
 
 /**
- * The groups of a run that is dealt with stay for an hour: a second message that kills was in them, and goes on where it stood when the first one
- * was found. After that they are forgotten, so that nobody has to remove them.
+ * The groups of a run that is dealt with stay for an hour: a second message that kills was in them, and goes
+ * on where it stood when the first one was found. After that they are forgotten, so that nobody has to remove
+ * them.
  */
 const clear = `
   with forgotten as (
@@ -25,9 +29,10 @@ const clear = `
   where consumer_id = $1 and id = any($2::integer[]) and (ended_at is null or halted_because is not null) and cleared_at is null`
 
 /**
- * It has to outlive our process, not the server: no need to wait for the disk. What a run left that was closed in order is no death, and what our own
- * run left is none either: we live. It stands where an answer was lost and the question is put again, and is not counted twice. A number that somebody
- * else has just taken belongs to a holder that came after us, and counts for both.
+ * It has to outlive our process, not the server: no need to wait for the disk. What a run left that was
+ * closed in order is no death, and what our own run left is none either: we live. It stands where an answer
+ * was lost and the question is put again, and is not counted twice. A number that somebody else has just
+ * taken belongs to a holder that came after us, and counts for both.
  */
 const begin = `
   with unhurried as materialized (select set_config('synchronous_commit', 'off', true)),

@@ -5,12 +5,15 @@ import { intArray } from './int-array.ts'
 import { leaseLost } from './lease-lost.ts'
 import { effectsOf } from './lease-work.ts'
 
-/** As the claim of markers it needs the setting of our transaction: outside of it nothing of a worker may ever run. */
+/**
+ * As the claim of markers it needs the setting of our transaction: outside of it nothing of a worker may ever
+ * run.
+ */
 const inOurs = `current_setting('onceward.run') is not null`
 
 /**
- * Looked up one by one: a join would rather read all held work there is. Work of a campaign that is about to ask for effects must be allowed to
- * in this transaction: its approval may have ended since the claim.
+ * Looked up one by one: a join would rather read all held work there is. Work of a campaign that is about to
+ * ask for effects must be allowed to in this transaction: its approval may have ended since the claim.
  */
 const itsRow = `left join lateral (
     select id from onceward.held h where h.id = m.id and h.epoch = m.epoch
@@ -22,8 +25,8 @@ const stillMine = `
   ${itsRow} where ${inOurs} and h.id is null`
 
 /**
- * Only what is wrong comes back: a claim that is gone, an earlier message of the key that is not done, or a key that was blocked. That is
- * locked, so that whoever frees the key waits for what is about to be parked.
+ * Only what is wrong comes back: a claim that is gone, an earlier message of the key that is not done, or a
+ * key that was blocked. That is locked, so that whoever frees the key waits for what is about to be parked.
  */
 const inTurn = `
   select m.id::text as row, h.id is null as lost, m.key,
@@ -41,7 +44,10 @@ const inTurn = `
   ) blocked on true
   where ${inOurs} and (h.id is null or before.state is not null or blocked.key is not null)`
 
-/** Whether the claims of a batch are still ours, before anything is tried, and which keys have somebody before them. */
+/**
+ * Whether the claims of a batch are still ours, before anything is tried, and which keys have somebody before
+ * them.
+ */
 export async function takeUpWork(
   client: SqlClient,
   { consumerId }: Enrolment,

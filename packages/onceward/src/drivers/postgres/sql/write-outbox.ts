@@ -16,8 +16,9 @@ const insert = `
   order by place`
 
 /**
- * One statement for all of them; their ids follow the order given, and a relay publishes the rows of a key in the order of their ids. A
- * message without a destination goes where `destinations` says for its kind of broker, else to the only one of that kind.
+ * One statement for all of them; their ids follow the order given, and a relay publishes the rows of a key in
+ * the order of their ids. A message without a destination goes where `destinations` says for its kind of
+ * broker, else to the only one of that kind.
  */
 export async function writeOutbox(
   tx: OutboxTransaction,

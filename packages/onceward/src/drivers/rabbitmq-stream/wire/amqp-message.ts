@@ -26,8 +26,8 @@ const section = {
 const none: Readonly<Record<string, unknown>> = emptyMap
 
 /**
- * Takes the sections of an AMQP 1.0 message apart; the body is never read. The broker does not look into records, so some are no AMQP
- * messages at all: those are bodies from end to end, without headers.
+ * Takes the sections of an AMQP 1.0 message apart; the body is never read. The broker does not look into
+ * records, so some are no AMQP messages at all: those are bodies from end to end, without headers.
  */
 export function readAmqpMessage(bytes: Buffer, timestampMs: number): StreamMessage {
   try {

@@ -1,7 +1,9 @@
 import { anyText } from '../../../errors.ts'
 import { bareMap } from '../../../message/bare-map.ts'
 
-/** Reads the values of AMQP 1.0's type system one after the other. Throws a RangeError on bytes that are none. */
+/**
+ * Reads the values of AMQP 1.0's type system one after the other. Throws a RangeError on bytes that are none.
+ */
 export class AmqpReader {
   readonly bytes: Buffer
   at: number
@@ -24,7 +26,10 @@ export class AmqpReader {
     return typeof value === 'number' ? value : null
   }
 
-  /** Strings, numbers, booleans, bytes, lists and maps without prototypes. 64-bit integers beyond what a number holds become text. */
+  /**
+   * Strings, numbers, booleans, bytes, lists and maps without prototypes. 64-bit integers beyond what a
+   * number holds become text.
+   */
   value(code = this.bytes.readUInt8(this.#move(1))): unknown {
     switch (code) {
       case 0x00: {
@@ -124,8 +129,8 @@ export class AmqpReader {
   }
 
   /**
-   * Entries of a compound, behind its size. Values without width could otherwise claim four thousand million of themselves, or a few bytes
-   * as many as the whole message has, again and again.
+   * Entries of a compound, behind its size. Values without width could otherwise claim four thousand million
+   * of themselves, or a few bytes as many as the whole message has, again and again.
    */
   #count(short: boolean): number {
     const count = short ? this.bytes.readUInt8(this.#move(2) + 1) : this.bytes.readUInt32BE(this.#move(8) + 4)

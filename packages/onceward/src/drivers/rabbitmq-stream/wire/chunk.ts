@@ -23,7 +23,9 @@ const headerBytes = 48
 const subBatchBit = 0x80
 const subBatchHeaderBytes = 11
 
-/** Reads a chunk's header, checks its sum and that its entries fit. Null for what the broker wrote for itself. */
+/**
+ * Reads a chunk's header, checks its sum and that its entries fit. Null for what the broker wrote for itself.
+ */
 export function readChunk(frame: Buffer, at: number): Chunk | null {
   const begin = at + headerBytes
   if (begin > frame.length || frame.readUInt8(at) >> 4 !== 5) throw new Error('a chunk that cannot be read')
@@ -45,7 +47,10 @@ export function readChunk(frame: Buffer, at: number): Chunk | null {
   return Object.assign(chunk, { problem: entriesProblem(chunk), damaged: false })
 }
 
-/** Only the sizes are read, before anything is handed over: a count that is wrong would shift the offsets of all that follow. */
+/**
+ * Only the sizes are read, before anything is handed over: a count that is wrong would shift the offsets of
+ * all that follow.
+ */
 function entriesProblem({ frame, begin, end, entries, records }: Omit<Chunk, 'problem' | 'damaged'>) {
   let at = begin
   let counted = 0
@@ -68,9 +73,11 @@ export interface ChunkListener {
 }
 
 /**
- * Calls back for every record from `from` on, in order: chunks begin where the writer began, not where a reader asked. Says where to read on,
- * because a chunk of a megabyte may unpack to thousands: what sub-batches say they hold is added up before they are unpacked, and one that would
- * go past `portionBytesMax` is left for the next portion, unless it is the first. What they do hold is added up as well, and stops at the bound.
+ * Calls back for every record from `from` on, in order: chunks begin where the writer began, not where a
+ * reader asked. Says where to read on, because a chunk of a megabyte may unpack to thousands: what
+ * sub-batches say they hold is added up before they are unpacked, and one that would go past
+ * `portionBytesMax` is left for the next portion, unless it is the first. What they do hold is added up as
+ * well, and stops at the bound.
  */
 export function eachRecord(
   chunk: Chunk,
@@ -119,8 +126,9 @@ const isPacked = (entry: Buffer) => (entry[0]! & 0x70) !== 0
 const statedBytes = (entry: Buffer) => (isPacked(entry) ? entry.readUInt32BE(3) : 0)
 
 /**
- * Of a sub-batch that is wrong anywhere nothing is handed over as a record. Says how many bytes it took to unpack it, at most, also where that
- * came to nothing; null when it does not fit beside the `held` ones and has to be unpacked alone.
+ * Of a sub-batch that is wrong anywhere nothing is handed over as a record. Says how many bytes it took to
+ * unpack it, at most, also where that came to nothing; null when it does not fit beside the `held` ones and
+ * has to be unpacked alone.
  */
 function eachPacked(
   entry: Buffer,

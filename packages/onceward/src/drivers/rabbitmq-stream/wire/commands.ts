@@ -102,7 +102,10 @@ export function createEmptySuperStream(connection: StreamConnection, name: strin
 export interface StreamStats {
   /** First offset of the oldest chunk that is still there; -1 while nothing was ever written. */
   readonly firstChunk: number
-  /** First offset of the newest chunk that a majority has. A replica hears of chunks that it does not have yet. */
+  /**
+   * First offset of the newest chunk that a majority has. A replica hears of chunks that it does not have
+   * yet.
+   */
   readonly committedChunk: number
   /** First offset of the newest chunk that this node has written, committed or not. */
   readonly lastChunk: number

@@ -20,8 +20,8 @@ const requestTimeoutMs = 10_000
 export const closedHere = 'closed by this process'
 
 /**
- * One socket that speaks the stream protocol. It ends once, for whatever reason, and then everything that waits on it is rejected; nothing
- * that arrives can throw out of the socket's own callbacks.
+ * One socket that speaks the stream protocol. It ends once, for whatever reason, and then everything that
+ * waits on it is rejected; nothing that arrives can throw out of the socket's own callbacks.
  */
 export class StreamConnection {
   readonly #socket: Socket
@@ -101,7 +101,10 @@ export class StreamConnection {
     return this.#tuned.promise
   }
 
-  /** Asks and waits. Rejects with a `StreamRefusal` when the broker says no, with another error when the connection ends. */
+  /**
+   * Asks and waits. Rejects with a `StreamRefusal` when the broker says no, with another error when the
+   * connection ends.
+   */
   request<T>(
     key: number,
     what: string,

@@ -1,4 +1,7 @@
-/** No frame of ours or of a broker with sane settings comes near: what claims to be longer is not this protocol. */
+/**
+ * No frame of ours or of a broker with sane settings comes near: what claims to be longer is not this
+ * protocol.
+ */
 const frameBytesMax = 256 * 1024 * 1024
 
 /** Cuts what a socket reads into frames, copying only frames that came in pieces. */
@@ -8,7 +11,9 @@ export class FrameSplitter {
   /** Bytes of the frame at hand, its size field included; 0 while unknown. */
   #wanted = 0
 
-  /** Calls back once for every frame that is now complete, from its key on. Throws on a size that cannot be. */
+  /**
+   * Calls back once for every frame that is now complete, from its key on. Throws on a size that cannot be.
+   */
   add(bytes: Buffer, onFrame: (frame: Buffer) => void): void {
     this.#pieces.push(bytes)
     this.#length += bytes.length

@@ -18,8 +18,8 @@ export interface StreamLink {
 }
 
 /**
- * Connects, checks the version before anything an older broker would not understand is said, authenticates and opens the virtual host.
- * Rejects with a `configuration` error when trying again cannot help.
+ * Connects, checks the version before anything an older broker would not understand is said, authenticates
+ * and opens the virtual host. Rejects with a `configuration` error when trying again cannot help.
  */
 export async function openLink(
   address: StreamAddress,
@@ -85,7 +85,10 @@ function introduce(connection: StreamConnection, purpose: string): Promise<Recor
   )
 }
 
-/** Single active consumers came with 3.11, the commands of super streams with 3.13; nothing older is still maintained. */
+/**
+ * Single active consumers came with 3.11, the commands of super streams with 3.13; nothing older is still
+ * maintained.
+ */
 export function assertVersion(version: string, { host, port }: Pick<StreamAddress, 'host' | 'port'>): void {
   const [major = 0, minor = 0] = version.split('.').map(Number)
   if (major > 3 || (major === 3 && minor >= 13)) return
@@ -147,7 +150,10 @@ function readTexts(reader: FrameReader): Record<string, string> {
   return Object.fromEntries(reader.list(() => [reader.text(), reader.text()] as const))
 }
 
-/** A TLS listener answers other protocols with an alert, which reads as a frame that cannot be, or hangs up; a plain one hangs up on TLS. */
+/**
+ * A TLS listener answers other protocols with an alert, which reads as a frame that cannot be, or hangs up; a
+ * plain one hangs up on TLS.
+ */
 async function otherProtocol(error: unknown, address: StreamAddress): Promise<OncewardError | null> {
   const { tls, timing } = address
   if (tls === null) {

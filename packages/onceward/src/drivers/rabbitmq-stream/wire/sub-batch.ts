@@ -1,6 +1,9 @@
 import { gunzipSync, zstdDecompressSync } from 'node:zlib'
 
-/** Unpacked bytes of one chunk that may be in memory at once: publishers send frames of a megabyte, and text shrinks to a tenth. */
+/**
+ * Unpacked bytes of one chunk that may be in memory at once: publishers send frames of a megabyte, and text
+ * shrinks to a tenth.
+ */
 export const unpackedBytesMax = 64 * 1024 * 1024
 
 /** It was not begun: no memory was taken for it. */
@@ -11,8 +14,9 @@ export class UnpacksTooLarge extends RangeError {}
 const names = ['none', 'gzip', 'snappy', 'lz4', 'zstd']
 
 /**
- * A sub-batch as it was before its publisher packed it. What says that it becomes too large is not begun; what becomes too large although it
- * says otherwise is stopped there, because some clients write a wrong size. Snappy and LZ4 are not among what Node can read.
+ * A sub-batch as it was before its publisher packed it. What says that it becomes too large is not begun;
+ * what becomes too large although it says otherwise is stopped there, because some clients write a wrong
+ * size. Snappy and LZ4 are not among what Node can read.
  */
 export function unpackSubBatch(
   method: number,

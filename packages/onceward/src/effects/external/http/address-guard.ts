@@ -2,8 +2,8 @@ import { type LookupAddress, lookup } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
 
 /**
- * Networks no public target lives in: our own machines, neighbours, cloud metadata, tunnels that lead back to them. A list for each
- * family: in one, the mapped addresses of IPv6 forbid every address of IPv4.
+ * Networks no public target lives in: our own machines, neighbours, cloud metadata, tunnels that lead back to
+ * them. A list for each family: in one, the mapped addresses of IPv6 forbid every address of IPv4.
  */
 const blocked = { ipv4: new BlockList(), ipv6: new BlockList() }
 for (const [network, prefix] of [
@@ -42,7 +42,10 @@ for (const [network, prefix] of [
 ] as const)
   blocked.ipv6.addSubnet(network, prefix, 'ipv6')
 
-/** True for an address in a private, loopback, link-local, metadata, mapped or reserved network, and for what is no address. */
+/**
+ * True for an address in a private, loopback, link-local, metadata, mapped or reserved network, and for what
+ * is no address.
+ */
 export function isPrivateAddress(address: string): boolean {
   const version = isIP(address)
   if (version === 0) return true
@@ -58,8 +61,8 @@ export type Resolve = (
 const resolveByName: Resolve = (hostname, done) => void lookup(hostname, { all: true }, done)
 
 /**
- * A `lookup` for sockets: the addresses checked are the addresses connected to, so a name that is answered differently a moment
- * later changes nothing. One forbidden address among others refuses them all.
+ * A `lookup` for sockets: the addresses checked are the addresses connected to, so a name that is answered
+ * differently a moment later changes nothing. One forbidden address among others refuses them all.
  */
 export function guardedLookup(resolve: Resolve = resolveByName): LookupFunction {
   return (hostname, options, done) => {

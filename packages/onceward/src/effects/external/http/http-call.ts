@@ -13,8 +13,8 @@ type Controller = Dispatcher.DispatchController
  *   waiting for a connection ──it stands──▶ sent ──head of the reply──▶ answering ──▶ answered, whole, capped or broken
  *            └── not reached                  └── lost
  *
- * Not a byte leaves before the connection stands, with TLS to a proven other side: so only then can a call be lost, and a process that was frozen
- * while connecting looks at the time again before it speaks.
+ * Not a byte leaves before the connection stands, with TLS to a proven other side: so only then can a call be
+ * lost, and a process that was frozen while connecting looks at the time again before it speaks.
  */
 export class HttpCall implements Dispatcher.DispatchHandler {
   readonly #replayedHeader: string

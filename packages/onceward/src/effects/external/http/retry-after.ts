@@ -1,7 +1,9 @@
 /** Names in small letters; a list where one came more than once. */
 export type ReplyHeaders = Readonly<Record<string, string | string[] | undefined>>
 
-/** Seconds, or a date: which is taken relative to the target's own Date header, so that our clock has no say. */
+/**
+ * Seconds, or a date: which is taken relative to the target's own Date header, so that our clock has no say.
+ */
 export function retryAfterMs(headers: ReplyHeaders): number | null {
   const value = headers['retry-after']
   // Said twice it says nothing.

@@ -11,8 +11,8 @@ export interface HttpEndpoint {
   readonly replayedHeader: string
   readonly allowPrivate: boolean
   /**
-   * A kept connection may be closed by the target just as a call leaves: the call is then lost without ever having been read. Harmless
-   * under a key, and three times as fast; without one every call gets its own.
+   * A kept connection may be closed by the target just as a call leaves: the call is then lost without ever
+   * having been read. Harmless under a key, and three times as fast; without one every call gets its own.
    */
   readonly keepConnections: boolean
   readonly connectionsMax: number
@@ -28,8 +28,8 @@ export type SendHttp = (
 ) => Promise<Answer>
 
 /**
- * One call on a connection at a time, so that whatever ends one concerns no other; no redirects, HTTP/1.1 only. The deadline over all of a
- * call is the caller's.
+ * One call on a connection at a time, so that whatever ends one concerns no other; no redirects, HTTP/1.1
+ * only. The deadline over all of a call is the caller's.
  */
 export function openHttp(endpoint: HttpEndpoint): SendHttp {
   const { url, method, replayedHeader } = endpoint

@@ -17,7 +17,10 @@ export interface ClaimedEffect extends Outbound {
   readonly doubtful: boolean
   /** The attempts were used up before this claim; none was added. */
   readonly exhausted: boolean
-  /** Since the first attempt that may have taken effect, by the database's clock. Negative when that clock was set back since, so that nobody knows. */
+  /**
+   * Since the first attempt that may have taken effect, by the database's clock. Negative when that clock was
+   * set back since, so that nobody knows.
+   */
   readonly doubtMs: number
   /** What the attempt before was answered. */
   readonly before: { readonly status: number | null; readonly digest: Buffer | null }
@@ -29,13 +32,15 @@ export interface FreeTarget {
 }
 
 /**
- * A lease in one statement, by the database's clock alone. Rows another dispatcher is claiming are skipped, so two
- * never wait for each other. The clock is read in a subselect: compared directly, a volatile function keeps the
- * planner from ending the index scan at the first row that is not due. The ids are given as an array as well: joined alone, the planner
- * expects a tenth of all rows to be due and reads the whole table (about 20 ms instead of 2.5 for 100 of 20,000 rows).
+ * A lease in one statement, by the database's clock alone. Rows another dispatcher is claiming are skipped,
+ * so two never wait for each other. The clock is read in a subselect: compared directly, a volatile function
+ * keeps the planner from ending the index scan at the first row that is not due. The ids are given as an
+ * array as well: joined alone, the planner expects a tenth of all rows to be due and reads the whole table
+ * (about 20 ms instead of 2.5 for 100 of 20,000 rows).
  *
- * What is due later than any lease or delay reaches was written by a clock that was ahead, and is due too: a range of the index of its own, empty
- * but for such rows. A dispatcher that lives may still be calling for one that was in flight, so its doubt is negative: no call, people are asked.
+ * What is due later than any lease or delay reaches was written by a clock that was ahead, and is due too: a
+ * range of the index of its own, empty but for such rows. A dispatcher that lives may still be calling for
+ * one that was in flight, so its doubt is negative: no call, people are asked.
  */
 const claim = `
   with free (target, slots, attempts_max, lease_ms, ahead_ms) as (
@@ -69,7 +74,10 @@ const claim = `
 /** Ends a claim whose process is frozen before it commits: others skip the rows it locks. */
 const begin = `begin; set local lock_timeout = 3000; set local idle_in_transaction_session_timeout = 5000; ${setRoleSettings}`
 
-/** The rows may or may not be claimed: the answer to COMMIT was lost, or the standby may not have it. No call was made for them. */
+/**
+ * The rows may or may not be claimed: the answer to COMMIT was lost, or the standby may not have it. No call
+ * was made for them.
+ */
 export class ClaimUnconfirmed extends Error {
   readonly effects: readonly ClaimedEffect[]
   /** The transaction that claimed them, if it did. */
@@ -83,9 +91,10 @@ export class ClaimUnconfirmed extends Error {
 }
 
 /**
- * In a transaction, so that a claim is never made without its claimer knowing of which rows: before COMMIT is sent a lost answer
- * undoes it, and after that the rows are known and can be given back. A claim that a failover could undo counts as lost too: the next
- * dispatcher would find the row unclaimed and call once more.
+ * In a transaction, so that a claim is never made without its claimer knowing of which rows: before COMMIT is
+ * sent a lost answer undoes it, and after that the rows are known and can be given back. A claim that a
+ * failover could undo counts as lost too: the next dispatcher would find the row unclaimed and call once
+ * more.
  */
 export async function claimEffects(
   pool: SqlPool,

@@ -9,7 +9,10 @@ const countOrphans = `
       and state in ('pending', 'in flight', 'retryable', 'unknown') and due_at < 'infinity' limit 100000
   ) orphans group by target order by target`
 
-/** Intents of a target that was renamed or taken out of the contract are nobody's: no dispatcher asks for them, so it is said at start. */
+/**
+ * Intents of a target that was renamed or taken out of the contract are nobody's: no dispatcher asks for
+ * them, so it is said at start.
+ */
 export async function reportOrphans(
   pool: SqlPool,
   consumer: string,

@@ -6,8 +6,8 @@ export interface EffectResult {
   readonly id: string
   readonly epoch: number
   /**
-   * Set where nobody knows whether the claim was committed. If it was not, the next claimer has its epoch: only a row that this very
-   * transaction wrote last is ours.
+   * Set where nobody knows whether the claim was committed. If it was not, the next claimer has its epoch:
+   * only a row that this very transaction wrote last is ours.
    */
   readonly transaction: string | null
   readonly state: DecidedState
@@ -21,8 +21,8 @@ export interface EffectResult {
 }
 
 /**
- * The epoch is the fence: a dispatcher that lost its lease updates no row. The state is not asked for, so that a record whose
- * answer was lost can be written again and says the same.
+ * The epoch is the fence: a dispatcher that lost its lease updates no row. The state is not asked for, so
+ * that a record whose answer was lost can be written again and says the same.
  */
 const record = `
   update onceward.ledger
@@ -58,7 +58,10 @@ export async function recordResults(
   return results.map(({ id, epoch }) => ours.has(`${id}@${epoch}`))
 }
 
-/** An array of numbers or plain words, which need no quotes: the client would look at each of them for characters to escape. */
+/**
+ * An array of numbers or plain words, which need no quotes: the client would look at each of them for
+ * characters to escape.
+ */
 function bare(values: readonly (string | number | null)[]): string {
   return `{${values.map(value => value ?? 'null').join(',')}}`
 }

@@ -11,8 +11,9 @@ interface Waiting {
 const flushMax = 500
 
 /**
- * One statement in flight; results that arrive meanwhile join the next. While the database is away the results stay here and
- * are tried again: their slots stay taken, so that no more than the targets' concurrency can pile up.
+ * One statement in flight; results that arrive meanwhile join the next. While the database is away the
+ * results stay here and are tried again: their slots stay taken, so that no more than the targets'
+ * concurrency can pile up.
  */
 export class ResultRecorder {
   readonly #pool: SqlPool

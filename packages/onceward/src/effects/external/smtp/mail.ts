@@ -11,7 +11,10 @@ const address = /^[^\s@<>(),;:"[\]\\]+@[A-Za-z0-9.-]+$/
 const fields = ['to', 'subject', 'text', 'html', 'replyTo']
 const recipientsMax = 100
 
-/** Reads the stored bytes, or says why they are no mail. Line ends in a header would let its text add headers: refused. */
+/**
+ * Reads the stored bytes, or says why they are no mail. Line ends in a header would let its text add headers:
+ * refused.
+ */
 export function readMail(body: Uint8Array): Mail | { readonly problem: string } {
   let value: unknown
   try {

@@ -12,8 +12,9 @@ export interface MailFrame {
 }
 
 /**
- * The same bytes for the same effect, whenever and by whomever it is sent: Message-ID, date and boundary follow from the intent, so nothing is left
- * for the composer to draw. Another version of the composer may fold lines elsewhere; the Message-ID stays.
+ * The same bytes for the same effect, whenever and by whomever it is sent: Message-ID, date and boundary
+ * follow from the intent, so nothing is left for the composer to draw. Another version of the composer may
+ * fold lines elsewhere; the Message-ID stays.
  */
 export async function renderMail(compose: Composer, mail: Mail, frame: MailFrame): Promise<Buffer> {
   const name = createHash('sha256').update(frame.identity).digest('hex').slice(0, 40)
@@ -33,7 +34,10 @@ export async function renderMail(compose: Composer, mail: Mail, frame: MailFrame
 
 const lineEnd = Buffer.from('\r\n')
 
-/** Left to itself the composer sends ASCII as "format=flowed" and breaks long lines, which not every reader puts together again. */
+/**
+ * Left to itself the composer sends ASCII as "format=flowed" and breaks long lines, which not every reader
+ * puts together again.
+ */
 function exactly(text: string) {
   return { content: text.replaceAll(/\r?\n/g, '\r\n'), contentTransferEncoding: 'base64' }
 }

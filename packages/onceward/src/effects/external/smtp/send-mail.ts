@@ -13,7 +13,10 @@ export interface OutgoingMail {
   readonly message: Buffer
 }
 
-/** The server said no, plainly: nothing was accepted. Before the first recipient it is us it refuses, not this mail. */
+/**
+ * The server said no, plainly: nothing was accepted. Before the first recipient it is us it refuses, not this
+ * mail.
+ */
 class Refused extends Error {
   readonly reply: Reply
   readonly us: boolean
@@ -28,8 +31,9 @@ class Refused extends Error {
 }
 
 /**
- * One mail, one connection. Until the line with the lone dot leaves, the server has nothing it could deliver: whatever fails did not
- * happen. From then on only the server's answer tells; without it the mail may be on its way.
+ * One mail, one connection. Until the line with the lone dot leaves, the server has nothing it could deliver:
+ * whatever fails did not happen. From then on only the server's answer tells; without it the mail may be on
+ * its way.
  */
 export async function sendMail(
   server: MailServer,

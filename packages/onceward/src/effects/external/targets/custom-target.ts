@@ -6,7 +6,9 @@ import type { Send } from './target.ts'
 
 const results = ['completed', 'retryable', 'unknown', 'failed']
 
-/** The user's own call. It is believed when it says something it may say; everything else may have happened. */
+/**
+ * The user's own call. It is believed when it says something it may say; everything else may have happened.
+ */
 export function customSend(name: string, { call }: CustomTarget): Send {
   return async ({ key, body, contentType, requestDigest, attempts }, { signal, log }) => {
     const changed = changedBytes(body, requestDigest)
@@ -34,7 +36,10 @@ function pauseOf(retryAfterMs: unknown): number | null {
   return typeof retryAfterMs === 'number' && retryAfterMs >= 0 ? retryAfterMs : null
 }
 
-/** A function that does not heed the signal is left behind: what it still does counts as having been under way. */
+/**
+ * A function that does not heed the signal is left behind: what it still does counts as having been under
+ * way.
+ */
 export function orAborted<T>(made: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>()
   const abort = () => reject(signal.reason)

@@ -6,7 +6,10 @@ import { openHttp, type SendHttp } from '../http/send-http.ts'
 import type { ReadSecret } from './resolve-target.ts'
 import type { Outbound, Send } from './target.ts'
 
-/** Visible ASCII, no space at either end: HTTP would trim or refuse the rest, and a trimmed key is another key. */
+/**
+ * Visible ASCII, no space at either end: HTTP would trim or refuse the rest, and a trimmed key is another
+ * key.
+ */
 const sendableKey = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/
 const sendableType = /^[\x20-\x7e]{1,200}$/
 

@@ -27,7 +27,9 @@ export function resolveTargets(
   return new Map(Object.entries(targets).map(([name, target]) => [name, resolveTarget(name, target, owner)]))
 }
 
-/** Applies the defaults. Throws one error that names the target and the field: no call is made, intents wait. */
+/**
+ * Applies the defaults. Throws one error that names the target and the field: no call is made, intents wait.
+ */
 export function resolveTarget(name: string, target: ExternalTarget, owner: TargetOwner): ExternalCaller {
   const problems: string[] = []
   targetProblems(name, target, (place, text) => problems.push(`${place} ${text}`))

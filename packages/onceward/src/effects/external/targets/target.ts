@@ -2,13 +2,19 @@ import type { RepeatPolicy, TargetTraits } from '../../../contract/external-targ
 import type { Log } from '../../../environment.ts'
 import type { Answer } from '../answer.ts'
 
-/** An external target with its defaults applied; made once, never changed. Secrets live in the closure of `send`, nowhere else. */
+/**
+ * An external target with its defaults applied; made once, never changed. Secrets live in the closure of
+ * `send`, nowhere else.
+ */
 export interface ExternalCaller {
   readonly name: string
   readonly policy: RepeatPolicy
   readonly query: TargetTraits['query'] | null
   readonly queryDelayMs: number
-  /** How long after the first call that may have taken effect it may be repeated: half of what the target remembers. */
+  /**
+   * How long after the first call that may have taken effect it may be repeated: half of what the target
+   * remembers.
+   */
   readonly doubtMaxMs: number
   readonly timeoutMs: number
   /** How long a claimed row belongs to its dispatcher: the whole call and a margin to record it. */
@@ -41,7 +47,10 @@ export interface Outbound {
 
 export interface SendContext {
   readonly signal: AbortSignal
-  /** True past the deadline, even before the signal could be aborted: asked by a process that may have been frozen. */
+  /**
+   * True past the deadline, even before the signal could be aborted: asked by a process that may have been
+   * frozen.
+   */
   readonly expired: () => boolean
   readonly log: Log
 }

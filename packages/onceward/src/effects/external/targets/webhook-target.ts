@@ -4,7 +4,10 @@ import { fixedHeaders, openEndpoint, unsendable } from './http-target.ts'
 import type { ReadSecret } from './resolve-target.ts'
 import type { Send } from './target.ts'
 
-/** A POST signed with every secret of the target, at the time of its claim: the database's clock is the one that is kept right. The key travels as `webhook-id`: receivers do the work once per id. */
+/**
+ * A POST signed with every secret of the target, at the time of its claim: the database's clock is the one
+ * that is kept right. The key travels as `webhook-id`: receivers do the work once per id.
+ */
 export function webhookSend(
   target: WebhookTarget,
   secret: ReadSecret,

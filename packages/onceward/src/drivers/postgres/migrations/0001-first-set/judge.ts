@@ -1,6 +1,7 @@
 /**
  * Whether a row that waits for people may be tried again. Every way to let a row go (redrive, release, what
- * was behind a key, a campaign on parked rows) asks judge_parked; all but the campaign move rows by release_rows.
+ * was behind a key, a campaign on parked rows) asks judge_parked; all but the campaign move rows by
+ * release_rows.
  */
 export const judge = `
 -- What a person saw and selected. Rows that changed from a campaign's to live ones since then are another

@@ -1,4 +1,7 @@
-/** A message that its broker never takes holds up its key: it is shown with what waits behind it, and a person may drop it. */
+/**
+ * A message that its broker never takes holds up its key: it is shown with what waits behind it, and a person
+ * may drop it.
+ */
 export const stuckOutbox = `
 -- Messages that their broker did not take at their last try; of a key the first one, with how many wait behind it. A retry copy is the only
 -- copy of a message that is to be tried again; the message of a dead letter is in held.
