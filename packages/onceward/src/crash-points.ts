@@ -1,7 +1,7 @@
 /**
- * Every window between two durable steps, by name. Production code calls `reach(point)`, which does
- * nothing unless the process was started with an armed one (`onceward/testing`). The crash suite kills a
- * real process at each of them; the tidy test fails if a point has no scenario.
+ * Every window between two durable steps, by name. Production code calls `reach(point)`, which does nothing
+ * unless the process was started with an armed point (`onceward/testing`). The crash suite kills a real
+ * process at each point; the tidy test fails if a point has no scenario.
  */
 export const crashPoints = {
   'batch.received': 'Nothing durable yet: the broker hands the batch over again.',

@@ -3,12 +3,12 @@ import { OncewardError } from '../../errors.ts'
 import type { Source } from '../../ports/source.ts'
 import type { Store } from '../../ports/store.ts'
 
-/** Refuses what the contract asks of a source that cannot keep it. Called before anything is opened. */
+/** Refuses a contract that needs more than its source or store provides. Called before anything is opened. */
 export function assertKeepable<M, Tx>(consumer: Consumer<M, Tx>, source: Source, store: Store<Tx>): void {
   const refuse = (wants: string, instead: string) => {
     throw new OncewardError(
       'configuration',
-      `Consumer ${consumer.name} wants ${wants}, which ${source.name} cannot keep as declared. Nothing was started. ${instead}`,
+      `Consumer ${consumer.name} needs ${wants}, which ${source.name} does not provide as declared. Nothing was started. ${instead}`,
     )
   }
   if (consumer.effect?.apply !== undefined && store.query === undefined)
@@ -19,12 +19,12 @@ export function assertKeepable<M, Tx>(consumer: Consumer<M, Tx>, source: Source,
   if (consumer.inbox.mode === 'stored' && store.work === undefined)
     throw new OncewardError(
       'configuration',
-      `Consumer ${consumer.name} wants inbox.mode 'stored', and this store keeps no work for later. Nothing was started. Use the PostgreSQL store, or leave inbox.mode out.`,
+      `Consumer ${consumer.name} has inbox.mode 'stored', and this store cannot store work. Nothing was started. Use the PostgreSQL store, or remove inbox.mode.`,
     )
   if (consumer.failure.mode === 'defer' && store.work === undefined)
     throw new OncewardError(
       'configuration',
-      `Consumer ${consumer.name} wants failure.mode 'defer', and this store keeps no work for later. Nothing was started. Use the PostgreSQL store, or failure.mode 'block'.`,
+      `Consumer ${consumer.name} has failure.mode 'defer', and this store cannot store work. Nothing was started. Use the PostgreSQL store, or failure.mode 'block'.`,
     )
   const { order, positions } = source.capabilities
   if (consumer.order === 'key' && !order.key)
