@@ -8,7 +8,7 @@ const landed = [
   {
     version: 1,
     name: 'first set',
-    sha256: '485959395dd15d6c7e14cbfb83e34266ca9b66825f2888253b47a09dace0396e',
+    sha256: 'ca92f71693975d1c3c7ef3f65247d806eb7ab2b28e25d6bfc94dd5d4c37ef062',
   },
 ]
 

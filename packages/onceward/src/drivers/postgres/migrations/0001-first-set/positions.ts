@@ -108,7 +108,7 @@ begin
       format('Loss %s is not where the consumer stands any more: since it was declared '
         'somebody took the partition. If it halts there again, it declares the loss anew.', loss)); end if;
   -- The table's triggers write the name and the audit, as for every other way to accept a loss.
-  update onceward.loss set accepted_at = clock_timestamp(), accepted_because = because where id = loss;
+  update onceward.loss r set accepted_at = clock_timestamp(), accepted_because = because where r.id = loss;
   return jsonb_build_object('ok', true, 'acceptedBy', onceward.actor());
 end $$;
 `
