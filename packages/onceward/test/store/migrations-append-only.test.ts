@@ -8,7 +8,7 @@ const landed = [
   {
     version: 1,
     name: 'first set',
-    sha256: '485959395dd15d6c7e14cbfb83e34266ca9b66825f2888253b47a09dace0396e',
+    sha256: 'a0c0f53cc9b6200e4dc49f5ff15818c274d42e641aea4bb6b12d6e0d64ce1480',
   },
 ]
 
