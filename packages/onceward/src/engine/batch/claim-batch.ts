@@ -8,7 +8,7 @@ import { ignoreGivenUp, leaveGivenUp } from './given-up.ts'
 import { appliedByPosition, type StoredPositions } from './log-fence.ts'
 import type { Fact } from './outcome.ts'
 import { behindBlocked, releasedKeys } from './parking-caps.ts'
-import { takeUpWork } from './stored-mode.ts'
+import { startWork } from './stored-mode.ts'
 
 /** The result of inserting the markers of a batch. */
 export interface Claims<M = unknown> {
@@ -38,7 +38,7 @@ export async function claimBatch<M, Tx>(
   session: StoreSession<Tx>,
 ): Promise<Claims<M>> {
   const { batch, context } = attempt
-  if (context.stage === 'work') return takeUpWork(batch, session, context)
+  if (context.stage === 'work') return startWork(batch, session, context)
   if (context.consumer.dedup === 'checkpoint') return claimByPosition(attempt, session)
   if (context.consumer.dedup === 'version') return claimNothing(batch, session, context)
   const facts = new Map<Received<M>, Fact>()

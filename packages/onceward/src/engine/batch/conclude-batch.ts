@@ -215,12 +215,12 @@ function conclusionOf<M, Tx>(
   if (decision.status === null) return null
   const held = heldRecord(received, decision, claims, context)
   if (held === null && !claimed) return null
-  const because = held === null && decision.status !== 'applied' ? saidOf(decision) : null
+  const because = held === null && decision.status !== 'applied' ? reasonText(decision) : null
   return { id, digest, to: decision.status, claimed, businessKey, because, held }
 }
 
 /** Shortened, because it is kept beside the marker for as long as the marker. */
-function saidOf({ code, reason }: Decision): string | null {
+function reasonText({ code, reason }: Decision): string | null {
   const text = [code, reason].filter(part => part !== '').join(': ')
   return text === '' ? null : storableText(text, 200)
 }

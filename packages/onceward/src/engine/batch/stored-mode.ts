@@ -48,8 +48,8 @@ export async function storeKept<M, Tx>(
   const indexOf = new Map(kept.map((one, index) => [one, index]))
   return decided.map(one => {
     const index = indexOf.get(one)
-    const claim = index === undefined ? null : leases[index]
-    return claim ? { ...one, claim, keyless: messages[index!]!.keyless } : one
+    const lease = index === undefined ? null : leases[index]
+    return lease ? { ...one, lease, keyless: messages[index!]!.keyless } : one
   })
 }
 
@@ -75,7 +75,7 @@ function keptMessage<M>(received: ReadableMessage<M>, claims: Claims<M>): KeptMe
  * Stage `work`: the markers exist since the messages were stored, or are inserted now. The store confirms
  * that the leases and the turns are still ours.
  */
-export async function takeUpWork<M, Tx>(
+export async function startWork<M, Tx>(
   batch: readonly Received<M>[],
   session: StoreSession<Tx>,
   context: ConsumerContext<M, Tx>,

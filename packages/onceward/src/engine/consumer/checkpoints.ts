@@ -10,14 +10,14 @@ export function checkpointsOf<Tx>(
   store: Store<Tx>,
   enrolment: Enrolment,
   watch: StoreWatch<Tx>,
-  suspicion: CrashSuspects | null,
+  crashSuspects: CrashSuspects | null,
   reach: Reach,
 ): Checkpoints {
   return {
     async take(partitions) {
       const taken = await watch.persist(() => store.takePartitions(enrolment, partitions))
       reach('checkpoint.taken')
-      suspicion?.took(taken)
+      crashSuspects?.took(taken)
       return taken
     },
     begin(partition, epoch, position) {
