@@ -123,7 +123,7 @@ export class ConsumerProcess<M, Tx> {
     return this.#tally.snapshot(
       this.#scheduler?.batchesInFlight ?? 0,
       this.#scheduler?.pendingRetries ?? 0,
-      this.#watch.away,
+      this.#watch.unavailable,
       this.#shared.breaker.view.state,
     )
   }

@@ -12,7 +12,7 @@ export class StoreWatch<Tx> {
   readonly #env: Environment
   readonly #consumer: string
   readonly #mayWait: () => boolean
-  #away: Promise<void> | null = null
+  #outage: Promise<void> | null = null
 
   /** `mayWait` becomes false when the consumer stops: no wait outlives it. */
   constructor(store: Store<Tx>, env: Environment, consumer: string, mayWait: () => boolean) {
@@ -22,12 +22,12 @@ export class StoreWatch<Tx> {
     this.#mayWait = mayWait
   }
 
-  get away(): boolean {
-    return this.#away !== null
+  get unavailable(): boolean {
+    return this.#outage !== null
   }
 
-  present(): Promise<void> {
-    return this.#away ?? Promise.resolve()
+  untilAvailable(): Promise<void> {
+    return this.#outage ?? Promise.resolve()
   }
 
   /** `failures`: how often the same batch was paused before. */
@@ -40,16 +40,16 @@ export class StoreWatch<Tx> {
       },
     )
     if (trouble === 'lock wait') return this.#wait(50, 5_000, failures)
-    this.#away ??= this.#untilAnswered(failures).finally(() => {
-      this.#away = null
+    this.#outage ??= this.#untilAnswered(failures).finally(() => {
+      this.#outage = null
     })
-    return this.#away
+    return this.#outage
   }
 
   /** Repeats a small call beside the batches until the store answers. */
   async persist<T>(call: () => Promise<T>): Promise<T> {
     for (let failures = 0; ; failures++) {
-      await this.present()
+      await this.untilAvailable()
       try {
         return await call()
       } catch (error) {
