@@ -47,7 +47,7 @@ describe('every wait for the database is bounded', await skipWithout('postgres')
     return { pool, queue, process, publish }
   }
 
-  test('connections that nobody answers on are given up, and all goes on over new ones', async () => {
+  test('connections without an answer are given up, and all goes on over new ones', async () => {
     await using database = await countingDatabase()
     const proxy = await startProxyFor(database.url)
     const { pool, queue, process, publish } = await impatient(proxy.through(database.url), 4)
