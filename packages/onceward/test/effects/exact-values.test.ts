@@ -541,7 +541,7 @@ describe('values of declared effects', await skipWithout('postgres'), () => {
         }),
       },
     })
-    const query = createPostgresStore({ pool: rig.pool }).query!
+    const query = createPostgresStore({ pool: rig.pool }).sql!.query
     await assert.rejects(
       async () => consumer.effect!.apply!.verify(query, { consumer, env: { timers: {} } } as never),
       /columns.amount: column amount is money, which rounds and depends on the session; make it numeric/,

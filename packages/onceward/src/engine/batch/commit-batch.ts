@@ -28,7 +28,7 @@ export async function commitBatch<M, Tx>(attempt: BatchAttempt<M, Tx>): Promise<
       await withdrawSuspects(attempt, session)
       const decided = await concludeBatch(attempt, claims, facts, session)
       env.reach('batch.concluded')
-      session.journal?.decided(decided)
+      session.campaign?.journal.decided(decided)
       await passFence(attempt, decided, claims.standing, session)
       return decided
     })
@@ -47,7 +47,7 @@ async function withdrawSuspects<M, Tx>(
   { batch, suspect }: BatchAttempt<M, Tx>,
   session: StoreSession<Tx>,
 ): Promise<void> {
-  if (suspect !== null) await session.withdrawAttempts!(batch.map(({ id }) => id!))
+  if (suspect !== null) await session.suspects!.withdrawAttempts(batch.map(({ id }) => id!))
 }
 
 /**
