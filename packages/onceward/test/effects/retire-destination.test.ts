@@ -66,8 +66,8 @@ describe('a destination that is retired', await skipWithout('postgres'), () => {
     await assert.rejects(retire('kafka:typo', 'rabbitmq:one/v'), /no other kafka destination/)
     await assert.rejects(retire('kafka:typo', 'kafka:nowhere'), /no other kafka destination/)
     await assert.rejects(retire('kafka:typo', 'kafka:new', ' '), /Say why/)
-    await assert.rejects(retire('kafka:never', null), /No destination "kafka:never" is known/)
-    await assert.rejects(retire('postgres', null), /No destination "postgres"/)
+    await assert.rejects(retire('kafka:never', null), /There is no destination "kafka:never"/)
+    await assert.rejects(retire('postgres', null), /There is no destination "postgres"/)
     const { rows } = await scene.pool.query(
       `select destination from onceward.outbox where message_id = 'waits'`,
     )

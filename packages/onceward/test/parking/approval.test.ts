@@ -79,17 +79,17 @@ describe('a second person', await skipWithout('postgres'), () => {
     )
     await assert.rejects(
       approveRequest(ann.pool, request.id, order.digest, 'looked at it'),
-      /Who requests does not approve/,
+      /The requester cannot approve/,
     )
     assert.deepEqual(await lastAudit(), {
       actor: ann.name,
       action: 'approve',
       outcome: 'refused',
-      reason: 'Who requests does not approve.',
+      reason: 'The requester cannot approve.',
     })
     await assert.rejects(
       approveRequest(shared.pool, request.id, order.digest, 'looked at it'),
-      /nobody in person/,
+      /is not registered in onceward.person/,
     )
     await assert.rejects(
       approveRequest(bob.pool, request.id, '0'.repeat(64), 'looked at it'),
@@ -166,7 +166,7 @@ describe('a second person', await skipWithout('postgres'), () => {
 
   it('is a person: a shared role neither asks nor approves', async () => {
     const order = await parked('shared')
-    await assert.rejects(requestDeletion(shared.pool, order, 60), /nobody in person/)
+    await assert.rejects(requestDeletion(shared.pool, order, 60), /is not registered in onceward.person/)
   })
 
   it('is not the first one under another login: the console names a human being, and so does a role', async () => {
@@ -179,12 +179,12 @@ describe('a second person', await skipWithout('postgres'), () => {
     assert.match(request.requestedBy, new RegExp(`^${ann.name} \\(via test_`))
     await assert.rejects(
       approveRequest(ann.pool, request.id, order.digest, 'looked at it'),
-      /Who requests does not approve/,
+      /The requester cannot approve/,
     )
     const second = await requestDeletion(ann.pool, order, 3_600)
     await assert.rejects(
       approveRequest(asAnn, second.id, order.digest, 'looked at it'),
-      /Who requests does not approve/,
+      /The requester cannot approve/,
     )
     await asAnn.end()
     assert.equal((await approveRequest(bob.pool, request.id, order.digest, 'looked at it')).state, 'approved')
@@ -195,7 +195,7 @@ describe('a second person', await skipWithout('postgres'), () => {
     const request = await requestDeletion(ann.pool, order, 3_600)
     const forge = `update onceward.approval set approved_by = '${bob.name}', approved_at = now() where id = ${request.id}`
     for (const { pool } of [ann, bob, shared, run]) assert.match(await refusal(pool, forge), denied)
-    assert.match(await refusal(scene.pool, forge), /is not listed in onceward.person/)
+    assert.match(await refusal(scene.pool, forge), /is not registered in onceward.person/)
     assert.match(
       await refusal(scene.pool, `update onceward.approval set digest = '' where id = ${request.id}`),
       /never changes/,
@@ -208,7 +208,7 @@ describe('a second person', await skipWithout('postgres'), () => {
     await ann.pool.query(`set onceward.acting_as = '${bob.name}'`)
     await assert.rejects(
       approveRequest(ann.pool, request.id, order.digest, 'looked at it'),
-      /Who requests does not approve/,
+      /The requester cannot approve/,
     )
   })
 
@@ -243,7 +243,7 @@ describe('a second person', await skipWithout('postgres'), () => {
     assert.deepEqual(await lastAudit(), {
       ...entry,
       outcome: 'refused',
-      reason: `Effect ${unknown} was changed by somebody else a moment ago.`,
+      reason: `Effect ${unknown} has changed since it was shown.`,
     })
   })
 

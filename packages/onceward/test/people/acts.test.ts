@@ -72,14 +72,14 @@ describe('an act of a person', await skipWithout('postgres'), () => {
     await assert.rejects(acceptLoss(ann.pool, { ...said, id: 4_711 }), /no declared loss 4711/)
 
     await declare('20', 15)
-    await assert.rejects(acceptLoss(ann.pool, said), /not as it was shown: it goes from 5 to 20 by now/)
+    await assert.rejects(acceptLoss(ann.pool, said), /has changed since it was shown: it now ranges from 5 to 20/)
     assert.deepEqual(await lastAct(pool), {
       actor: ann.name,
       action: 'losses accept',
       outcome: 'refused',
       consumer: 'lossy',
       subject: String(id),
-      reason: `Loss ${id} is not as it was shown: it goes from 5 to 20 by now, 15 records.`,
+      reason: `Loss ${id} has changed since it was shown: it now ranges from 5 to 20, 15 records.`,
     })
     const { digest: seen } = (await readLosses(ann.pool)).find(loss => loss.id === id)!
     await declare('20', 15)
@@ -150,7 +150,7 @@ describe('an act of a person', await skipWithout('postgres'), () => {
     assert.deepEqual(await call(`plan_campaign(${id}, '{"ranges": []}')`), { ok: true })
     const steer = (act: string, consumer = 'campaigned') =>
       call(`steer_campaign(${id}, '${consumer}', '${act}', 'not needed')`)
-    assert.match((await steer('pause')).why, /only what runs can pause/)
+    assert.match((await steer('pause')).why, /only a running campaign can pause/)
     assert.deepEqual(Object.values(await lastAct(pool)).slice(0, 3), [ann.name, 'replay pause', 'refused'])
     assert.match((await steer('verify')).why, /when it has run to its end/)
     assert.match((await steer('finish')).why, /once it is verified/)

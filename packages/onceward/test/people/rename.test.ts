@@ -109,7 +109,7 @@ describe('a consumer that is renamed', await skipWithout('postgres'), () => {
     await assert.rejects(rename(scene), /campaigns under way/)
     await cancelCampaign(scene.pool, open, 'not needed')
     await scene.live(scene.contract({ name: 'other_intake' }))
-    await assert.rejects(rename(scene, 'other_intake'), /memory of its own/)
+    await assert.rejects(rename(scene, 'other_intake'), /is already in use/)
     await assert.rejects(renameConsumer(scene.pool, oldName, newName, '\u3000'), /Say why/)
     // What a clock that was a year ahead has left belongs to nobody who lives.
     await set(`update onceward.run set ended_at = null, heartbeat_at = clock_timestamp() + interval '1 year'`)

@@ -67,9 +67,9 @@ describe("the rules of campaigns are the database's", await skipWithout('postgre
       )[0]!.digest
     const planDigest = await digestOf()
     const approval = { because: 'looked at it', planDigest }
-    await assert.rejects(approveCampaign(scene.pool, id, approval), /somebody else has to approve/)
+    await assert.rejects(approveCampaign(scene.pool, id, approval), /another person has to approve/)
     await scene.pool.query('delete from onceward.person where role_name = $1', [other.name])
-    await assert.rejects(approveCampaign(other.pool, id, approval), /nobody in person/)
+    await assert.rejects(approveCampaign(other.pool, id, approval), /is not registered in onceward.person/)
     await scene.pool.query('insert into onceward.person (role_name) values ($1)', [other.name])
     await assert.rejects(
       scene.pool.query(
@@ -86,7 +86,7 @@ describe("the rules of campaigns are the database's", await skipWithout('postgre
     assert.equal(approved.approvedBy, other.name)
     await assert.rejects(
       scene.pool.query('update onceward.campaign_approval set reason = $1', ['other']),
-      /neither changed nor taken back/,
+      /cannot be changed or withdrawn/,
     )
     await scene.write(...facts(1, 'later still'))
     await scene.passed(consumer)
@@ -170,7 +170,7 @@ describe("the rules of campaigns are the database's", await skipWithout('postgre
     )) as [{ digest: string }]
     await assert.rejects(
       approveCampaign(other.pool, id, { because: 'fine', planDigest: digest }),
-      /asked for by .* nobody in person/,
+      /requested by .* is not registered in onceward.person/,
     )
   })
 
@@ -222,7 +222,7 @@ describe("the rules of campaigns are the database's", await skipWithout('postgre
       await approveCampaign(other.pool, id, approval)
       assert.equal((await replay.run(id)).state, 'ran')
       await finishCampaign(scene.pool, (await verifyCampaign(scene.pool, id)).progress.campaign.id)
-      await assert.rejects(approveCampaign(other.pool, id, approval), /no campaign .* that waits to be run/)
+      await assert.rejects(approveCampaign(other.pool, id, approval), /no campaign .* waits to run/)
     })
 
   test('nobody changes who asked, what for, the plan of what runs, or the order of the steps', async t => {
@@ -324,7 +324,7 @@ describe("the rules of campaigns are the database's", await skipWithout('postgre
     assert.equal((await running).state, 'paused')
     const before = (await scene.applied('replay')).length
     assert.ok(before < 200, 'it had ended before it could pause')
-    await assert.rejects(pauseCampaign(scene.pool, id, 'not needed'), /only what runs can pause/)
+    await assert.rejects(pauseCampaign(scene.pool, id, 'not needed'), /only a running campaign can pause/)
     await scene.pool.query('update onceward.campaign set rate_max = null')
     assert.equal((await replay.run(id)).state, 'ran')
     assert.deepEqual(await scene.outcomes(id), { applied: 200 })
