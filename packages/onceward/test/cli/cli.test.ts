@@ -216,7 +216,8 @@ export default defineConsumer<{ id: string }>({ name: 'workflow', owner: 'tests'
     const running = start(['run', consumer(stuck, 'cli_slow')])
     await until('the handler holds its transaction', async () => {
       const { rows } = await pool.query(
-        `select 1 from pg_stat_activity where datname = current_database() and state = 'idle in transaction'`,
+        `select 1 from pg_stat_activity where datname = current_database() and state = 'idle in transaction'
+           and query like '%stuck%'`,
       )
       return rows.length > 0
     })

@@ -21,12 +21,12 @@ const stays: Record<string, string> = {
   'audit.subject': 'the same',
   'audit.detail': 'the same',
   'campaign_event.detail': 'what happened to a campaign, written once',
-  'ledger.original_consumer_name': 'what a target was told of an effect is made of the name of then',
-  'reading.reader':
-    'a group of the broker, which nobody renames there: whoever reads as that group is still told whose it is',
+  'ledger.original_consumer_name': 'idempotency keys are derived from the name of the first request',
+  'reader.consumer_group':
+    'a group of the broker, which the rename does not touch: another consumer that reads as it is refused',
 }
 
-/** A consumer with a swapped rebuild, effects in the ledger, a reading and a cancelled campaign. */
+/** A consumer with a swapped rebuild, effects in the ledger, a reader and a cancelled campaign. */
 async function lived(scene: Scene) {
   const consumer = scene.contract({ name: oldName })
   await scene.write(...facts(5))
