@@ -106,7 +106,7 @@ describe('a fixed payload', await skipWithout('postgres'), () => {
       )
       const approved = await approveRequest(bob.pool, approval!.id, approval!.digest, 'looked at it')
       assert.deepEqual([approved.verb, approved.state, approved.approvedBy], ['fix', 'approved', bob.name])
-      await assert.rejects(deleteParked(ann.pool, { id: approval!.id, consumer: name }), /erases nothing/)
+      await assert.rejects(deleteParked(ann.pool, { id: approval!.id, consumer: name }), /not for a deletion/)
       assert.equal((await listParked(ann.pool, { consumer: name, countMax: 1 }))[0]!.fixWaits, null)
       assert.deepEqual(await replay(`${name}-2`), [null])
       await until('it is applied', async () => (await scene.done(name)).length === 1)
@@ -120,7 +120,7 @@ describe('a fixed payload', await skipWithout('postgres'), () => {
     const second = await fix(ann, good('a', { key: 'k', cents: 2 }))
     await assert.rejects(
       approveRequest(bob.pool, first.approval!.id, first.approval!.digest, 'looked at it'),
-      /not what was requested any more/,
+      /has changed since the request/,
     )
     await approveRequest(bob.pool, second.approval!.id, second.approval!.digest, 'looked at it')
     const third = await fix(ann, good('a', { key: 'k', cents: 3 }))

@@ -106,7 +106,10 @@ describe('one human being', await skipWithout('postgres'), () => {
     for (const blank of ['', '  ', '\u200b\u3000', ' (via x)']) {
       await deskFor(blank)
       await assert.rejects(requestDeletion(desk, order, 3_600), /is not registered in onceward.person/)
-      await assert.rejects(approveRequest(desk, request.id, order.digest, 'looked at it'), /is not registered in onceward.person/)
+      await assert.rejects(
+        approveRequest(desk, request.id, order.digest, 'looked at it'),
+        /is not registered in onceward.person/,
+      )
     }
   })
 

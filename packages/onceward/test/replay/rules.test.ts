@@ -57,7 +57,7 @@ describe("the rules of campaigns are the database's", await skipWithout('postgre
     await scene.passed(consumer)
     const replay = await scene.replay(consumer)
     const id = await scene.planned(replay)
-    await assert.rejects(replay.run(id), /needs the approval of somebody other/)
+    await assert.rejects(replay.run(id), /needs an unexpired approval .* by a person other/)
     const digestOf = async () =>
       (
         await scene.rows<{ digest: string }>(
@@ -81,7 +81,7 @@ describe("the rules of campaigns are the database's", await skipWithout('postgre
     await scene.write(...facts(1, 'later'))
     await replay.preview(id)
     assert.notEqual(await digestOf(), planDigest)
-    await assert.rejects(approveCampaign(other.pool, id, approval), /another plan than the one approved/)
+    await assert.rejects(approveCampaign(other.pool, id, approval), /is not the approved one/)
     const approved = await approveCampaign(other.pool, id, { ...approval, planDigest: await digestOf() })
     assert.equal(approved.approvedBy, other.name)
     await assert.rejects(
@@ -91,7 +91,7 @@ describe("the rules of campaigns are the database's", await skipWithout('postgre
     await scene.write(...facts(1, 'later still'))
     await scene.passed(consumer)
     await replay.preview(id)
-    await assert.rejects(replay.run(id), /for exactly this plan/)
+    await assert.rejects(replay.run(id), /of exactly this plan/)
     await approveCampaign(other.pool, id, { ...approval, planDigest: await digestOf() })
     assert.equal((await replay.run(id)).state, 'ran')
     const acts = await scene.rows<{ act: string }>(
@@ -143,7 +143,7 @@ describe("the rules of campaigns are the database's", await skipWithout('postgre
     ])
     await mine.query('reset search_path')
     mine.release()
-    await assert.rejects(replay.run(id), /for exactly this plan/)
+    await assert.rejects(replay.run(id), /of exactly this plan/)
   })
 
   test('the plan of a rebuild that has run changes only by what it follows', async t => {
@@ -191,7 +191,7 @@ describe("the rules of campaigns are the database's", await skipWithout('postgre
       )
       return row!.over
     })
-    await assert.rejects(replay.run(id), /has not expired/)
+    await assert.rejects(replay.run(id), /needs an unexpired approval/)
   })
 
   for (const left of ['paused', 'running, its process dead'])
@@ -218,7 +218,7 @@ describe("the rules of campaigns are the database's", await skipWithout('postgre
         )
         return row!.over
       })
-      await assert.rejects(replay.run(id), /has not expired/)
+      await assert.rejects(replay.run(id), /needs an unexpired approval/)
       await approveCampaign(other.pool, id, approval)
       assert.equal((await replay.run(id)).state, 'ran')
       await finishCampaign(scene.pool, (await verifyCampaign(scene.pool, id)).progress.campaign.id)
@@ -238,7 +238,7 @@ describe("the rules of campaigns are the database's", await skipWithout('postgre
       `needs_approval = false, effects = 'requested'`,
       `selection = '{}'`,
     ])
-      await assert.rejects(change(what), /does not change/)
+      await assert.rejects(change(what), /cannot be changed after its request/)
     await assert.rejects(change(`state = 'finished'`), /cannot become finished/)
     await replay.run(id)
     await assert.rejects(change(`plan = '{}'`), /its plan is fixed/)
