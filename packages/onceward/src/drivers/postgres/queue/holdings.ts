@@ -103,8 +103,8 @@ export class Holdings {
 
 function propertiesOf({ properties, message_id: messageId }: LeasedRow): DeliveryProperties {
   if (properties === null) return messageId === null ? emptyMap : bareCopy({ messageId })
-  const told = tableOf(fromStoredJson(properties))
-  return messageId === null ? told : bareCopy(told, { messageId })
+  const stored = tableOf(fromStoredJson(properties))
+  return messageId === null ? stored : bareCopy(stored, { messageId })
 }
 
 /** Rows may be inserted manually, with any JSON. */

@@ -36,12 +36,12 @@ function* formsOf(
   known: (original: Headers) => Headers,
   ours: Headers,
 ): Generator<Pick<Outgoing, 'headers' | 'body'>> {
-  const noBody = { ...ours, 'onceward-body': leftOut }
+  const withoutBody = { ...ours, 'onceward-body': leftOut }
   const none = Buffer.alloc(0)
   yield { headers: withOriginals(headers, known, ours), body }
   yield { headers: withoutOriginals(known, ours), body }
-  yield { headers: withOriginals(headers, known, noBody), body: none }
-  yield { headers: withoutOriginals(known, noBody), body: none }
+  yield { headers: withOriginals(headers, known, withoutBody), body: none }
+  yield { headers: withoutOriginals(known, withoutBody), body: none }
 }
 
 /** Headers of the copy: enough to find the row, and to see the cause without it. */
