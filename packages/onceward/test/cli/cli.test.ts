@@ -321,7 +321,7 @@ export default defineConsumer<{ id: string }>({ name: 'workflow', owner: 'tests'
     await store.checkpoints!.take(enrolment, ['t/0'])
     const stale = await accept('--consumer', 'cli_log', '--because', 'rebuilt from the archive')
     assert.equal(stale.code, 2, 'the consumer may have read on since')
-    assert.match(stale.stderr, /declares the loss anew/)
+    assert.match(stale.stderr, /declares the loss again/)
     await store.checkpoints!.declareLoss(enrolment, loss)
     assert.equal((await accept('--consumer', 'cli_log', '--because', 'rebuilt from the archive')).code, 0)
     assert.equal((await accept('--consumer', 'cli_log', '--because', 'again')).code, 2)
