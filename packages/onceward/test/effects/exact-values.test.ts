@@ -217,7 +217,7 @@ describe('values of declared effects', await skipWithout('postgres'), () => {
         /0.10000000000000000555 has more digits than a JavaScript number keeps \(0.1\); send it as text/,
       ],
       nearly: ['0.99999999999999999999', /has more digits than a JavaScript number keeps \(1\)/],
-      huge: ['1e400', /Infinity is no number that a table keeps/],
+      huge: ['1e400', /Infinity is not a number that a table can store/],
       tiny: ['1e-7', /more digits after the point/],
       word: ['"NaN"', /it is no plain decimal number/],
       none: ['null', /it is missing/],
@@ -454,7 +454,7 @@ describe('values of declared effects', await skipWithout('postgres'), () => {
         assert.match(String(said[id]), /field_unreadable: at cannot be read from the message: it is no time;/)
       assert.match(
         String(said.minus),
-        /field_unreadable: at cannot be read from the message: it is no ISO 8601 time; give milliseconds, a Date, or ISO 8601 text/,
+        /field_unreadable: at cannot be read from the message: it is not an ISO 8601 time; give milliseconds, a Date, or ISO 8601 text/,
       )
     } finally {
       if (zone === undefined) delete process.env.TZ
