@@ -2,28 +2,30 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { PartitionProgress } from '../log/partition-progress.ts'
 import type { CommitAnswer, Member, OffsetToCommit } from './client/kafka-client.ts'
 
-/** The right to commit for one partition: it ends with the membership or the ownership it was given under. */
+/**
+ * The right to commit for one partition. It ends with the membership or the ownership it was granted under.
+ */
 export interface PartitionLease {
   readonly partition: number
   readonly progress: PartitionProgress
   readonly member: Member
-  /** Kept as it was found: it says how many partitions there were at the beginning. */
+  /** The metadata found on the broker, kept because it records the number of partitions at the beginning. */
   readonly metadata: string
-  /** The position the broker is known to have. */
+  /** The position that the broker last confirmed. */
   told: string
 }
 
 export interface CommitterOptions {
   readonly send: (offsets: readonly OffsetToCommit[], member: Member) => Promise<CommitAnswer>
   readonly leaderEpochAt: (partition: number, offset: number) => number
-  /** Rest after a commit before the next; the first goes out at once. */
+  /** Pause after a commit before the next; the first is sent at once. */
   readonly restMs: number
   readonly onTrouble: (reason: string) => void
 }
 
 const retryDelayMs = 100
 
-/** Somebody who waits until these are told. */
+/** A caller waiting until the positions of these leases are committed. */
 interface Wait {
   readonly leases: Set<PartitionLease>
   readonly done: (missed: number) => void
@@ -31,9 +33,9 @@ interface Wait {
 }
 
 /**
- * Tells the broker positions: one commit in flight, whatever moves meanwhile joins the next. What is refused
- * is repeated only while the lease is valid, because the broker takes a live member's commit for a partition
- * that is another's by now.
+ * Commits positions to the broker with one commit in flight; positions that move meanwhile join the next. A
+ * refused commit is repeated only while the lease is valid, because the broker accepts a live member's commit
+ * for a partition that belongs to another member.
  */
 export class Committer {
   readonly #options: CommitterOptions
@@ -47,13 +49,16 @@ export class Committer {
     this.#options = options
   }
 
-  /** To be told soon. */
+  /** Schedules a commit. */
   note(lease: PartitionLease): void {
     this.#moved.add(lease)
     if (!this.#running) void this.#run()
   }
 
-  /** Resolves when the present positions of these are told, with the number of leases that ended before. */
+  /**
+   * Resolves when the present positions of these leases are committed, with the number of leases that ended
+   * before.
+   */
   tell(leases: readonly PartitionLease[]): Promise<number> {
     const untold = leases.filter(({ progress, told }) => progress.position !== told)
     if (untold.length === 0) return Promise.resolve(0)
@@ -76,7 +81,7 @@ export class Committer {
   async #run(): Promise<void> {
     this.#running = true
     try {
-      // Whatever moves in the same turn joins the first commit.
+      // Positions that move in the same tick join the first commit.
       await Promise.resolve()
       while (this.#moved.size > 0 && !this.#closed) {
         const round = [...this.#moved]
@@ -92,7 +97,7 @@ export class Committer {
     }
   }
 
-  /** False when some of it has to be told again. */
+  /** False when some positions have to be committed again. */
   async #send(round: readonly PartitionLease[], waiting: readonly Wait[]): Promise<boolean> {
     const gone = round.filter(lease => !isValid(lease))
     this.#conclude(gone, waiting, true)

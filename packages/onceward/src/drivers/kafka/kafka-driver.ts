@@ -37,20 +37,21 @@ export interface DriverOptions {
   readonly settings: TopicSettings
   readonly open: OpenOptions
   readonly log: Log
-  /** Partitions the topic had when it was opened. */
+  /** Partitions of the topic when it was opened. */
   readonly partitions: number
 }
 
 const takeRetryMs = 300
 const lastCommitMs = 3_000
-/** Rest between commits. The broker's position is only a hint where the store keeps it. */
+/** Pause between commits. The broker's position is only a hint when the store keeps it. */
 const restMs = { broker: 100, first: 0, store: 1_000, only: 1_000 } as const
 
 /**
  * Reads one topic as a member of its group and feeds a subscription.
  *
- *   assigned ─▶ taken (offsets, store, position decided) ─▶ owned, fetched ─▶ revoked: stopped, drained, committed ─▶ dropped
- *                     └─ position does not fit the log: loss declared, receive rejects      └─ or lost: dropped, nothing committed
+ *   assigned ─▶ taken: offsets, store, decision ─▶ owned, fetched ─▶ revoked: drained, committed ─▶ dropped
+ *                 └─ position not in the log:                  └─▶ lost: dropped, nothing committed
+ *                    loss declared, receive rejects
  */
 export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
   readonly origin: string
@@ -60,20 +61,20 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
   readonly #settings: TopicSettings
   readonly #take: TakeOptions
   readonly #leases = new Map<number, PartitionLease>()
-  /** What the group gave us, and the taking that is under way for it. */
+  /** Partitions that the group assigned, with the taking in progress. */
   readonly #claims = new Map<number, Claim>()
   readonly #committer: Committer
   readonly #fetcher: Fetcher
   readonly #membership: Membership
   readonly #watchdog: Watchdog
   readonly #warned = new Set<string>()
-  /** Added partitions that are ours and wait until those before them are drained. */
+  /** Added partitions that are assigned and wait until the earlier ones are drained. */
   readonly #waiting = new Map<number, Claim>()
-  /** Added partitions that have waited. */
+  /** Added partitions that have finished waiting. */
   readonly #drained = new Set<number>()
-  /** Batches nobody can read, while there are unfinished records before them. */
+  /** Unreadable batches with unfinished records before them. */
   readonly #unreadable = new WeakMap<PartitionProgress, UnreadableAt>()
-  /** Losses declared before, until the log is seen to have their records after all. */
+  /** Losses declared earlier, until the log proves to have their records. */
   readonly #openLosses = new WeakMap<PartitionProgress, OpenLoss>()
   #connected = false
   /** When the group last confirmed this member. */
@@ -175,7 +176,7 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
     for (const name of names) this.subscription.stop(name)
     for (const partition of partitions) this.#claims.delete(partition)
     const { rebalanceTimeoutMs } = this.#settings
-    // What was lost meanwhile and given to us again is not what is revoked here.
+    // A partition that was lost and assigned again meanwhile is not part of this revocation.
     const going = () => partitions.filter(partition => !this.#claims.has(partition))
     await within(rebalanceTimeoutMs / 2, this.#options.open.log.onRevoke(names))
     const leases = going().flatMap(partition => this.#leases.get(partition) ?? [])
@@ -233,7 +234,7 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
     const { checkpoints } = this.#options.open.log
     withdrawLossAt(checkpoints, { partition, epoch, openLoss }, position, { isSameLog: sameLog }).catch(
       error =>
-        this.#options.log.warn('a loss that was none stays open', {
+        this.#options.log.warn('a withdrawn loss could not be closed', {
           partition,
           reason: errorText(error, 300),
         }),
@@ -250,9 +251,9 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
   }
 
   /**
-   * Kept with its bytes where they can be, in the place of its records, and quarantined by the engine. Else
-   * it is a loss: what stands before it is finished first, because whoever accepts the loss goes on behind
-   * it.
+   * Delivers an unreadable batch with its bytes in place of its records, when they fit; the engine
+   * quarantines it. Otherwise it is a loss, declared after the records before it are finished, because an
+   * accepted loss resumes behind it.
    */
   onUnreadable(progress: PartitionProgress, batch: UnreadableAt): void {
     const { at, next, reason, bytes } = batch
@@ -263,9 +264,7 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
     const { partition } = progress
     const number = numberOf(partition)
     const broken = { partition, offset: at, records: next - at, bytes, problem: reason, redelivered: false }
-    this.onWarning(
-      `${partition}@${at}: ${reason}; its bytes are handed over as one record that cannot be read`,
-    )
+    this.onWarning(`${partition}@${at}: ${reason}; its bytes are delivered as one unreadable record`)
     const leaderEpoch = this.#fetcher.leaderEpochAt(number, at)
     this.#fetcher.remove(number)
     this.onRecords(progress, [brokenRecord(broken)], next)
@@ -280,7 +279,7 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
     void this.#declare([unreadable(progress.partition, standing(progress), at, next, reason)])
   }
 
-  /** Brokers may only be late to hear of a topic, so it is looked at closely first. */
+  /** Verifies first that the topic is gone, because brokers may learn of a new topic late. */
   onTopicGone(): void {
     if (this.#lookingForTopic) return
     this.#lookingForTopic = true
@@ -295,7 +294,7 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
     const { client } = this.#options
     const facts = await client.describe()
     if (facts === null) {
-      const reason = `topic ${this.#settings.topic} does not exist any more`
+      const reason = `topic ${this.#settings.topic} no longer exists`
       if (this.#warned.has(reason)) return
       this.#warned.add(reason)
       return this.#options.open.onEvent({ kind: 'cancelled', reason })
@@ -317,7 +316,8 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
   }
 
   async #takeAndPlace(partitions: readonly number[], claim: Claim): Promise<void> {
-    // Without those that are read already: taking them again would end the ownership they are read under.
+    // Excludes partitions that are already read: taking them again would end the ownership they are read
+    // under.
     const ours = () =>
       partitions.filter(partition => this.#claims.get(partition) === claim && this.#isUnread(partition))
     const { member } = claim
@@ -359,7 +359,7 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
     return this.#options.open.log.ordersKeys === true && !this.#drained.has(partition)
   }
 
-  /** Taken once more afterwards: another may have owned it meanwhile. */
+  /** Takes the partition again afterwards, because another member may have owned it meanwhile. */
   async #ownOnceDrained(partition: number, name: string, claim: Claim): Promise<void> {
     const { addedPartitionsWaitMs } = this.#settings
     const waits = () => this.#claims.get(partition) === claim && this.#closing === null
@@ -380,7 +380,7 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
       const behind =
         names === '' ? 'it is not known whether the others are drained' : `${names} is not drained`
       this.onWarning(
-        `${name} was added and is read after ${addedPartitionsWaitMs} ms although ${behind}: records of a key that moved may be applied before its earlier ones`,
+        `${name} was added and is read after ${addedPartitionsWaitMs} ms, although ${behind}: records of a key that moved may be applied before its earlier ones`,
       )
     }
     await this.#own([partition], claim)
@@ -421,7 +421,7 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
     try {
       for (const loss of losses) await this.#options.open.log.checkpoints.declareLoss(loss)
     } catch (error) {
-      this.#options.log.error('a loss could not be written down', { reason: errorText(error, 300) })
+      this.#options.log.error('a loss could not be recorded', { reason: errorText(error, 300) })
     }
     this.#halt(lossError(losses))
   }
@@ -432,8 +432,7 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
   }
 
   /**
-   * Ours by the group, and nobody reads it here: it is still being taken, or the store said that it is
-   * another's.
+   * Assigned partitions that are not read: they are still being taken, or the store recorded another owner.
    */
   #unread(): number[] {
     const isWaiting = (partition: number) => this.#waiting.has(partition)
@@ -470,7 +469,7 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
 
   #onPartitions(before: number, after: number): void {
     const order = this.#options.open.log.ordersKeys
-      ? 'the new ones are read once the others are drained to where they end now, for the order of keys'
+      ? 'to keep the order of keys, the new ones are read once the others are drained to their present ends'
       : 'new records of a key may go to another partition than its earlier ones'
     this.onWarning(`topic ${this.#settings.topic} has ${after} partitions instead of ${before}: ${order}`)
     this.#membership.partitionsAdded()
@@ -486,10 +485,10 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
   }
 }
 
-/** A partition the group gave us. */
+/** A partition that the group assigned. */
 interface Claim {
   readonly member: Member
-  /** When finding out its position began; null while nobody does. */
+  /** When determining its position began; null otherwise. */
   takingSinceMs: number | null
 }
 
@@ -501,7 +500,7 @@ function numberOf(partition: string): number {
   return Number(partition.slice(partition.lastIndexOf('/') + 1))
 }
 
-/** Waits for it, but no longer than that, and whatever becomes of it. */
+/** Waits at most this long, and ignores the outcome. */
 async function within(timeoutMs: number, work: Promise<unknown>): Promise<void> {
   const early = new AbortController()
   const late = sleep(timeoutMs, undefined, { signal: early.signal }).catch(() => {})

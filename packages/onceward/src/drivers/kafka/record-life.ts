@@ -1,7 +1,7 @@
 /**
- * Pure. How long a record may stay readable by its topic's configuration; Infinity when for ever. Whole
- * segments are removed, once their newest record is old enough: so a record lives as long as the retention
- * and the time until its segment was closed.
+ * Pure. How long a record may stay readable under its topic's configuration; Infinity when it is never
+ * deleted. Kafka deletes whole segments once their newest record is old enough. A record therefore stays for
+ * the retention plus the time until its segment was closed.
  */
 export function recordLifeMs(configs: ReadonlyMap<string, string>): number {
   const retentionMs = Number(configs.get('retention.ms') || Number.NaN)

@@ -7,7 +7,7 @@ import { recordLifeMs } from './record-life.ts'
 const topicResource = 2
 const names = ['retention.ms', 'segment.ms', 'cleanup.policy']
 
-/** How long a record may stay readable, in milliseconds; Infinity when for ever. */
+/** How long a record may stay readable, in milliseconds; Infinity when it is never deleted. */
 export async function topicRetentionMs(options: KafkaConnectionOptions, topic: string): Promise<number> {
   const connections = new KafkaConnections(options)
   try {
@@ -19,7 +19,7 @@ export async function topicRetentionMs(options: KafkaConnectionOptions, topic: s
     if (errorCode !== 0) throw new KafkaError(troubleOfCode(errorCode, errorMessage), `topic ${topic}`)
     return recordLifeMs(new Map(configs.map(({ name, value }) => [name, value ?? ''])))
   } catch (error) {
-    throw toOncewardError(error, `Asking for the retention of topic ${topic}`, 'Nothing was started.')
+    throw toOncewardError(error, `Reading the retention of topic ${topic}`, 'Nothing was started.')
   } finally {
     await connections.close()
   }

@@ -26,10 +26,10 @@ import { offsetCommitV9 } from './wire.ts'
 import { WireFetcher } from './wire-fetcher.ts'
 
 const unstableDelayMs = 50
-/** Longer than a transaction takes to end; what is still pending then waits for its time-out, or for ever. */
+/** Longer than a transaction takes to end. Offsets still pending then wait for a timeout, or forever. */
 const unstableMaxMs = 5_000
 
-/** The client that speaks the wire itself. */
+/** The client that implements the wire protocol. */
 export class WireClient implements KafkaClient {
   readonly #connections: KafkaConnections
   readonly #settings: TopicSettings
