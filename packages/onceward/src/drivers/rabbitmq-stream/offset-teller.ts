@@ -3,22 +3,22 @@ import type { PartitionProgress } from '../log/partition-progress.ts'
 import { queryOffset, storeOffset } from './wire/commands.ts'
 import type { StreamConnection } from './wire/connection.ts'
 
-/** A stored offset is a record in the stream itself, so one that is only a hint is written seldom. */
+/** A stored offset is a record in the stream itself, so a position that is only a hint is written rarely. */
 const hintEveryMs = 5_000
 
 export interface TellerOptions {
   readonly group: string
   readonly log: LogOptions
-  /** The connection a partition is read on; null while there is none. */
+  /** The connection that reads a partition; null while there is none. */
   readonly connectionOf: (partition: string) => StreamConnection | null
 }
 
 /**
- * Tells the broker how far each partition is done. What it keeps is the offset of the last record that is
- * done, as RabbitMQ's own clients do, so a group can be taken over from them and handed back; nothing is told
- * before the first one.
+ * Stores each partition's progress on the broker: the offset of the last finished record, as RabbitMQ's own
+ * clients do. A group can therefore move between them and Onceward. Nothing is stored before the first
+ * finished record.
  *
- * One telling is under way at a time; what moves meanwhile joins the next.
+ * One round is in progress at a time; positions that move meanwhile join the next.
  */
 export class OffsetTeller {
   readonly #options: TellerOptions
@@ -40,7 +40,7 @@ export class OffsetTeller {
     return { missed: 0 }
   }
 
-  /** Resolves when everything that moved so far has been told, or cannot be. Never rejects. */
+  /** Resolves when everything that moved so far is stored, or cannot be. Never rejects. */
   async flush(): Promise<void> {
     while (this.#moved.size > 0 || this.#telling !== null) {
       this.#begin()
@@ -48,7 +48,7 @@ export class OffsetTeller {
     }
   }
 
-  /** Stores and reads back. False when the connection is gone or another value is there. */
+  /** Stores and reads back. False when the connection has ended or another value is found. */
   async confirm(partition: string, next: string): Promise<boolean> {
     const connection = this.#options.connectionOf(partition)
     const offset = BigInt(next) - 1n
@@ -83,8 +83,8 @@ export class OffsetTeller {
   }
 
   /**
-   * At most once: the store's fence first, then the broker, both before anything takes effect. One after the
-   * other, because the broker takes a lower offset as readily as a higher one.
+   * At most once: the store's fence first, then the broker, both before any effect. One after the other,
+   * because the broker accepts a lower offset as readily as a higher one.
    */
   #tellFirst(moved: readonly PartitionProgress[]): Promise<{ readonly missed: number }> {
     const told = this.#first.then(() => Promise.all(moved.map(one => this.#tellOneFirst(one))))
