@@ -12,7 +12,7 @@ export interface PartitionLease {
   /** The metadata found on the broker, kept because it records the number of partitions at the beginning. */
   readonly metadata: string
   /** The position that the broker last confirmed. */
-  told: string
+  confirmed: string
 }
 
 export interface CommitterOptions {
@@ -59,12 +59,12 @@ export class Committer {
    * Resolves when the present positions of these leases are committed, with the number of leases that ended
    * before.
    */
-  tell(leases: readonly PartitionLease[]): Promise<number> {
-    const untold = leases.filter(({ progress, told }) => progress.position !== told)
-    if (untold.length === 0) return Promise.resolve(0)
+  commit(leases: readonly PartitionLease[]): Promise<number> {
+    const unconfirmed = leases.filter(({ progress, confirmed }) => progress.position !== confirmed)
+    if (unconfirmed.length === 0) return Promise.resolve(0)
     const { promise, resolve } = Promise.withResolvers<number>()
-    this.#waiting.push({ leases: new Set(untold), done: resolve, missed: 0 })
-    for (const lease of untold) this.#moved.add(lease)
+    this.#waiting.push({ leases: new Set(unconfirmed), done: resolve, missed: 0 })
+    for (const lease of unconfirmed) this.#moved.add(lease)
     this.#hurry.resolve()
     if (!this.#running) void this.#run()
     return promise
@@ -87,9 +87,9 @@ export class Committer {
         const round = [...this.#moved]
         this.#moved.clear()
         const waiting = [...this.#waiting]
-        const isTold = await this.#send(round, waiting)
+        const isConfirmed = await this.#send(round, waiting)
         if (this.#closed) return
-        if (!isTold) await this.#rest(retryDelayMs)
+        if (!isConfirmed) await this.#rest(retryDelayMs)
         else if (this.#waiting.length === 0) await this.#rest(this.#options.restMs)
       }
     } finally {
@@ -102,14 +102,14 @@ export class Committer {
     const gone = round.filter(lease => !isValid(lease))
     this.#conclude(gone, waiting, true)
     const valid = round.filter(isValid)
-    let isTold = true
+    let isConfirmed = true
     for (const [member, leases] of Map.groupBy(valid, lease => lease.member)) {
       const positions = leases.map(({ progress }) => progress.position)
       const offsets = leases.map(lease => this.#offsetOf(lease))
       const answer = await this.#options.send(offsets, member)
-      if (answer.kind === 'told') {
+      if (answer.kind === 'confirmed') {
         leases.forEach((lease, index) => {
-          lease.told = positions[index]!
+          lease.confirmed = positions[index]!
         })
         this.#conclude(leases, waiting, false)
         continue
@@ -117,9 +117,9 @@ export class Committer {
       if (answer.kind === 'refused') this.#options.onTrouble(answer.reason)
       if (answer.kind === 'fenced') this.#conclude(leases, waiting, true)
       else for (const lease of leases) this.#moved.add(lease)
-      isTold = false
+      isConfirmed = false
     }
-    return isTold
+    return isConfirmed
   }
 
   #offsetOf({ partition, progress, metadata }: PartitionLease): OffsetToCommit {

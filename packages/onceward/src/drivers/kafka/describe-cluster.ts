@@ -3,7 +3,7 @@ import type { KafkaConnectionOptions } from './client/connection-options.ts'
 import { KafkaConnections } from './client/connections.ts'
 import { answerOf, toOncewardError, troubleOfCode } from './client/kafka-error.ts'
 import { describeConfigsV4, metadataV12 } from './client/wire.ts'
-import { recordLifeMs } from './record-life.ts'
+import { recordRetentionMs } from './record-retention.ts'
 import { type KeySample, sampleKeys } from './sample-keys.ts'
 
 /** The state of a cluster that a check needs. */
@@ -24,7 +24,7 @@ export interface TopicState {
   readonly leaderless: number
   /** As reported by the broker; empty when this login lacks the permission. */
   readonly configs: ReadonlyMap<string, string>
-  readonly recordLifeMs: number
+  readonly recordRetentionMs: number
   /** A sample of the newest records; null when they were not or could not be read. */
   readonly sample: KeySample | null
   /** Why the newest records could not be read. */
@@ -159,12 +159,15 @@ function toState({ partitions }: DescribedTopic): TopicState {
   }
 }
 
-function configured(name: string, all: Configs): Pick<TopicState, 'configs' | 'recordLifeMs' | 'unasked'> {
+function configured(
+  name: string,
+  all: Configs,
+): Pick<TopicState, 'configs' | 'recordRetentionMs' | 'unasked'> {
   const configs = all.of(topicResource, name)
   const trouble = all.trouble(topicResource, name)
   return {
     configs,
-    recordLifeMs: recordLifeMs(configs),
+    recordRetentionMs: recordRetentionMs(configs),
     unasked: trouble === null ? null : `the configuration of topic ${name} cannot be read: ${trouble}`,
   }
 }
@@ -175,7 +178,7 @@ const nothingKnown: TopicState = {
   inSync: 0,
   leaderless: 0,
   configs: new Map(),
-  recordLifeMs: Number.NaN,
+  recordRetentionMs: Number.NaN,
   sample: null,
   unsampled: null,
   unasked: null,

@@ -19,7 +19,7 @@ import type {
 } from './client/kafka-client.ts'
 import { Committer, type PartitionLease } from './committer.ts'
 import { findStall, type Silences } from './find-stall.ts'
-import { lossError, madeAgain, outOfRange, unreadable } from './loss.ts'
+import { lossError, outOfRange, recreated, unreadable } from './loss.ts'
 import {
   beginPartition,
   partitionName,
@@ -62,14 +62,14 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
   readonly #take: TakeOptions
   readonly #leases = new Map<number, PartitionLease>()
   /** Partitions that the group assigned, with the taking in progress. */
-  readonly #claims = new Map<number, Claim>()
+  readonly #assignments = new Map<number, Assignment>()
   readonly #committer: Committer
   readonly #fetcher: Fetcher
   readonly #membership: Membership
   readonly #watchdog: Watchdog
   readonly #warned = new Set<string>()
   /** Added partitions that are assigned and wait until the earlier ones are drained. */
-  readonly #waiting = new Map<number, Claim>()
+  readonly #waiting = new Map<number, Assignment>()
   /** Added partitions that have finished waiting. */
   readonly #drained = new Set<number>()
   /** Unreadable batches with unfinished records before them. */
@@ -93,7 +93,7 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
     this.#committer = new Committer({
       send: async (offsets, member) => {
         const answer = await client.commit(offsets, member)
-        open.log.onTold?.(answer.kind === 'told')
+        open.log.onTold?.(answer.kind === 'confirmed')
         return answer
       },
       leaderEpochAt: (partition, offset) => this.#fetcher.leaderEpochAt(partition, offset),
@@ -118,7 +118,7 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
     const leases = moved.flatMap(progress => this.#leaseOf(progress) ?? [])
     for (const { progress } of leases) this.#declareUnreadable(progress)
     if (this.#options.open.log.progress === 'first') {
-      return { missed: moved.length - leases.length + (await this.#committer.tell(leases)) }
+      return { missed: moved.length - leases.length + (await this.#committer.commit(leases)) }
     }
     for (const lease of leases) this.#committer.note(lease)
     return { missed: 0 }
@@ -166,21 +166,21 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
   // ── what the group says ──
 
   onAssigned(partitions: readonly number[], member: Member): void {
-    const claim = { member, takingSinceMs: performance.now() }
-    for (const partition of partitions) this.#claims.set(partition, claim)
-    void this.#own(partitions, claim)
+    const assignment = { member, takingSinceMs: performance.now() }
+    for (const partition of partitions) this.#assignments.set(partition, assignment)
+    void this.#own(partitions, assignment)
   }
 
   async onRevoked(partitions: readonly number[]): Promise<void> {
     const names = partitions.map(partition => partitionName(this.#settings, partition))
     for (const name of names) this.subscription.stop(name)
-    for (const partition of partitions) this.#claims.delete(partition)
+    for (const partition of partitions) this.#assignments.delete(partition)
     const { rebalanceTimeoutMs } = this.#settings
     // A partition that was lost and assigned again meanwhile is not part of this revocation.
-    const going = () => partitions.filter(partition => !this.#claims.has(partition))
+    const going = () => partitions.filter(partition => !this.#assignments.has(partition))
     await within(rebalanceTimeoutMs / 2, this.#options.open.log.onRevoke(names))
     const leases = going().flatMap(partition => this.#leases.get(partition) ?? [])
-    await within(Math.min(lastCommitMs, rebalanceTimeoutMs / 4), this.#committer.tell(leases))
+    await within(Math.min(lastCommitMs, rebalanceTimeoutMs / 4), this.#committer.commit(leases))
     this.#drop(going(), 'they go to another member of the group', { orderly: true })
   }
 
@@ -304,27 +304,29 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
     const bounds = await client.bounds([0])
     await this.#declare(
       orphans.map(({ progress }) =>
-        madeAgain(progress.partition, standing(progress), facts.id, bounds.get(0)!),
+        recreated(progress.partition, standing(progress), facts.id, bounds.get(0)!),
       ),
     )
   }
 
-  async #own(partitions: readonly number[], claim: Claim): Promise<void> {
-    claim.takingSinceMs = performance.now()
-    await this.#takeAndPlace(partitions, claim)
-    claim.takingSinceMs = null
+  async #own(partitions: readonly number[], assignment: Assignment): Promise<void> {
+    assignment.takingSinceMs = performance.now()
+    await this.#takeAndPlace(partitions, assignment)
+    assignment.takingSinceMs = null
   }
 
-  async #takeAndPlace(partitions: readonly number[], claim: Claim): Promise<void> {
+  async #takeAndPlace(partitions: readonly number[], assignment: Assignment): Promise<void> {
     // Excludes partitions that are already read: taking them again would end the ownership they are read
     // under.
     const ours = () =>
-      partitions.filter(partition => this.#claims.get(partition) === claim && this.#isUnread(partition))
-    const { member } = claim
+      partitions.filter(
+        partition => this.#assignments.get(partition) === assignment && this.#isUnread(partition),
+      )
+    const { member } = assignment
     while (ours().length > 0 && member.live && this.#closing === null) {
       try {
         const taken = await takePartitions(this.#take, ours(), member)
-        return await this.#place(taken, claim)
+        return await this.#place(taken, assignment)
       } catch (error) {
         if (error instanceof OncewardError && error.code === 'configuration') return this.#halt(error)
         this.#options.log.warn('partitions not taken yet', { reason: errorText(error, 300) })
@@ -333,7 +335,7 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
     }
   }
 
-  async #place(taken: readonly TakenPartition[], claim: Claim): Promise<void> {
+  async #place(taken: readonly TakenPartition[], assignment: Assignment): Promise<void> {
     const losses = taken.flatMap(({ decision }) => (decision.kind === 'lost' ? [decision.loss] : []))
     if (losses.length > 0) return this.#declare(losses)
     if (taken.some(({ decision }) => decision.kind === 'unstarted')) throw unstarted(this.#settings)
@@ -342,13 +344,13 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
       const { decision, incarnation, partition, name } = one
       if (decision.kind !== 'read') continue
       if (decision.isNew && one.wasAdded && this.#mustWait(partition)) {
-        void this.#ownOnceDrained(partition, name, claim)
+        void this.#ownOnceDrained(partition, name, assignment)
         continue
       }
       const position = { incarnation, next: String(decision.offset) }
-      if (decision.isNew) await beginPartition(this.#take, one, position, claim.member)
-      if (this.#claims.get(partition) !== claim || this.#closing !== null) continue
-      this.#start(one, position, decision.leaderEpoch, claim.member)
+      if (decision.isNew) await beginPartition(this.#take, one, position, assignment.member)
+      if (this.#assignments.get(partition) !== assignment || this.#closing !== null) continue
+      this.#start(one, position, decision.leaderEpoch, assignment.member)
       names.push(name)
     }
     if (names.length > 0)
@@ -360,19 +362,19 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
   }
 
   /** Takes the partition again afterwards, because another member may have owned it meanwhile. */
-  async #ownOnceDrained(partition: number, name: string, claim: Claim): Promise<void> {
+  async #ownOnceDrained(partition: number, name: string, assignment: Assignment): Promise<void> {
     const { addedPartitionsWaitMs } = this.#settings
-    const waits = () => this.#claims.get(partition) === claim && this.#closing === null
-    this.#waiting.set(partition, claim)
+    const waits = () => this.#assignments.get(partition) === assignment && this.#closing === null
+    this.#waiting.set(partition, assignment)
     const found = await untilDrained({
       client: this.#options.client,
-      member: claim.member,
+      member: assignment.member,
       partition,
       limitMs: addedPartitionsWaitMs,
       waits,
       onTrouble: reason => this.#options.log.warn('added partition waits', { partition: name, reason }),
     })
-    if (this.#waiting.get(partition) === claim) this.#waiting.delete(partition)
+    if (this.#waiting.get(partition) === assignment) this.#waiting.delete(partition)
     if (found.kind === 'gone') return
     this.#drained.add(partition)
     if (found.kind === 'late') {
@@ -383,7 +385,7 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
         `${name} was added and is read after ${addedPartitionsWaitMs} ms, although ${behind}: records of a key that moved may be applied before its earlier ones`,
       )
     }
-    await this.#own([partition], claim)
+    await this.#own([partition], assignment)
   }
 
   #start(
@@ -394,7 +396,7 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
   ): void {
     const progress = new PartitionProgress(name, epoch, position)
     if (openLoss !== undefined) this.#openLosses.set(progress, openLoss)
-    this.#leases.set(partition, { partition, progress, member, metadata, told: position.next })
+    this.#leases.set(partition, { partition, progress, member, metadata, confirmed: position.next })
     this.subscription.own(progress)
     this.#fetcher.add(partition, progress, Number(position.next), leaderEpoch)
   }
@@ -402,7 +404,7 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
   #drop(partitions: readonly number[], reason: string, how: { readonly orderly?: true } = {}): void {
     const names: string[] = []
     for (const partition of partitions) {
-      this.#claims.delete(partition)
+      this.#assignments.delete(partition)
       this.#fetcher.remove(partition)
       if (!this.#leases.delete(partition)) continue
       const name = partitionName(this.#settings, partition)
@@ -436,11 +438,13 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
    */
   #unread(): number[] {
     const isWaiting = (partition: number) => this.#waiting.has(partition)
-    return [...this.#claims.keys()].filter(partition => this.#isUnread(partition) && !isWaiting(partition))
+    return [...this.#assignments.keys()].filter(
+      partition => this.#isUnread(partition) && !isWaiting(partition),
+    )
   }
 
   #describeUnread(partition: number): Silences['unread'][number] {
-    const sinceMs = this.#claims.get(partition)?.takingSinceMs ?? null
+    const sinceMs = this.#assignments.get(partition)?.takingSinceMs ?? null
     return {
       name: partitionName(this.#settings, partition),
       isTaking: sinceMs !== null,
@@ -455,13 +459,13 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
   #rebuild(reason: string, isWorse: boolean): void {
     this.#warned.delete(reason)
     this.onWarning(reason)
-    for (const [claim, partitions] of Map.groupBy(this.#unread(), one => this.#claims.get(one)!)) {
-      if (claim.takingSinceMs !== null) continue
+    for (const [assignment, partitions] of Map.groupBy(this.#unread(), one => this.#assignments.get(one)!)) {
+      if (assignment.takingSinceMs !== null) continue
       for (const partition of partitions) {
         this.#fetcher.remove(partition)
         this.#leases.delete(partition)
       }
-      void this.#own(partitions, claim)
+      void this.#own(partitions, assignment)
     }
     this.#fetcher.restart()
     if (isWorse) this.#membership.rejoin(reason)
@@ -478,7 +482,7 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
   async #close(): Promise<void> {
     this.#watchdog.close()
     this.#fetcher.close()
-    await within(lastCommitMs, this.#committer.tell([...this.#leases.values()]))
+    await within(lastCommitMs, this.#committer.commit([...this.#leases.values()]))
     this.#committer.close()
     await within(lastCommitMs, this.#membership.leave())
     await this.#options.client.close()
@@ -486,7 +490,7 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
 }
 
 /** A partition that the group assigned. */
-interface Claim {
+interface Assignment {
   readonly member: Member
   /** When determining its position began; null otherwise. */
   takingSinceMs: number | null

@@ -64,7 +64,7 @@ function within(
   const { incarnation, bounds, ownership, progress } = standing
   const { partition } = ownership
   if (at.incarnation !== incarnation)
-    return { kind: 'lost', loss: madeAgain(partition, at, incarnation, bounds) }
+    return { kind: 'lost', loss: recreated(partition, at, incarnation, bounds) }
   const offset = Number(at.next)
   const loss = outOfRange(partition, at, { kind: 'bounds', bounds }, progress)
   return loss === null ? { kind: 'read', offset, leaderEpoch, isNew } : { kind: 'lost', loss }
@@ -99,7 +99,7 @@ export function outOfRange(
 }
 
 /** A topic that was deleted and created again under the same name. */
-export function madeAgain(partition: string, from: Position, incarnation: string, bounds: Bounds): Loss {
+export function recreated(partition: string, from: Position, incarnation: string, bounds: Bounds): Loss {
   const reason = `the topic was deleted and created again (id ${from.incarnation} before, ${incarnation} now): the unread records of the old topic are gone`
   return { partition, from, to: { incarnation, next: String(bounds.start) }, records: null, reason }
 }
@@ -132,7 +132,7 @@ function forgotten({ ownership, bounds, incarnation }: PartitionStanding, stored
 
 /** The error shown to people after the losses are recorded. */
 export function lossError(losses: readonly Loss[]): OncewardError {
-  const told = losses.map(({ partition, from, to, records, reason }) => {
+  const sentences = losses.map(({ partition, from, to, records, reason }) => {
     const many =
       records === null ? 'The number of lost records is unknown' : `At most ${records} records are lost`
     const on =
@@ -143,7 +143,7 @@ export function lossError(losses: readonly Loss[]): OncewardError {
   })
   return new OncewardError(
     'records_lost',
-    `${told.join(' ')} Nothing was settled or committed. Restore the log, or accept the loss, then start again.`,
+    `${sentences.join(' ')} Nothing was settled or committed. Restore the log, or accept the loss, then start again.`,
     { details: { losses } },
   )
 }

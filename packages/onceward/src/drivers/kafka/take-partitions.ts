@@ -167,7 +167,7 @@ export async function beginPartition(
       `The broker refused the group's position for ${name}: ${answer.reason}. Nothing was delivered.`,
     )
   }
-  if (answer.kind !== 'told') throw new Error(`committing ${name}@${position.next}: ${answer.reason}`)
+  if (answer.kind !== 'confirmed') throw new Error(`committing ${name}@${position.next}: ${answer.reason}`)
   await log.checkpoints.begin(name, epoch, position)
 }
 

@@ -78,7 +78,7 @@ export class TransformInput implements MembershipEvents, FetchEvents {
   readonly #options: TransformInputOptions
   readonly #take: TakeOptions
   readonly #leases = new Map<number, InputLease>()
-  readonly #claims = new Map<number, object>()
+  readonly #assignments = new Map<number, object>()
   readonly #fetcher: Fetcher
   readonly #membership: Membership
   readonly #watchdog: Watchdog
@@ -98,7 +98,7 @@ export class TransformInput implements MembershipEvents, FetchEvents {
       partitions,
       fetcher: this.#fetcher,
       leases: () => [...this.#leases.values()].filter(({ progress }) => this.wants(progress)),
-      unread: () => [...this.#claims.keys()].filter(partition => !this.#leases.has(partition)),
+      unread: () => [...this.#assignments.keys()].filter(partition => !this.#leases.has(partition)),
       onStall: (reason, isWorse) => {
         this.onWarning(reason)
         this.#fetcher.restart()
@@ -165,16 +165,16 @@ export class TransformInput implements MembershipEvents, FetchEvents {
   }
 
   onAssigned(partitions: readonly number[], member: Member): void {
-    const claim = {}
-    for (const partition of partitions) this.#claims.set(partition, claim)
-    void this.#own(partitions, member, claim)
+    const assignment = {}
+    for (const partition of partitions) this.#assignments.set(partition, assignment)
+    void this.#own(partitions, member, assignment)
   }
 
   async onRevoked(partitions: readonly number[]): Promise<void> {
     for (const partition of partitions) this.#stopReading(partition)
     await this.#ended?.promise
     // A partition that was lost and assigned again meanwhile is not part of this revocation.
-    this.#drop(partitions.filter(partition => !this.#claims.has(partition)))
+    this.#drop(partitions.filter(partition => !this.#assignments.has(partition)))
   }
 
   onLost(partitions: readonly number[], reason: string): void {
@@ -226,14 +226,16 @@ export class TransformInput implements MembershipEvents, FetchEvents {
     this.onWarning('the topic does not exist, or was created again under the same name')
   }
 
-  async #own(partitions: readonly number[], member: Member, claim: object): Promise<void> {
+  async #own(partitions: readonly number[], member: Member, assignment: object): Promise<void> {
     // Excludes partitions that are already read: reading them again from an earlier offset would duplicate
     // records.
     const ours = () =>
-      partitions.filter(partition => this.#claims.get(partition) === claim && !this.#leases.has(partition))
+      partitions.filter(
+        partition => this.#assignments.get(partition) === assignment && !this.#leases.has(partition),
+      )
     while (ours().length > 0 && member.live && !this.#closed) {
       try {
-        return await this.#place(ours(), member, claim)
+        return await this.#place(ours(), member, assignment)
       } catch (error) {
         if (error instanceof OncewardError && isFinal(error)) return this.#options.onHalt(error)
         this.onWarning(errorText(error, 300))
@@ -253,7 +255,7 @@ export class TransformInput implements MembershipEvents, FetchEvents {
     }
   }
 
-  async #place(partitions: readonly number[], member: Member, claim: object): Promise<void> {
+  async #place(partitions: readonly number[], member: Member, assignment: object): Promise<void> {
     const { client, settings, begin } = this.#options
     const all = await takePartitions(this.#take, partitions, member)
     const known = await client.committed(partitions, member)
@@ -263,11 +265,18 @@ export class TransformInput implements MembershipEvents, FetchEvents {
       const { offset, leaderEpoch } = decision
       const start = { topic: settings.topic, partition, next: BigInt(offset), leaderEpoch: -1, metadata }
       if (!known.has(partition)) await begin(member, [start])
-      if (this.#claims.get(partition) !== claim || this.#closed) continue
+      if (this.#assignments.get(partition) !== assignment || this.#closed) continue
       const position = { incarnation, next: String(offset) }
       const progress = new PartitionProgress(name, 0, position)
       const reading = { records: [], bytes: 0, readOn: offset, stopped: false }
-      this.#leases.set(partition, { partition, progress, member, metadata, told: position.next, ...reading })
+      this.#leases.set(partition, {
+        partition,
+        progress,
+        member,
+        metadata,
+        confirmed: position.next,
+        ...reading,
+      })
       this.#fetcher.add(partition, progress, offset, leaderEpoch)
     }
   }
@@ -307,7 +316,7 @@ export class TransformInput implements MembershipEvents, FetchEvents {
   }
 
   #stopReading(partition: number): void {
-    this.#claims.delete(partition)
+    this.#assignments.delete(partition)
     this.#fetcher.remove(partition)
     const lease = this.#leases.get(partition)
     if (lease !== undefined) Object.assign(lease, { stopped: true, records: [], bytes: 0 })

@@ -3,7 +3,7 @@ import type { Loss, OpenLoss, Ownership, Position } from '../../ports/source.ts'
 import { declaredAgain, goesBack, isDeclaredAt, stillLost } from '../log/open-loss.ts'
 import { type AskAgain, confirmExtent, confirmGone } from './confirm-extent.ts'
 import { type Extent, lookAt, surveyExtent } from './extent.ts'
-import { markLife, proveLeader, readLife, type StreamLeader } from './life.ts'
+import { markIncarnation, proveLeader, readIncarnation, type StreamLeader } from './incarnation.ts'
 import { type StreamDeclaration, type StreamStart, startTimeMs } from './stream.ts'
 import { queryOffset } from './wire/commands.ts'
 import type { StreamConnection } from './wire/connection.ts'
@@ -44,14 +44,14 @@ export async function decidePosition(question: StreamQuestion): Promise<StreamRe
   // since.
   const known = resumeAt ?? stored
   if (known === null) return begin(question)
-  const life = await confirmGone(
-    () => readLife(connection, group, partition),
+  const incarnation = await confirmGone(
+    () => readIncarnation(connection, group, partition),
     mark => mark === null,
     timing,
   )
-  if (life !== known.incarnation) return madeAgain(question, known, life)
+  if (incarnation !== known.incarnation) return recreated(question, known, incarnation)
   if (resumeAt !== null) return resume(question, resumeAt)
-  const position = { incarnation: life, next: await nextOf(question, known) }
+  const position = { incarnation, next: await nextOf(question, known) }
   const extent = await extentFor(question, position)
   const decision = within(position, extent, partition, false)
   if ('loss' in decision) return { loss: declaredAgain(decision.loss, openLoss) }
@@ -69,9 +69,9 @@ async function nextOf(
   { connection, group, ownership, ...question }: StreamQuestion,
   known: Position,
 ): Promise<string> {
-  const told = question.brokerKnows ? await queryOffset(connection, group, ownership.partition) : null
-  if (told === null) return known.next
-  const next = told + 1n
+  const storedOffset = question.brokerKnows ? await queryOffset(connection, group, ownership.partition) : null
+  if (storedOffset === null) return known.next
+  const next = storedOffset + 1n
   return question.storedFirst && BigInt(known.next) > next ? known.next : String(next)
 }
 
@@ -102,14 +102,14 @@ async function isOlderThan(question: StreamQuestion, openLoss: OpenLoss, { end }
   return (since?.firstOffset ?? end) >= Number(openLoss.from.next)
 }
 
-async function madeAgain(
+async function recreated(
   question: StreamQuestion,
   known: Position,
-  life: string | null,
+  found: string | null,
 ): Promise<StreamResume> {
   const { group, ownership, timing } = question
   const { partition } = ownership
-  const incarnation = life ?? (await markLife(await question.leader(), group, partition, timing))
+  const incarnation = found ?? (await markIncarnation(await question.leader(), group, partition, timing))
   const { first } = await extentFor(question, null)
   return {
     loss: {
@@ -160,13 +160,13 @@ async function extentFor(question: StreamQuestion, position: Position | null): P
 async function begin(question: StreamQuestion): Promise<StreamResume> {
   const { connection, group, ownership, brokerKnows, declaration } = question
   const { partition } = ownership
-  const told = await queryOffset(connection, group, partition)
-  if (told === null || !brokerKnows) assertStart(declaration, told)
+  const storedOffset = await queryOffset(connection, group, partition)
+  if (storedOffset === null || !brokerKnows) assertStart(declaration, storedOffset)
   // Before the extent is queried: with a mark the stream is not empty, so one that seems empty has not
   // recovered.
-  const incarnation = (await readLife(connection, group, partition)) ?? (await firstMark(question))
-  if (told !== null && brokerKnows) {
-    const position = { incarnation, next: String(told + 1n) }
+  const incarnation = (await readIncarnation(connection, group, partition)) ?? (await firstMark(question))
+  if (storedOffset !== null && brokerKnows) {
+    const position = { incarnation, next: String(storedOffset + 1n) }
     return within(position, await extentFor(question, position), partition, true)
   }
   const { start } = declaration
@@ -178,15 +178,15 @@ async function begin(question: StreamQuestion): Promise<StreamResume> {
 
 async function firstMark({ connection, leader, group, ownership, timing }: StreamQuestion): Promise<string> {
   const by = await leader().catch(() => ({ connection, node: null }))
-  return markLife(by, group, ownership.partition, timing)
+  return markIncarnation(by, group, ownership.partition, timing)
 }
 
-function assertStart({ stream, start, group }: StreamDeclaration, told: bigint | null): void {
+function assertStart({ stream, start, group }: StreamDeclaration, storedOffset: bigint | null): void {
   if (start !== undefined) return
   const known =
-    told === null
+    storedOffset === null
       ? ''
-      : ` The broker has a stored offset, ${told}, for this group, but the contract keeps positions in the store.`
+      : ` The broker has a stored offset, ${storedOffset}, for this group, but the contract keeps positions in the store.`
   throw new OncewardError(
     'configuration',
     `This consumer has never read stream ${stream}${group === undefined ? '' : ` as ${group}`}, and the contract does not say where to begin.${known} Nothing was consumed. Write start: 'first' to read all existing records, start: 'next' for new records only, or an offset or a timestamp.`,

@@ -7,8 +7,8 @@ import { PartitionProgress } from '../log/partition-progress.ts'
 import { confirmGone } from './confirm-extent.ts'
 import { Credit } from './credit.ts'
 import { decidePosition, recordsLost } from './decide-position.ts'
-import type { StreamLeader } from './life.ts'
-import type { OffsetTeller } from './offset-teller.ts'
+import type { StreamLeader } from './incarnation.ts'
+import type { OffsetCommitter } from './offset-committer.ts'
 import type { StreamDeclaration } from './stream.ts'
 import { toRecords, type UnkeptPart } from './to-records.ts'
 import { type Chunk, readChunk } from './wire/chunk.ts'
@@ -24,7 +24,7 @@ export interface ReaderOptions {
   readonly log: LogOptions
   readonly connection: StreamConnection
   readonly subscription: LogSubscription
-  readonly teller: OffsetTeller
+  readonly committer: OffsetCommitter
   /** Offsets below were already delivered by this process. */
   readonly deliveredTo: Map<string, number>
   /** How often a chunk arrived damaged, by its position. */
@@ -74,7 +74,7 @@ export class PartitionReader {
    * Why the first chunk waits: records may be missing before it, or records before a part that cannot be kept
    * are unsettled.
    */
-  #waitsFor: 'gap' | 'loss' | null = null
+  #waitsFor: 'missing offsets' | 'loss' | null = null
   #lossAhead: UnkeptPart | null = null
 
   constructor(options: ReaderOptions) {
@@ -197,7 +197,8 @@ export class PartitionReader {
   }
 
   async #take(): Promise<void> {
-    const { partition, log, connection, leader, readFromLeader, declaration, group, teller } = this.#options
+    const { partition, log, connection, leader, readFromLeader, declaration, group, committer } =
+      this.#options
     const [ownership] = await log.checkpoints.take([partition])
     const brokerKnows = log.progress === 'broker' || log.progress === 'first'
     const decision = await decidePosition({
@@ -214,7 +215,7 @@ export class PartitionReader {
     const { position, isNew } = decision
     await withdrawLossAt(log.checkpoints, ownership!, position, { isSameLog: true })
     if (isNew) {
-      if (brokerKnows && !(await teller.confirm(partition, position.next)))
+      if (brokerKnows && !(await committer.confirm(partition, position.next)))
         throw new Error('the broker did not confirm the first position')
       await log.checkpoints.begin(partition, ownership!.epoch, position)
     }
@@ -240,11 +241,11 @@ export class PartitionReader {
   }
 
   async #stepDown(reason: string, timeoutMs = revokeTimeoutMs): Promise<void> {
-    const { partition, subscription, log, teller } = this.#options
+    const { partition, subscription, log, committer } = this.#options
     if (this.#progress === null) return
     subscription.stop(partition)
     await within(timeoutMs, log.onRevoke([partition]))
-    await within(timeoutMs, teller.flush())
+    await within(timeoutMs, committer.flush())
     this.#forget()
     subscription.drop(partition)
     this.#options.onRevoked(reason)
@@ -315,8 +316,8 @@ export class PartitionReader {
       if (this.#begun && !subscription.wants(partition)) return
       const chunk = this.#chunks[0]!
       if (chunk.firstOffset > this.#readOn) {
-        this.#waitsFor = 'gap'
-        void this.#next(() => this.#checkGap())
+        this.#waitsFor = 'missing offsets'
+        void this.#next(() => this.#checkMissingOffsets())
         return
       }
       this.#begun = !this.#offer(chunk)
@@ -373,12 +374,12 @@ export class PartitionReader {
    * But when the stream now begins after the reading position, retention overtook the reader, and the content
    * of those offsets is unknown.
    */
-  async #checkGap(): Promise<void> {
+  async #checkMissingOffsets(): Promise<void> {
     const { firstChunk } = await queryStats(this.#options.connection, this.partition)
     if (firstChunk > this.#readOn) await this.#assertLeaderDropped()
     const chunk = this.#chunks[0]
     const progress = this.#progress
-    if (chunk === undefined || progress === null || this.#waitsFor !== 'gap') return
+    if (chunk === undefined || progress === null || this.#waitsFor !== 'missing offsets') return
     this.#waitsFor = null
     const to = chunk.firstOffset
     if (firstChunk > this.#readOn) {

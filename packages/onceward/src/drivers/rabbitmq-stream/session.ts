@@ -3,9 +3,9 @@ import type { BrokerIdentity, LogOptions, SourceEvent } from '../../ports/source
 import type { LogSubscription } from '../log/log-subscription.ts'
 import type { StreamAddress } from './address.ts'
 import { identityOf } from './identity.ts'
+import type { StreamLeader } from './incarnation.ts'
 import type { KnownNodes } from './known-nodes.ts'
-import type { StreamLeader } from './life.ts'
-import type { OffsetTeller } from './offset-teller.ts'
+import type { OffsetCommitter } from './offset-committer.ts'
 import { PartitionReader } from './partition-reader.ts'
 import type { StreamDeclaration } from './stream.ts'
 import { queryNodes, queryPartitions, type StreamNodes } from './wire/commands.ts'
@@ -19,7 +19,7 @@ export interface StreamSessionOptions {
   readonly group: string
   readonly log: LogOptions
   readonly subscription: LogSubscription
-  readonly teller: OffsetTeller
+  readonly committer: OffsetCommitter
   readonly deliveredTo: Map<string, number>
   readonly damagedReads: Map<string, number>
   /** Used when the address does not answer, or leads to a node that cannot serve the streams. */

@@ -6,7 +6,7 @@ import type { PartitionProgress } from '../log/partition-progress.ts'
 import { withTls } from '../tls/tls-url.ts'
 import { readAddress, type StreamAddress } from './address.ts'
 import { KnownNodes } from './known-nodes.ts'
-import { OffsetTeller } from './offset-teller.ts'
+import { OffsetCommitter } from './offset-committer.ts'
 import { StreamSession } from './session.ts'
 import { assertStream, type StreamDeclaration } from './stream.ts'
 import { within } from './within.ts'
@@ -77,7 +77,7 @@ class StreamDriver implements LogDriver {
   readonly #address: StreamAddress
   readonly #group: string
   readonly #options: OpenOptions
-  readonly #teller: OffsetTeller
+  readonly #committer: OffsetCommitter
   readonly #deliveredTo = new Map<string, number>()
   readonly #keptBytesMax: number | undefined
   readonly #damagedReads = new Map<string, number>()
@@ -102,7 +102,7 @@ class StreamDriver implements LogDriver {
     this.#address = address
     this.#group = group
     this.#options = options
-    this.#teller = new OffsetTeller({
+    this.#committer = new OffsetCommitter({
       group,
       log: options.log,
       connectionOf: partition => this.#session?.connectionOf(partition) ?? null,
@@ -118,7 +118,7 @@ class StreamDriver implements LogDriver {
   }
 
   tell(moved: readonly PartitionProgress[]): Promise<{ readonly missed: number }> {
-    return this.#teller.tell(moved)
+    return this.#committer.commit(moved)
   }
 
   onRoom(): void {
@@ -139,8 +139,8 @@ class StreamDriver implements LogDriver {
 
   async close(): Promise<void> {
     this.#closed.abort()
-    await within(closeTimeoutMs, this.#teller.flush())
-    this.#teller.close()
+    await within(closeTimeoutMs, this.#committer.flush())
+    this.#committer.close()
     await this.#session?.close(closeTimeoutMs)
     await within(closeTimeoutMs, this.#run)
   }
@@ -167,7 +167,7 @@ class StreamDriver implements LogDriver {
       declaration: this.#declaration,
       group: this.#group,
       subscription: this.subscription,
-      teller: this.#teller,
+      committer: this.#committer,
       deliveredTo: this.#deliveredTo,
       damagedReads: this.#damagedReads,
       knownNodes: this.#knownNodes,

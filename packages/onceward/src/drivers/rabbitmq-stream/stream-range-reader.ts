@@ -5,7 +5,7 @@ import type { Edge, Edges, LogRange, RangeReader } from '../log/range-reader.ts'
 import { readAddress, type StreamAddress } from './address.ts'
 import { confirmExtent } from './confirm-extent.ts'
 import { type Extent, lookAt, surveyExtent } from './extent.ts'
-import { readLife } from './life.ts'
+import { readIncarnation } from './incarnation.ts'
 import { toRecords, type UnkeptPart } from './to-records.ts'
 import { type Chunk, readChunk } from './wire/chunk.ts'
 import { giveCredit, queryNodes, queryOffset, queryPartitions, subscribe } from './wire/commands.ts'
@@ -50,13 +50,13 @@ export class StreamRangeReader implements RangeReader {
     const ranges: LogRange[] = []
     for (const partition of superStream ? await queryPartitions(entrance, stream) : [stream]) {
       const connection = await this.#leader(partition)
-      const life = await readLife(connection, group, partition)
-      const extent = await this.#extent(connection, partition, life !== null, null)
+      const mark = await readIncarnation(connection, group, partition)
+      const extent = await this.#extent(connection, partition, mark !== null, null)
       const from = await offsetAt(connection, partition, start, extent)
       const to = await offsetAt(connection, partition, end, extent)
       if (from === null || to === null) continue
       assertWithin(partition, from, to, extent)
-      const incarnation = life ?? unmarked
+      const incarnation = mark ?? unmarked
       const last = Math.max(from, Math.min(to, extent.recordsEnd))
       ranges.push({ partition, incarnation, from: String(from), to: String(last) })
     }
@@ -93,14 +93,15 @@ export class StreamRangeReader implements RangeReader {
 
   async told(partitions: readonly string[]): Promise<ReadonlyMap<string, Position>> {
     const { group } = this.#options
-    const told = new Map<string, Position>()
+    const positions = new Map<string, Position>()
     for (const partition of partitions) {
       const connection = await this.#leader(partition)
       const last = await queryOffset(connection, group, partition)
-      const incarnation = await readLife(connection, group, partition)
-      if (last !== null && incarnation !== null) told.set(partition, { incarnation, next: String(last + 1n) })
+      const incarnation = await readIncarnation(connection, group, partition)
+      if (last !== null && incarnation !== null)
+        positions.set(partition, { incarnation, next: String(last + 1n) })
     }
-    return told
+    return positions
   }
 
   async close(): Promise<void> {
@@ -125,9 +126,9 @@ export class StreamRangeReader implements RangeReader {
     const known = this.#flows.get(partition)
     if (known?.at === Number(next) && known.connection.live) return known
     const connection = await this.#leader(partition)
-    const life = (await readLife(connection, this.#options.group, partition)) ?? unmarked
-    const { first, end } = await this.#extent(connection, partition, life !== unmarked, Number(next))
-    if (incarnation !== unmarked && life !== incarnation)
+    const found = (await readIncarnation(connection, this.#options.group, partition)) ?? unmarked
+    const { first, end } = await this.#extent(connection, partition, found !== unmarked, Number(next))
+    if (incarnation !== unmarked && found !== incarnation)
       return lost(`stream ${partition} was deleted and created again`)
     if (Number(next) < first || Number(next) > end) return lost(`${partition} no longer has offset ${next}`)
     const flow = new Flow(connection, Number(next))

@@ -67,11 +67,11 @@ export interface OffsetToCommit {
 }
 
 /**
- * `told`: the broker stored the offsets. `later`: refused for now, to be repeated while the member is live.
- * `fenced`: the membership has ended. `refused`: an operator has to act.
+ * `confirmed`: the broker stored the offsets. `later`: refused for now, to be repeated while the member is
+ * live. `fenced`: the membership has ended. `refused`: an operator has to act.
  */
 export type CommitAnswer =
-  | { readonly kind: 'told' }
+  | { readonly kind: 'confirmed' }
   | { readonly kind: 'later' | 'fenced' | 'refused'; readonly reason: string }
 
 /**

@@ -116,7 +116,7 @@ export class WireClient implements KafkaClient {
           throw new KafkaError(troubleOfCode(bad.errorCode), `${topic}/${bad.partitionIndex}`)
         return topics
       })
-      return answer.length === 0 ? { kind: 'later', reason: 'an empty answer' } : { kind: 'told' }
+      return answer.length === 0 ? { kind: 'later', reason: 'an empty answer' } : { kind: 'confirmed' }
     } catch (error) {
       return answerTo(troubleOf(error))
     }

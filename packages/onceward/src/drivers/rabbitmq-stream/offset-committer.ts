@@ -6,7 +6,7 @@ import type { StreamConnection } from './wire/connection.ts'
 /** A stored offset is a record in the stream itself, so a position that is only a hint is written rarely. */
 const hintEveryMs = 5_000
 
-export interface TellerOptions {
+export interface OffsetCommitterOptions {
   readonly group: string
   readonly log: LogOptions
   /** The connection that reads a partition; null while there is none. */
@@ -20,20 +20,20 @@ export interface TellerOptions {
  *
  * One round is in progress at a time; positions that move meanwhile join the next.
  */
-export class OffsetTeller {
-  readonly #options: TellerOptions
+export class OffsetCommitter {
+  readonly #options: OffsetCommitterOptions
   readonly #moved = new Set<PartitionProgress>()
-  #telling: Promise<void> | null = null
+  #committing: Promise<void> | null = null
   #hint: NodeJS.Timeout | undefined
   #first: Promise<unknown> = Promise.resolve()
 
-  constructor(options: TellerOptions) {
+  constructor(options: OffsetCommitterOptions) {
     this.#options = options
   }
 
-  async tell(moved: readonly PartitionProgress[]): Promise<{ readonly missed: number }> {
+  async commit(moved: readonly PartitionProgress[]): Promise<{ readonly missed: number }> {
     const { progress } = this.#options.log
-    if (progress === 'first') return this.#tellFirst(moved)
+    if (progress === 'first') return this.#commitFirst(moved)
     for (const one of moved) this.#moved.add(one)
     if (progress === 'broker') this.#begin()
     else this.#hint ??= setTimeout(() => this.#begin(), hintEveryMs).unref()
@@ -42,9 +42,9 @@ export class OffsetTeller {
 
   /** Resolves when everything that moved so far is stored, or cannot be. Never rejects. */
   async flush(): Promise<void> {
-    while (this.#moved.size > 0 || this.#telling !== null) {
+    while (this.#moved.size > 0 || this.#committing !== null) {
       this.#begin()
-      await this.#telling
+      await this.#committing
     }
   }
 
@@ -67,32 +67,32 @@ export class OffsetTeller {
   }
 
   #begin(): void {
-    this.#telling ??= this.#tellAll().finally(() => {
-      this.#telling = null
+    this.#committing ??= this.#commitAll().finally(() => {
+      this.#committing = null
       if (this.#options.log.progress === 'broker' && this.#moved.size > 0) this.#begin()
     })
   }
 
-  async #tellAll(): Promise<void> {
+  async #commitAll(): Promise<void> {
     clearTimeout(this.#hint)
     this.#hint = undefined
     const live = [...this.#moved].filter(one => one.live)
     this.#moved.clear()
-    const told = await Promise.all(live.map(one => this.confirm(one.partition, one.position)))
-    if (told.length > 0) this.#options.log.onTold?.(told.every(Boolean))
+    const stored = await Promise.all(live.map(one => this.confirm(one.partition, one.position)))
+    if (stored.length > 0) this.#options.log.onTold?.(stored.every(Boolean))
   }
 
   /**
    * At most once: the store's fence first, then the broker, both before any effect. One after the other,
    * because the broker accepts a lower offset as readily as a higher one.
    */
-  #tellFirst(moved: readonly PartitionProgress[]): Promise<{ readonly missed: number }> {
-    const told = this.#first.then(() => Promise.all(moved.map(one => this.#tellOneFirst(one))))
-    this.#first = told.catch(() => {})
-    return told.then(all => ({ missed: all.filter(one => !one).length }))
+  #commitFirst(moved: readonly PartitionProgress[]): Promise<{ readonly missed: number }> {
+    const stored = this.#first.then(() => Promise.all(moved.map(one => this.#commitOneFirst(one))))
+    this.#first = stored.catch(() => {})
+    return stored.then(all => ({ missed: all.filter(one => !one).length }))
   }
 
-  async #tellOneFirst(progress: PartitionProgress): Promise<boolean> {
+  async #commitOneFirst(progress: PartitionProgress): Promise<boolean> {
     const { partition, epoch, incarnation, position: next } = progress
     if (!progress.live) return false
     try {

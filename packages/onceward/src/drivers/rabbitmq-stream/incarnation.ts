@@ -8,15 +8,15 @@ import type { StreamConnection } from './wire/connection.ts'
  * Reads the incarnation of a stream. RabbitMQ gives streams no id that a client can see, and a stream that
  * was deleted and created again looks like the old one once it is long enough. But the broker keeps a number
  * per reference inside the stream, and loses it with the stream. So each group stores a random number there
- * under its own reference. The number is larger than any real offset, because retention drops stored offsets
- * below the first one. Any node forwards the query to the leader.
+ * under its own reference. The number is as large as an offset could be only after millions of years,
+ * because retention drops stored offsets below the first one. Any node forwards the query to the leader.
  */
-export async function readLife(
+export async function readIncarnation(
   connection: StreamConnection,
   group: string,
   stream: string,
 ): Promise<string | null> {
-  const mark = await queryOffset(connection, lifeOf(group), stream)
+  const mark = await queryOffset(connection, referenceOf(group), stream)
   return mark === null ? null : mark.toString(16)
 }
 
@@ -36,7 +36,7 @@ type MarkedBy = StreamLeader | { readonly connection: StreamConnection; readonly
  * Writes a mark and reads it back; the mark in the stream counts, also one of another process. Resolves once
  * the mark survives the loss of the leader, if that can be verified.
  */
-export async function markLife(
+export async function markIncarnation(
   leader: MarkedBy,
   group: string,
   stream: string,
@@ -54,10 +54,10 @@ export async function proveLeader(
   leader: StreamLeader,
   group: string,
   stream: string,
-  life: string,
+  incarnation: string,
   timing?: AskAgain,
 ): Promise<void> {
-  await writeMark(leader, group, stream, BigInt(`0x${life}`), timing)
+  await writeMark(leader, group, stream, BigInt(`0x${incarnation}`), timing)
 }
 
 async function writeMark(
@@ -67,16 +67,16 @@ async function writeMark(
   mark: bigint,
   timing: AskAgain = askAgain,
 ): Promise<string> {
-  storeOffset(leader.connection, lifeOf(group), stream, mark)
-  const life = await readLife(leader.connection, group, stream)
-  if (life === null) {
+  storeOffset(leader.connection, referenceOf(group), stream, mark)
+  const incarnation = await readIncarnation(leader.connection, group, stream)
+  if (incarnation === null) {
     throw new OncewardError(
       'configuration',
       `The broker stores no offsets for this user in stream ${stream}, but a consumer's position needs them. Nothing was consumed. Give the user write permission on the stream.`,
     )
   }
   if (leader.node !== null) await untilCommitted(leader, stream, timing)
-  return life
+  return incarnation
 }
 
 /** A leader answers from its log, but only records that a majority has survive the loss of the leader. */
@@ -98,6 +98,7 @@ async function untilCommitted(
   if (leader !== node) throw new Error(`stream ${stream} now has another leader`)
 }
 
-function lifeOf(group: string): string {
+/** The suffix is stored in streams, so it never changes. */
+function referenceOf(group: string): string {
   return `${group}.life`
 }
