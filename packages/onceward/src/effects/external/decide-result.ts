@@ -1,6 +1,6 @@
+import type { LeasedEffect } from '../../drivers/postgres/ledger/lease-effects.ts'
 import { retryDelayMs } from '../../engine/retry/retry-delay.ts'
 import type { AnswerJudgement, CallResult } from './judge-answer.ts'
-import type { ClaimedEffect } from './ledger/claim-effects.ts'
 import type { ExternalCaller } from './targets/target.ts'
 
 export type DecidedState = CallResult | 'reconciling'
@@ -26,7 +26,7 @@ export const longestDelayMs = ({
  * have is `unknown` or `reconciling`.
  */
 export function decideResult(
-  effect: Pick<ClaimedEffect, 'attempts' | 'attemptsForgiven' | 'doubtful'>,
+  effect: Pick<LeasedEffect, 'attempts' | 'attemptsForgiven' | 'doubtful'>,
   judged: AnswerJudgement,
   target: Pick<ExternalCaller, 'policy' | 'attemptsMax' | 'delayMs' | 'delayMaxMs' | 'queryDelayMs'>,
   random: number,

@@ -1,8 +1,8 @@
+import type { LeasedEffect } from '../../drivers/postgres/ledger/lease-effects.ts'
 import type { Environment, LogFields } from '../../environment.ts'
 import type { Answer } from './answer.ts'
 import { callTarget, queryTarget } from './call-target.ts'
 import { type AnswerJudgement, judgeAnswer, judgement, notSent } from './judge-answer.ts'
-import type { ClaimedEffect } from './ledger/claim-effects.ts'
 import { reasonNotToCall, reasonToStop } from './reason-not-to-call.ts'
 import type { TargetGate } from './target-gate.ts'
 
@@ -26,7 +26,7 @@ export interface DispatchContext {
 
 /** Stop, ask, or call, in this order: what may have happened is first looked at by the target's policy. */
 export async function dispatchEffect(
-  effect: ClaimedEffect,
+  effect: LeasedEffect,
   gate: TargetGate,
   context: DispatchContext,
 ): Promise<Attempted> {
@@ -46,7 +46,7 @@ export async function dispatchEffect(
 
 /** Null when the target says that it was not done: it may be called again. */
 async function query(
-  effect: ClaimedEffect,
+  effect: LeasedEffect,
   { target }: TargetGate,
   { env, leaving }: DispatchContext,
 ): Promise<AnswerJudgement | null> {
@@ -61,7 +61,7 @@ async function query(
 }
 
 async function call(
-  effect: ClaimedEffect,
+  effect: LeasedEffect,
   gate: TargetGate,
   context: DispatchContext,
 ): Promise<AnswerJudgement> {

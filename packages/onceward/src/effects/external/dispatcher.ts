@@ -1,3 +1,8 @@
+import {
+  type LeasedEffect,
+  LeaseUnconfirmed,
+  leaseEffects,
+} from '../../drivers/postgres/ledger/lease-effects.ts'
 import { assertWarningsArrive } from '../../drivers/postgres/replication.ts'
 import type { LogFields } from '../../environment.ts'
 import { type RoundResult, WorkLoop } from '../work-loop.ts'
@@ -5,8 +10,7 @@ import { decideResult } from './decide-result.ts'
 import { type Attempted, dispatchEffect } from './dispatch-effect.ts'
 import type { DispatcherOptions, DispatcherTally } from './dispatcher-options.ts'
 import { notSent } from './judge-answer.ts'
-import { type ClaimedEffect, ClaimUnconfirmed, claimEffects } from './ledger/claim-effects.ts'
-import { ResultRecorder } from './ledger/result-recorder.ts'
+import { ResultRecorder } from './result-recorder.ts'
 import { TargetGate } from './target-gate.ts'
 import { resolveTargets } from './targets/resolve-target.ts'
 import type { ExternalCaller } from './targets/target.ts'
@@ -14,7 +18,7 @@ import type { ExternalCaller } from './targets/target.ts'
 export type { DispatcherOptions, DispatcherTally } from './dispatcher-options.ts'
 
 const leaseLostNote = 'its claim was not confirmed; nothing was sent'
-const leaseLost = ({ doubtful }: ClaimedEffect): Attempted => ({ judged: notSent(leaseLostNote), doubtful })
+const leaseLost = ({ doubtful }: LeasedEffect): Attempted => ({ judged: notSent(leaseLostNote), doubtful })
 
 /**
  * Calls external targets for intents recorded in the ledger. The life of a row:
@@ -107,8 +111,8 @@ export class Dispatcher {
     const askedMs = env.clock.nowMs()
     const free = [...this.#gates.values()].map(gate => gate.free(askedMs)).filter(({ slots }) => slots > 0)
     if (free.length === 0) return null
-    const effects = await claimEffects(pool, consumerName, free).catch(error => this.#claimFailed(error))
-    this.#moreDue = free.some(({ target, slots }) => countOf(effects, target) >= slots)
+    const effects = await leaseEffects(pool, consumerName, free).catch(error => this.#claimFailed(error))
+    this.#moreDue = free.some(({ name, slots }) => countOf(effects, name) >= slots)
     if (effects.length > 0) env.reach('dispatch.leased')
     this.#claimed += effects.length
     if (!this.#loop.signal.aborted)
@@ -126,14 +130,14 @@ export class Dispatcher {
 
   #claimFailed(error: unknown): never {
     this.#moreDue = false
-    if (!(error instanceof ClaimUnconfirmed)) throw error
+    if (!(error instanceof LeaseUnconfirmed)) throw error
     const { effects, transaction } = error
     for (const effect of effects) void this.#dispatch(effect, async () => leaseLost(effect), transaction)
     throw error.cause
   }
 
   async #dispatch(
-    effect: ClaimedEffect,
+    effect: LeasedEffect,
     attempt: (gate: TargetGate) => Promise<Attempted>,
     transaction: string | null = null,
   ): Promise<void> {
@@ -154,7 +158,7 @@ export class Dispatcher {
     this.#loop.stopIfIdle()
   }
 
-  async #attempt(effect: ClaimedEffect, gate: TargetGate, askedMs: number): Promise<Attempted> {
+  async #attempt(effect: LeasedEffect, gate: TargetGate, askedMs: number): Promise<Attempted> {
     const attempted = await dispatchEffect(effect, gate, {
       env: this.#options.env,
       consumer: this.#options.consumerName,
@@ -169,7 +173,7 @@ export class Dispatcher {
   }
 
   async #record(
-    effect: ClaimedEffect,
+    effect: LeasedEffect,
     target: ExternalCaller,
     { judged, doubtful }: Attempted,
     transaction: string | null,
@@ -205,5 +209,5 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   return new Dispatcher(options)
 }
 
-const countOf = (effects: readonly ClaimedEffect[], { name }: ExternalCaller) =>
+const countOf = (effects: readonly LeasedEffect[], name: string) =>
   effects.reduce((count, effect) => count + (effect.target === name ? 1 : 0), 0)

@@ -44,7 +44,7 @@ export function createInlineCalls(consumer: Caller, { env, readVariable }: Inlin
       ...intent,
       requestDigest: intent.digest,
       createdAt: null,
-      claimedAtMs: null,
+      leasedAtMs: null,
       attempts: 1,
     }
     return answerOf(target, await callTarget(target, outbound, env, signal))

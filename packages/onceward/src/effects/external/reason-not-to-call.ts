@@ -1,5 +1,5 @@
+import type { LeasedEffect } from '../../drivers/postgres/ledger/lease-effects.ts'
 import { type AnswerJudgement, judgement, notSent } from './judge-answer.ts'
-import type { ClaimedEffect } from './ledger/claim-effects.ts'
 import type { ExternalCaller } from './targets/target.ts'
 
 /**
@@ -8,7 +8,7 @@ import type { ExternalCaller } from './targets/target.ts'
  * `reconciling` otherwise.
  */
 export function reasonToStop(
-  { doubtful, doubtMs }: Pick<ClaimedEffect, 'doubtful' | 'doubtMs'>,
+  { doubtful, doubtMs }: Pick<LeasedEffect, 'doubtful' | 'doubtMs'>,
   { policy, doubtMaxMs }: Pick<ExternalCaller, 'policy' | 'doubtMaxMs'>,
 ): AnswerJudgement | null {
   if (!doubtful) return null
@@ -28,7 +28,7 @@ export function reasonToStop(
  * there is still time for the whole of it.
  */
 export function reasonNotToCall(
-  { exhausted }: Pick<ClaimedEffect, 'exhausted'>,
+  { exhausted }: Pick<LeasedEffect, 'exhausted'>,
   { timeoutMs, leaseMs }: Pick<ExternalCaller, 'timeoutMs' | 'leaseMs'>,
   sinceAskedMs: number,
 ): AnswerJudgement | null {

@@ -1,5 +1,6 @@
+import type { FreeTarget } from '../../drivers/postgres/ledger/lease-effects.ts'
+import { longestDelayMs } from './decide-result.ts'
 import type { AnswerJudgement } from './judge-answer.ts'
-import type { FreeTarget } from './ledger/claim-effects.ts'
 import { TargetBreaker } from './target-breaker.ts'
 import type { ExternalCaller } from './targets/target.ts'
 
@@ -62,11 +63,13 @@ export class TargetGate {
   free(nowMs: number): FreeTarget {
     const { target } = this
     this.#count(nowMs)
-    if (nowMs < this.#closedUntilMs) return { target, slots: 0 }
+    const { name, attemptsMax, leaseMs } = target
+    const request = { name, attemptsMax, leaseMs, delayMaxMs: longestDelayMs(target) }
+    if (nowMs < this.#closedUntilMs) return { ...request, slots: 0 }
     const calls = Math.min(target.concurrencyMax, this.#breaker?.allowed(nowMs) ?? target.concurrencyMax)
     const results = unrecordedMax * target.concurrencyMax - this.#held
     const slots = Math.min(calls - this.#calling, results, Math.floor(this.#allowance))
-    return { target, slots: Math.max(0, slots) }
+    return { ...request, slots: Math.max(0, slots) }
   }
 
   /** How long until the rate alone lets another call pass; null when it is not what holds them back. */

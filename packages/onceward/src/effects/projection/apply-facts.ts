@@ -1,11 +1,12 @@
 import type { BatchContext, BatchItem, SqlTransaction } from '../../contract/handler.ts'
+import { insertNotes, type Note } from '../../drivers/postgres/projection/insert-notes.ts'
 import { type Verdict as AnyVerdict, Verdict } from '../../engine/batch/verdicts.ts'
 import { invariant } from '../../errors.ts'
 import { lockWaitingKeys, releaseWaiting } from '../../inbox/release-waiting.ts'
 import { movePlainKeys } from './move-plain-keys.ts'
+import { noteOf } from './note-of.ts'
 import type { ProjectionPlan, ProjectionTable } from './plan.ts'
 import type { KeyFacts } from './read-facts.ts'
-import { type Note, noteOf, recordNotes } from './record-notes.ts'
 import { type OpenKey, walkWithGaps } from './resolve-gaps.ts'
 import { runHandlers } from './run-handlers.ts'
 import type { WalkStep } from './walk-key.ts'
@@ -156,5 +157,5 @@ async function say<M>(
       for (const code of codes) notes.push(noteOf(fact, code, reason))
     }
   }
-  if (notes.length > 0) await recordNotes(tx, notes)
+  if (notes.length > 0) await insertNotes(tx, notes)
 }

@@ -1,10 +1,10 @@
 import type { DeclaredEffect, EffectTrace } from '../../contract/declared-effect.ts'
+import { releaseClosed } from '../../drivers/postgres/projection/release-closed.ts'
 import { invariant } from '../../errors.ts'
 import { applyFacts } from './apply-facts.ts'
 import { type GapPolicy, type ProjectionOptions, resultCodes } from './declaration.ts'
 import { makePlan, type ProjectionPlan } from './plan.ts'
 import { projectionProblems } from './projection-problems.ts'
-import { releaseClosed } from './release-closed.ts'
 
 /** A projection, to be given as `effect.apply`. See `docs/effects.md`. */
 export function projection<M>(options: ProjectionOptions<M>): DeclaredEffect<M> {

@@ -1,15 +1,7 @@
+import { removeOldRows } from '../../drivers/postgres/outbox/remove-old-rows.ts'
 import type { SqlPool } from '../../drivers/postgres/pool.ts'
 import type { Environment } from '../../environment.ts'
 import { WorkLoop } from '../work-loop.ts'
-
-/** Looks only at the front of each bucket, so a look costs the same however much is kept. */
-const removeOld = `
-  delete from onceward.outbox using (
-    select front.bucket, front.id from generate_series(0, 31) as every (bucket) cross join lateral (
-      select bucket, id, created_at from onceward.outbox where destination = 'cdc' and outbox.bucket = every.bucket
-      order by id limit 100
-    ) as front where front.created_at < clock_timestamp() - $1::double precision * interval '1 millisecond'
-  ) as old where destination = 'cdc' and outbox.bucket = old.bucket and outbox.id = old.id`
 
 export interface CleanerOptions {
   readonly pool: SqlPool
@@ -26,10 +18,7 @@ export function createOutboxCleaner({ pool, env, keepMs = 3_600_000 }: CleanerOp
   return new WorkLoop({
     pool,
     env,
-    look: async () => {
-      const { rowCount } = await pool.query(removeOld, [keepMs])
-      return { found: false, more: (rowCount ?? 0) >= 100 }
-    },
+    look: async () => ({ found: false, more: (await removeOldRows(pool, keepMs)) >= 100 }),
     idle: () => true,
     leaving: 'after the look',
     who: { broker: 'cdc' },

@@ -1,4 +1,4 @@
-import { lineOf, type OutgoingMessage, type PublishAnswer, type Publisher } from './publisher.ts'
+import { lineOf, type OutgoingMessage, type PublishAnswer, type Publisher } from '../../ports/publisher.ts'
 
 /** A broker that answers for each message by itself: it may refuse one and take the next. */
 export interface PlainPublisher {

@@ -1,7 +1,7 @@
+import type { OutboxRow } from '../../drivers/postgres/outbox/take-rows.ts'
 import type { Timers } from '../../environment.ts'
 import { OncewardError } from '../../errors.ts'
-import { lineOf, type PublishAnswer, type Publisher } from './publisher.ts'
-import type { OutboxRow } from './take-rows.ts'
+import { lineOf, type PublishAnswer, type Publisher } from '../../ports/publisher.ts'
 
 /**
  * What became of the rows of a round. Rows in neither list were not tried: they are behind one that failed.

@@ -1,22 +1,20 @@
+import { adoptRows } from '../../drivers/postgres/outbox/adopt-rows.ts'
+import { moveRows } from '../../drivers/postgres/outbox/move-rows.ts'
+import { removeRows } from '../../drivers/postgres/outbox/remove-rows.ts'
+import { type OutboxRow, takeRows } from '../../drivers/postgres/outbox/take-rows.ts'
 import { messagingSystem } from '../../ports/messaging-system.ts'
+import type { Publisher } from '../../ports/publisher.ts'
 import type { SpanSpec } from '../../telemetry/traces.ts'
 import { isPassing } from '../store-away.ts'
 import { type RoundResult, WorkLoop } from '../work-loop.ts'
 import { BrokerPause, isRefusal } from './broker-pause.ts'
 import { BucketLeases } from './bucket-leases.ts'
-import { moveRows } from './move-rows.ts'
 import { OutboxWatch } from './outbox-watch.ts'
 import { type PublishedRows, publishRows } from './publish-rows.ts'
-import type { Publisher } from './publisher.ts'
 import type { RelayOptions, RelayTally } from './relay-options.ts'
-import { removeRows } from './remove-rows.ts'
 import { reportFailures } from './report-failures.ts'
 import { RoundPlan, type RoundRequest } from './round-plan.ts'
-import { type OutboxRow, takeRows } from './take-rows.ts'
 import { WaitingLines } from './waiting-lines.ts'
-
-/** Rows that were written before anything was known of the broker but its kind. */
-const adopt = 'select onceward.adopt_outbox($1) as adopted'
 
 /**
  * Carries outbox rows to their broker, as many rounds at a time as `roundsMax`:
@@ -127,7 +125,7 @@ export class Relay {
     const { pool, destination } = this.#options
     if (this.#leases.due) {
       await this.#leases.refresh(this.#plan.busy)
-      await this.#adopt()
+      await adoptRows(pool, destination)
       await this.#watch.read()
     }
     if (this.#owed.length > 0) {
@@ -153,7 +151,7 @@ export class Relay {
     const { pool, broker, destination, env } = this.#options
     const leftAlone = this.#waiting.leftAlone()
     const { rows, unadopted } = await takeRows(pool, { destination, broker, ...asked, leftAlone })
-    if (unadopted && (await this.#adopt())) return { found: true, more: true }
+    if (unadopted && (await adoptRows(pool, destination))) return { found: true, more: true }
     const byBucket = Map.groupBy(rows, ({ bucket }) => bucket)
     const found = [...byBucket].map(([bucket, some]) => ({ bucket, rows: some.length }))
     if (rows.length > 0) {
@@ -161,15 +159,6 @@ export class Relay {
       void this.#round(rows, this.#plan.begin([...byBucket.keys()]), publisher)
     }
     return { found: rows.length > 0, more: this.#plan.more(asked, found) }
-  }
-
-  /**
-   * False where rows of the bare kind are not ours to carry. After true, rows that were read before may stand
-   * behind others.
-   */
-  async #adopt(): Promise<boolean> {
-    const { pool, destination } = this.#options
-    return (await pool.query(adopt, [destination])).rows[0].adopted !== null
   }
 
   async #round(rows: readonly OutboxRow[], end: () => void, publisher: Publisher): Promise<void> {

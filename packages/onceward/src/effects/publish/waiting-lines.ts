@@ -1,8 +1,8 @@
+import type { LeftAlone, OutboxPlace, OutboxRow } from '../../drivers/postgres/outbox/take-rows.ts'
 import { retryDelayMs } from '../../engine/retry/retry-delay.ts'
 import type { Environment } from '../../environment.ts'
+import { lineOf } from '../../ports/publisher.ts'
 import { isRefusal } from './broker-pause.ts'
-import { lineOf } from './publisher.ts'
-import type { OutboxRow } from './take-rows.ts'
 
 const delayMinMs = 100
 const afterRefusal = { delayMs: 1_000, delayMaxMs: 60_000 }
@@ -13,25 +13,11 @@ const afterTrouble = { delayMs: 200, delayMaxMs: 5_000 }
 const perQueueMax = 100
 const forgetAfterMs = 300_000
 
-/** A queue or topic, or an exchange with a routing key. */
-interface Place {
-  readonly exchange: string | null
-  readonly queue: string
-}
-
-interface Waiting extends Place {
+interface Waiting extends OutboxPlace {
   readonly key: string | null
   readonly id: string
   readonly failures: number
   readonly untilMs: number
-}
-
-/** What a round must not take. */
-export interface LeftAlone {
-  /** Rows without a key, by id. */
-  readonly ids: readonly string[]
-  readonly keys: readonly (Place & { readonly key: string })[]
-  readonly places: readonly Place[]
 }
 
 /**

@@ -1,4 +1,4 @@
-import { consumerName } from '../declared/consumer-name.ts'
+import { consumerName } from '../../drivers/postgres/sql/consumer-name.ts'
 import { quoted } from '../declared/names.ts'
 import type { TableShape } from '../declared/tables.ts'
 import type { TransitionDeclaration } from './declaration.ts'

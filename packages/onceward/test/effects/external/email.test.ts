@@ -267,7 +267,7 @@ describe('e-mail', await skipWithout('postgres'), () => {
       contentType: 'application/json',
       requestDigest: bytesDigest(body),
       createdAt: new Date(0),
-      claimedAtMs: 0,
+      leasedAtMs: 0,
       attempts: 1,
     }
     const log = { debug() {}, info() {}, warn() {}, error() {} }

@@ -40,7 +40,7 @@ export interface Outbound {
   /** The consumer's name when it was asked for, where it was renamed since. */
   readonly askedAs?: string | null
   /** When this attempt was claimed, by the database's clock; null for calls in line. */
-  readonly claimedAtMs: number | null
+  readonly leasedAtMs: number | null
   /** Including this one. */
   readonly attempts: number
 }

@@ -22,12 +22,12 @@ export function webhookSend(
   return async (request, context) => {
     const problem = unsendable(request)
     if (problem !== null) return problem
-    if (request.claimedAtMs === null)
+    if (request.leasedAtMs === null)
       return {
         kind: 'not sendable',
         error: 'A webhook is not called in line: use effects.external. Nothing was sent.',
       }
-    const signed = signWebhook(keys, request.key, request.claimedAtMs, request.body)
+    const signed = signWebhook(keys, request.key, request.leasedAtMs, request.body)
     return send({ ...headers, 'content-type': request.contentType, ...signed }, request.body, context)
   }
 }

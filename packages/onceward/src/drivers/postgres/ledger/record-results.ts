@@ -1,6 +1,5 @@
-import type { SqlPool } from '../../../drivers/postgres/pool.ts'
-import { roleSettings } from '../../../drivers/postgres/role-settings.ts'
-import type { DecidedState } from '../decide-result.ts'
+import type { SqlPool } from '../pool.ts'
+import { roleSettings } from '../role-settings.ts'
 
 export interface EffectResult {
   readonly id: string
@@ -10,7 +9,7 @@ export interface EffectResult {
    * only a row that this very transaction wrote last is ours.
    */
   readonly transaction: string | null
-  readonly state: DecidedState
+  readonly state: 'completed' | 'retryable' | 'unknown' | 'failed' | 'reconciling'
   /** Calls that may have been made so far. */
   readonly attempts: number
   readonly delayMs: number | null

@@ -1,16 +1,24 @@
-import type { SqlPool } from '../../../drivers/postgres/pool.ts'
-import { watchReplication } from '../../../drivers/postgres/replication.ts'
-import { setRoleSettings } from '../../../drivers/postgres/role-settings.ts'
-import { dueAheadMaxMs } from '../../../drivers/postgres/sql/clock-ahead.ts'
-import { longestDelayMs } from '../decide-result.ts'
-import type { ExternalCaller, Outbound } from '../targets/target.ts'
+import type { SqlPool } from '../pool.ts'
+import { watchReplication } from '../replication.ts'
+import { setRoleSettings } from '../role-settings.ts'
+import { dueAheadMaxMs } from '../sql/clock-ahead.ts'
 
 /** A ledger row this dispatcher holds under a lease; `epoch` fences whoever held it before. */
-export interface ClaimedEffect extends Outbound {
+export interface LeasedEffect {
   readonly id: string
   readonly epoch: number
   readonly createdAt: Date
   readonly target: string
+  readonly key: string
+  readonly body: Buffer
+  readonly contentType: string
+  readonly requestDigest: Buffer
+  /** The consumer's name when it was asked for, where it was renamed since. */
+  readonly askedAs: string | null
+  /** When this attempt was leased, by the database's clock. */
+  readonly leasedAtMs: number
+  /** Including this one. */
+  readonly attempts: number
   /** Attempts a person has forgiven: they no longer count against the target's. */
   readonly attemptsForgiven: number
   /** An earlier attempt may have taken effect: it timed out, or its dispatcher was never heard of again. */
@@ -27,8 +35,12 @@ export interface ClaimedEffect extends Outbound {
 }
 
 export interface FreeTarget {
-  readonly target: ExternalCaller
+  readonly name: string
   readonly slots: number
+  readonly attemptsMax: number
+  readonly leaseMs: number
+  /** The longest that a row of this target is put off. */
+  readonly delayMaxMs: number
 }
 
 /**
@@ -42,7 +54,7 @@ export interface FreeTarget {
  * range of the index of its own, empty but for such rows. A dispatcher that lives may still be calling for
  * one that was in flight, so its doubt is negative: no call, people are asked.
  */
-const claim = `
+const lease = `
   with free (target, slots, attempts_max, lease_ms, ahead_ms) as (
     select * from unnest($2::text[], $3::int[], $4::int[], $5::float8[], $6::float8[])
   ), due as materialized (
@@ -68,8 +80,8 @@ const claim = `
   from due where ledger.id = any(array(select id from due)) and ledger.id = due.id
   returning ledger.id, epoch, target, effect_key, attempts, attempts_forgiven, exhausted, doubtful,
     case when begun_ahead then -1 else extract(epoch from clock_timestamp() - doubt_since)::float8 * 1000 end as doubt_ms,
-    extract(epoch from last_attempt_at)::float8 * 1000 as claimed_at_ms, response_status, response_digest, created_at, asked_as, request_digest, content_type, body,
-    pg_current_xact_id()::xid::text as claimed_by`
+    extract(epoch from last_attempt_at)::float8 * 1000 as leased_at_ms, response_status, response_digest, created_at, asked_as, request_digest, content_type, body,
+    pg_current_xact_id()::xid::text as leased_by`
 
 /** Ends a claim whose process is frozen before it commits: others skip the rows it locks. */
 const begin = `begin; set local lock_timeout = 3000; set local idle_in_transaction_session_timeout = 5000; ${setRoleSettings}`
@@ -78,12 +90,12 @@ const begin = `begin; set local lock_timeout = 3000; set local idle_in_transacti
  * The rows may or may not be claimed: the answer to COMMIT was lost, or the standby may not have it. No call
  * was made for them.
  */
-export class ClaimUnconfirmed extends Error {
-  readonly effects: readonly ClaimedEffect[]
+export class LeaseUnconfirmed extends Error {
+  readonly effects: readonly LeasedEffect[]
   /** The transaction that claimed them, if it did. */
   readonly transaction: string
 
-  constructor(effects: readonly ClaimedEffect[], transaction: string, cause: unknown) {
+  constructor(effects: readonly LeasedEffect[], transaction: string, cause: unknown) {
     super('the commit of a claim was not confirmed', { cause })
     this.effects = effects
     this.transaction = transaction
@@ -96,24 +108,24 @@ export class ClaimUnconfirmed extends Error {
  * failover could undo counts as lost too: the next dispatcher would find the row unclaimed and call once
  * more.
  */
-export async function claimEffects(
+export async function leaseEffects(
   pool: SqlPool,
   consumerName: string,
   free: readonly FreeTarget[],
-): Promise<readonly ClaimedEffect[]> {
+): Promise<readonly LeasedEffect[]> {
   const client = await pool.connect()
   const assertReplicated = watchReplication(client)
   let usable = false
   try {
     const [, { rows }] = await Promise.all([
       client.query(begin),
-      client.query(claim, [
+      client.query(lease, [
         consumerName,
-        free.map(({ target }) => target.name),
+        free.map(({ name }) => name),
         free.map(({ slots }) => slots),
-        free.map(({ target }) => target.attemptsMax),
-        free.map(({ target }) => target.leaseMs),
-        free.map(({ target }) => dueAheadMaxMs(target.leaseMs, longestDelayMs(target))),
+        free.map(({ attemptsMax }) => attemptsMax),
+        free.map(({ leaseMs }) => leaseMs),
+        free.map(({ leaseMs, delayMaxMs }) => dueAheadMaxMs(leaseMs, delayMaxMs)),
       ]),
     ])
     const effects = rows.map(toEffect)
@@ -121,7 +133,7 @@ export async function claimEffects(
       await client.query('commit')
       assertReplicated()
     } catch (error) {
-      throw effects.length === 0 ? error : new ClaimUnconfirmed(effects, rows[0].claimed_by, error)
+      throw effects.length === 0 ? error : new LeaseUnconfirmed(effects, rows[0].leased_by, error)
     }
     usable = true
     return effects
@@ -131,7 +143,7 @@ export async function claimEffects(
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: shaped by the statement above
-function toEffect(row: any): ClaimedEffect {
+function toEffect(row: any): LeasedEffect {
   return {
     id: row.id,
     epoch: row.epoch,
@@ -145,7 +157,7 @@ function toEffect(row: any): ClaimedEffect {
     before: { status: row.response_status, digest: row.response_digest },
     createdAt: row.created_at,
     askedAs: row.asked_as,
-    claimedAtMs: row.claimed_at_ms,
+    leasedAtMs: row.leased_at_ms,
     requestDigest: row.request_digest,
     contentType: row.content_type,
     body: row.body,

@@ -1,4 +1,4 @@
-import type { DeliveryProperties } from '../../ports/source.ts'
+import type { DeliveryProperties } from './source.ts'
 
 /** A message on its way out of the outbox. */
 export interface OutgoingMessage {

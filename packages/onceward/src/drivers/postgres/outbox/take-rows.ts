@@ -1,8 +1,7 @@
-import type { SqlPool } from '../../drivers/postgres/pool.ts'
-import { emptyMap } from '../../message/bare-map.ts'
-import { fromStoredJson } from '../../message/stored-json.ts'
-import type { OutgoingMessage } from './publisher.ts'
-import type { LeftAlone } from './waiting-lines.ts'
+import { emptyMap } from '../../../message/bare-map.ts'
+import { fromStoredJson } from '../../../message/stored-json.ts'
+import type { OutgoingMessage } from '../../../ports/publisher.ts'
+import type { SqlPool } from '../pool.ts'
 
 /** Where a row of one destination stands. */
 export interface RowPlace {
@@ -12,6 +11,20 @@ export interface RowPlace {
 
 export interface OutboxRow extends RowPlace {
   readonly message: OutgoingMessage
+}
+
+/** A queue or topic, or an exchange with a routing key. */
+export interface OutboxPlace {
+  readonly exchange: string | null
+  readonly queue: string
+}
+
+/** What a round must not take. */
+export interface LeftAlone {
+  /** Rows without a key, by id. */
+  readonly ids: readonly string[]
+  readonly keys: readonly (OutboxPlace & { readonly key: string })[]
+  readonly places: readonly OutboxPlace[]
 }
 
 export interface Wanted {

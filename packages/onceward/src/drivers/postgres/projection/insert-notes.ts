@@ -1,6 +1,4 @@
-import type { SqlTransaction } from '../../contract/handler.ts'
-import type { ResultCode } from './declaration.ts'
-import type { ProjectionFact } from './read-facts.ts'
+import type { SqlTransaction } from '../../../contract/handler.ts'
 
 /** What is remembered of a message that did not simply move its row one version on. */
 export interface Note {
@@ -9,20 +7,15 @@ export interface Note {
   readonly detail: string
 }
 
-const insertNotes = `
+const insert = `
   insert into onceward.note (consumer_id, message_id, code, detail)
   select run.consumer_id, note.*
   from unnest($1::text[], $2::text[], $3::text[]) as note (message_id, code, detail),
     onceward.run where run.id = current_setting('onceward.run')::integer
   on conflict do nothing`
 
-export function noteOf<M>({ item, corrects }: ProjectionFact<M>, code: ResultCode, reason: string): Note {
-  const detail = code === 'correction' ? `corrects ${corrects}` : reason
-  return { messageId: item!.envelope.id, code, detail }
-}
-
-export async function recordNotes(tx: SqlTransaction, notes: readonly Note[]): Promise<void> {
-  await tx.query(insertNotes, [
+export async function insertNotes(tx: SqlTransaction, notes: readonly Note[]): Promise<void> {
+  await tx.query(insert, [
     notes.map(note => note.messageId),
     notes.map(note => note.code),
     notes.map(note => note.detail.toWellFormed().replaceAll('\0', '\\0')),

@@ -1,7 +1,7 @@
-import type { SqlPool } from '../../../drivers/postgres/pool.ts'
-import type { Environment } from '../../../environment.ts'
-import { awayDelayMs, isPassing } from '../../store-away.ts'
-import { type EffectResult, recordResults } from './record-results.ts'
+import { type EffectResult, recordResults } from '../../drivers/postgres/ledger/record-results.ts'
+import type { SqlPool } from '../../drivers/postgres/pool.ts'
+import type { Environment } from '../../environment.ts'
+import { awayDelayMs, isPassing } from '../store-away.ts'
 
 interface Waiting {
   readonly result: EffectResult

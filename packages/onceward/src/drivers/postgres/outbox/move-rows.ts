@@ -1,6 +1,6 @@
-import type { SqlPool } from '../../drivers/postgres/pool.ts'
-import { errorCode } from '../../errors.ts'
-import type { RoundRequest } from './round-plan.ts'
+import { errorCode } from '../../../errors.ts'
+import type { SqlPool } from '../pool.ts'
+import type { Wanted } from './take-rows.ts'
 
 /**
  * From the front of the buckets into queues of the same database, in one statement: exactly once, and no body
@@ -35,7 +35,7 @@ const notNull = '23502'
 export async function moveRows(
   pool: SqlPool,
   destination: string,
-  { buckets, perBucketMax, max }: RoundRequest,
+  { buckets, perBucketMax, max }: Pick<Wanted, 'buckets' | 'perBucketMax' | 'max'>,
 ): Promise<readonly { readonly bucket: number; readonly rows: number }[]> {
   const values = [destination, buckets, perBucketMax, max]
   try {

@@ -1,5 +1,11 @@
-import type { SqlTransaction } from '../../contract/handler.ts'
-import type { Table } from './describe-table.ts'
+import type { SqlTransaction } from '../../../contract/handler.ts'
+
+/** The projection's table; names are quoted. */
+interface ProjectedTable {
+  readonly name: string
+  readonly keys: readonly { readonly name: string; readonly type: string }[]
+  readonly version: { readonly name: string }
+}
 
 /** Each look costs as many probes of the table at most, however many keys wait. */
 const keysMax = 1_000
@@ -12,7 +18,7 @@ const keysMax = 1_000
  */
 export async function releaseClosed(
   query: SqlTransaction['query'],
-  table: Table,
+  table: ProjectedTable,
   consumerId: number,
   after: string,
 ): Promise<string> {
@@ -21,7 +27,7 @@ export async function releaseClosed(
   return count < keysMax ? '' : last!
 }
 
-function statement({ name, keys, version }: Table): string {
+function statement({ name, keys, version }: ProjectedTable): string {
   const part = (index: number) => (keys.length === 1 ? 'w.order_key' : `(w.order_key::jsonb ->> ${index})`)
   const sameKey = keys.map((key, index) => `t.${key.name} = ${part(index)}::${key.type}`).join(' and ')
   return `
