@@ -29,7 +29,7 @@ export const crashPoints = {
   'dispatch.recorded': 'The answer is recorded: nothing remains to do.',
   'postgres.leased': 'Rows are leased to a dead subscription: they come back when the lease expires.',
   'work.leased': 'A lease is durable, nothing tried: another worker takes over when it ends.',
-  'work.handed_off':
+  'work.handoff':
     'Stored and claimed for the worker of the same process in one commit, nothing tried: another takes over when the lease ends.',
   'work.finished':
     "A worker's effect is written, its row removed and its marker moved, COMMIT not sent: all of it vanishes, and the lease ends.",
