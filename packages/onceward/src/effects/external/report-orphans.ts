@@ -3,8 +3,8 @@ import type { SqlPool } from '../../drivers/postgres/pool.ts'
 import type { Log } from '../../environment.ts'
 
 /**
- * Intents of a target that was renamed or taken out of the contract are nobody's: no dispatcher asks for
- * them, so it is said at start.
+ * No dispatcher leases the intents of a target that was renamed or removed from the contract. The error at
+ * start reports them.
  */
 export async function reportOrphans(
   pool: SqlPool,
@@ -14,7 +14,7 @@ export async function reportOrphans(
 ): Promise<void> {
   for (const { target, count } of await countOrphans(pool, consumer, targets))
     log.error(
-      'external effects wait for a target that the contract does not declare; nobody calls it: declare it again until they are done',
+      'external effects wait for a target that the contract does not declare; declare it again until they are done',
       { consumer, target, count },
     )
 }

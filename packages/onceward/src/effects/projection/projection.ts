@@ -6,7 +6,7 @@ import { type GapPolicy, type ProjectionOptions, resultCodes } from './declarati
 import { makePlan, type ProjectionPlan } from './plan.ts'
 import { projectionProblems } from './projection-problems.ts'
 
-/** A projection, to be given as `effect.apply`. See `docs/effects.md`. */
+/** A projection, for `effect.apply`. See `docs/effects.md`. */
 export function projection<M>(options: ProjectionOptions<M>): DeclaredEffect<M> {
   let plan: ProjectionPlan<M> | null = null
   let lookedTo = ''
@@ -55,7 +55,7 @@ function traceOf<M>({
   }
 }
 
-/** Facts that wait, and those parked behind one that stopped its key, are taken up by workers. */
+/** Workers process waiting facts and facts parked behind one that blocked its key. */
 function leavesWork<M>(gap: GapPolicy<M> | undefined): boolean {
   return gap === 'fail fast' || isWait(gap)
 }

@@ -3,8 +3,8 @@ import { insertRebuildKeys, type RebuildKey } from '../../drivers/postgres/proje
 import type { WalkedKey } from './resolve-gaps.ts'
 
 /**
- * The rebuild of a key is done when its row has reached the version wanted here: later facts beyond the hole
- * only raise it.
+ * The rebuild of a key is done when its row has reached the recorded version. Later facts after the gap only
+ * raise that version.
  */
 export async function recordRebuilds<M>(walked: readonly WalkedKey<M>[], tx: SqlTransaction): Promise<void> {
   const holes: RebuildKey[] = []

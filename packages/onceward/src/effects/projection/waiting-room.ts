@@ -3,13 +3,13 @@ import { countWaiting } from '../../drivers/postgres/projection/count-waiting.ts
 import type { GapPlan } from './plan.ts'
 import type { KeyFacts, ProjectionFact } from './read-facts.ts'
 
-/** How many facts may still wait. */
+/** Limits the number of waiting facts. */
 export interface WaitingRoom<M> {
-  /** True when this one may; asked again about the same fact, the answer is the same. */
+  /** True when this fact may wait. Repeated calls for the same fact return the same answer. */
   admits(fact: ProjectionFact<M>, key: KeyFacts<M>): boolean
 }
 
-/** Two batches at the same time may each fill the same room: the caps hold to within what is in flight. */
+/** Concurrent batches may each use the remaining room, so the caps can be exceeded by the facts in flight. */
 export async function openWaitingRoom<M>(
   { keyMax, totalMax }: Extract<GapPlan<M>, { policy: 'wait' }>,
   open: readonly { readonly key: KeyFacts<M> }[],

@@ -13,11 +13,11 @@ export interface BucketLeaseOptions {
 /**
  * This relay's share of the buckets.
  *
- *   new ──join──▶ live ──refreshed in time──▶ live … ──expired and buried by another──▶ new, without buckets
+ *   new ──join──▶ live ──refreshed in time──▶ live … ──expired, deleted by another──▶ new, without buckets
  *
- * A relay is alive while its row is there; the database's clock says when it may be buried. Two relays that
- * for a moment believe in the same bucket publish some rows twice under the same ids, and still in order: see
- * docs/publish.md.
+ * A relay is alive while its row exists. The database's clock decides when another relay may delete the row.
+ * Two relays that briefly own the same bucket publish some rows twice, under the same ids and still in order
+ * (see docs/publish.md).
  */
 export class BucketLeases {
   readonly #options: BucketLeaseOptions
@@ -34,7 +34,8 @@ export class BucketLeases {
   }
 
   /**
-   * By our own clock, for not doing what another has taken over: a process that was frozen learns it here.
+   * Measured by this process's clock. A process that was frozen detects here that another relay may have its
+   * buckets.
    */
   get live(): boolean {
     return this.#ageMs() < this.#options.leaseMs
@@ -45,8 +46,8 @@ export class BucketLeases {
   }
 
   /**
-   * Extends the lease, buries relays that are gone, and takes or gives back buckets until all have about as
-   * many.
+   * Extends the lease, deletes relays whose lease expired, and takes or releases buckets until all relays own
+   * about as many.
    */
   async refresh(busy: readonly number[]): Promise<void> {
     const { pool, destination, leaseMs, env } = this.#options
@@ -60,7 +61,7 @@ export class BucketLeases {
     env.reach('relay.leased')
   }
 
-  /** Others may take over at once. */
+  /** Another relay may take the buckets immediately. */
   async leave(): Promise<void> {
     const relayId = this.#relayId
     this.#lost()

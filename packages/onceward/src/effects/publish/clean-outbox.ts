@@ -7,24 +7,24 @@ export interface CleanerOptions {
   readonly pool: SqlPool
   readonly env: Environment
   /**
-   * How long rows stay after they were written. Default an hour. A connector reads them from the log, so it
-   * loses none by their removal.
+   * How long rows stay after they were written. Default 1 h. A connector reads them from the log, so it loses
+   * none when they are removed.
    */
   readonly keepMs?: number
 }
 
-/** Removes rows that were left for change data capture. */
+/** Removes rows that were kept for change data capture. */
 export function createOutboxCleaner({ pool, env, keepMs = 3_600_000 }: CleanerOptions): WorkLoop {
   return new WorkLoop({
     pool,
     env,
-    look: async () => ({ found: false, more: (await removeOldRows(pool, keepMs)) >= 100 }),
+    poll: async () => ({ found: false, more: (await removeOldRows(pool, keepMs)) >= 100 }),
     idle: () => true,
-    leaving: 'after the look',
+    leaving: 'after the poll',
     who: { broker: 'cdc' },
     words: {
-      away: 'database away, old rows of the outbox stay',
-      halted: 'cleaner of the outbox halted; rows stay',
+      unavailable: 'database unavailable; old outbox rows stay',
+      halted: 'outbox cleaner halted; rows stay',
     },
   })
 }

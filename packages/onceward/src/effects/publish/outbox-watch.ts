@@ -4,8 +4,8 @@ import type { Environment } from '../../environment.ts'
 import type { RelayOptions } from './relay-options.ts'
 
 /**
- * How old the oldest row for a destination is, and how many there are, whoever is to carry them: read now and
- * then, shown whenever metrics are collected.
+ * The age of the oldest row of a destination and the number of its rows, for all relays together. Read
+ * asynchronously, not during the scrape.
  */
 export class OutboxWatch {
   readonly #pool: SqlPool
@@ -16,7 +16,7 @@ export class OutboxWatch {
   #seen = { oldestSeconds: 0, atMs: 0 }
   #size: number | null = null
   #behind = 0
-  /** Somebody collects: only then are rows counted. */
+  /** Set by a scrape. Rows are counted only when metrics are collected. */
   #asked = false
 
   constructor(
@@ -56,7 +56,7 @@ export class OutboxWatch {
     this.#stop()
   }
 
-  /** Nothing is known to have left since the last reading, so it grows with time. */
+  /** Between two reads the age grows with the clock. */
   #oldestSeconds(): number {
     const { oldestSeconds, atMs } = this.#seen
     if (oldestSeconds === 0) return 0

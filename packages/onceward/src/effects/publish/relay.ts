@@ -5,7 +5,7 @@ import { type OutboxRow, takeRows } from '../../drivers/postgres/outbox/take-row
 import { messagingSystem } from '../../ports/messaging-system.ts'
 import type { Publisher } from '../../ports/publisher.ts'
 import type { SpanSpec } from '../../telemetry/traces.ts'
-import { isPassing } from '../store-away.ts'
+import { isTransient } from '../store-unavailable.ts'
 import { type RoundResult, WorkLoop } from '../work-loop.ts'
 import { BrokerPause, isRefusal } from './broker-pause.ts'
 import { BucketLeases } from './bucket-leases.ts'
@@ -17,14 +17,14 @@ import { RoundPlan, type RoundRequest } from './round-plan.ts'
 import { WaitingLines } from './waiting-lines.ts'
 
 /**
- * Carries outbox rows to their broker, as many rounds at a time as `roundsMax`:
+ * Publishes outbox rows to their broker, in up to `roundsMax` concurrent rounds:
  *
  *   front rows of free buckets ──▶ publish, keys in order ──▶ all answered ──▶ delete the confirmed
- *                                     └── refused, too late, or died ──▶ the row stays, and its key waits
+ *                                     └── refused, timed out, or crashed ──▶ the row stays, and its key waits
  *
- * Deleting only after the confirm makes it at least once; the stable message id makes the second copy a
- * duplicate. A row is only ever sent when all earlier ones of its key are confirmed, so first copies are in
- * order whoever else publishes the same rows.
+ * The relay deletes a row only after its confirm, so delivery is at least once. The stable message id makes a
+ * second copy a duplicate. A row is sent only when all earlier rows of its key are confirmed, so first copies
+ * are in order even if another relay publishes the same rows.
  */
 export class Relay {
   readonly #options: RelayOptions & { readonly destination: string }
@@ -35,7 +35,7 @@ export class Relay {
   readonly #watch: OutboxWatch
   readonly #loop: WorkLoop
   readonly #finished: Promise<void>
-  /** Confirmed, but the database was away when they were to be deleted. */
+  /** Confirmed rows that are not deleted yet, because the database was unavailable. */
   #owed: readonly OutboxRow[] = []
   #published = 0
   #failures = 0
@@ -60,12 +60,12 @@ export class Relay {
     this.#loop = new WorkLoop({
       pool,
       env,
-      look: () => this.#look(),
+      poll: () => this.#poll(),
       idle: () => this.#plan.rounds === 0,
-      leaving: 'after the look',
+      leaving: 'after the poll',
       who: { broker, destination },
       words: {
-        away: 'database away, the outbox waits; nothing is lost',
+        unavailable: 'database unavailable; outbox rows wait, none is lost',
         halted: 'relay halted; rows wait in the outbox',
       },
     })
@@ -80,11 +80,11 @@ export class Relay {
       failing: this.#waiting.count,
       buckets: this.#leases.buckets.length,
       storeAway: this.#loop.storeAway,
-      brokerAway: this.#pause.away,
+      brokerAway: this.#pause.unavailable,
     }
   }
 
-  /** Resolves when stopped, rejects when it had to stop by itself. */
+  /** Resolves when the relay has stopped, rejects when it halted on an error. */
   get finished(): Promise<void> {
     return this.#finished
   }
@@ -93,21 +93,21 @@ export class Relay {
     return this.#loop.start()
   }
 
-  /** There may be new rows: a consumer of this process has committed. Cheap, never throws. */
+  /** Hints at new rows: a consumer of this process has committed. Cheap, never throws. */
   kick(): void {
     this.#loop.kick()
   }
 
   /**
-   * Finishes the rounds it is in, begins no other, hands its buckets over. Past the deadline it leaves at
-   * once.
+   * Finishes its current rounds, starts no more and releases its buckets. Past the deadline it leaves
+   * immediately.
    */
   async drain(deadlineMs?: number): Promise<void> {
     await this.#loop.drain(deadlineMs)
     await this.#finished
   }
 
-  /** Gives its rounds up: what was published of them is published again under the same ids. */
+  /** Abandons its rounds. Messages already published are published again under the same ids. */
   leave(): void {
     this.#loop.leave()
   }
@@ -121,7 +121,7 @@ export class Relay {
     }
   }
 
-  async #look(): Promise<RoundResult> {
+  async #poll(): Promise<RoundResult> {
     const { pool, destination } = this.#options
     if (this.#leases.due) {
       await this.#leases.refresh(this.#plan.busy)
@@ -166,14 +166,14 @@ export class Relay {
     try {
       gone = await this.#carry(rows, publisher)
     } catch (error) {
-      if (!this.#loop.signal.aborted && !isPassing(error)) this.#loop.halt(error)
+      if (!this.#loop.signal.aborted && !isTransient(error)) this.#loop.halt(error)
     }
     end()
     if (gone > 0) this.#loop.kick()
     this.#loop.stopIfIdle()
   }
 
-  /** Answers with how many rows are gone from the outbox. */
+  /** Returns how many rows were deleted from the outbox. */
   async #carry(rows: readonly OutboxRow[], publisher: Publisher): Promise<number> {
     const { env, publishTimeoutMs = 15_000 } = this.#options
     if (!this.#leases.live || this.#loop.signal.aborted) return 0
@@ -195,7 +195,7 @@ export class Relay {
     return this.#settle(published)
   }
 
-  /** The messages keep the context they were made in: this is only how they travel. */
+  /** Covers the transport only. Messages keep the trace context in which they were created. */
   #spanOf(rows: readonly OutboxRow[]): SpanSpec {
     const { broker } = this.#options
     return {

@@ -3,7 +3,10 @@ import { errorCode, errorText } from '../../errors.ts'
 import type { PublishedRows } from './publish-rows.ts'
 import type { RelayOptions } from './relay-options.ts'
 
-/** A line per queue in the log, a count per error, and in each row how often it has failed and why. */
+/**
+ * Logs one line per queue, counts each failure by error code, and stores the count and the last error in each
+ * row.
+ */
 export async function reportFailures(
   { pool, broker, destination = broker, env }: RelayOptions,
   failed: PublishedRows['failed'],
@@ -12,7 +15,7 @@ export async function reportFailures(
   for (const [queue, [first]] of Map.groupBy(failed, ({ row }) => row.message.queue)) {
     const { messageId } = first!.row.message
     const error = errorText(first!.error)
-    env.log.warn('not published, the row stays and its key waits', {
+    env.log.warn('message not published; its row stays and its key waits', {
       broker,
       destination,
       queue,

@@ -8,7 +8,8 @@ const delayMinMs = 100
 const afterRefusal = { delayMs: 1_000, delayMaxMs: 60_000 }
 const afterTrouble = { delayMs: 200, delayMaxMs: 5_000 }
 /**
- * A queue with this many failing lines is left alone until some of them are due: the trouble is the queue's.
+ * A queue with this many failing keys is skipped as a whole until some of them are due: the queue is the
+ * cause.
  */
 const perQueueMax = 100
 const forgetAfterMs = 300_000
@@ -21,9 +22,9 @@ interface Waiting extends OutboxPlace {
 }
 
 /**
- * Keys, and rows without one, that wait behind a message the broker did not take. Kept in memory: a relay
- * that starts anew or takes a bucket over tries them at once, which is harmless; how often a row has failed
- * and why stands in the row.
+ * Keys, and rows without a key, that wait behind a message the broker did not accept. Kept in memory: a relay
+ * that starts or takes over a bucket retries them immediately, which is harmless. The number of failures and
+ * the last error are stored in the row.
  */
 export class WaitingLines {
   readonly #env: Pick<Environment, 'clock' | 'random'>

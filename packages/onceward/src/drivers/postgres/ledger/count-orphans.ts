@@ -1,6 +1,6 @@
 import type { SqlPool } from '../pool.ts'
 
-/** Counts no further than what makes no difference any more. */
+/** Stops counting at 100,000 rows. */
 const count = `
   select target, count(*)::integer as count from (
     select target from onceward.ledger
@@ -8,7 +8,7 @@ const count = `
       and state in ('pending', 'in flight', 'retryable', 'unknown') and due_at < 'infinity' limit 100000
   ) orphans group by target order by target`
 
-/** Open intents of targets other than these. */
+/** Counts open intents of targets other than these. */
 export async function countOrphans(
   pool: SqlPool,
   consumerName: string,

@@ -3,7 +3,7 @@ import { watchReplication } from '../replication.ts'
 import { setRoleSettings } from '../role-settings.ts'
 import { dueAheadMaxMs } from '../sql/clock-ahead.ts'
 
-/** A ledger row this dispatcher holds under a lease; `epoch` fences whoever held it before. */
+/** A ledger row that this dispatcher has leased. `epoch` fences dispatchers that leased it earlier. */
 export interface LeasedEffect {
   readonly id: string
   readonly epoch: number
@@ -13,24 +13,24 @@ export interface LeasedEffect {
   readonly body: Buffer
   readonly contentType: string
   readonly requestDigest: Buffer
-  /** The consumer's name when it was asked for, where it was renamed since. */
+  /** The consumer's name when the intent was recorded, if the consumer was renamed since. */
   readonly askedAs: string | null
-  /** When this attempt was leased, by the database's clock. */
+  /** When this attempt was leased, by the database clock. */
   readonly leasedAtMs: number
   /** Including this one. */
   readonly attempts: number
-  /** Attempts a person has forgiven: they no longer count against the target's. */
+  /** Attempts an operator has forgiven. They do not count towards `attemptsMax`. */
   readonly attemptsForgiven: number
-  /** An earlier attempt may have taken effect: it timed out, or its dispatcher was never heard of again. */
+  /** An earlier attempt may have taken effect: it timed out, or its dispatcher never recorded a result. */
   readonly doubtful: boolean
-  /** The attempts were used up before this claim; none was added. */
+  /** All attempts were used before this lease, which added none. */
   readonly exhausted: boolean
   /**
-   * Since the first attempt that may have taken effect, by the database's clock. Negative when that clock was
-   * set back since, so that nobody knows.
+   * Time since the first attempt that may have taken effect, by the database clock. Negative when that clock
+   * was set back in between, so the time is unknown.
    */
   readonly doubtMs: number
-  /** What the attempt before was answered. */
+  /** The answer to the previous attempt. */
   readonly before: { readonly status: number | null; readonly digest: Buffer | null }
 }
 
@@ -39,20 +39,20 @@ export interface FreeTarget {
   readonly slots: number
   readonly attemptsMax: number
   readonly leaseMs: number
-  /** The longest that a row of this target is put off. */
+  /** The longest delay of a row of this target. */
   readonly delayMaxMs: number
 }
 
 /**
- * A lease in one statement, by the database's clock alone. Rows another dispatcher is claiming are skipped,
- * so two never wait for each other. The clock is read in a subselect: compared directly, a volatile function
- * keeps the planner from ending the index scan at the first row that is not due. The ids are given as an
- * array as well: joined alone, the planner expects a tenth of all rows to be due and reads the whole table
- * (about 20 ms instead of 2.5 for 100 of 20,000 rows).
+ * Leases rows in one statement, by the database clock alone. It skips rows that another dispatcher is
+ * leasing, so two dispatchers never wait for each other. The clock is read in a subselect: compared directly,
+ * a volatile function keeps the planner from ending the index scan at the first row that is not due. The ids
+ * are also passed as an array: with the join alone, the planner expects a tenth of all rows to be due and
+ * reads the whole table (about 20 ms instead of 2.5 for 100 of 20,000 rows).
  *
- * What is due later than any lease or delay reaches was written by a clock that was ahead, and is due too: a
- * range of the index of its own, empty but for such rows. A dispatcher that lives may still be calling for
- * one that was in flight, so its doubt is negative: no call, people are asked.
+ * A row due later than any lease or delay allows was written while the clock was ahead, and counts as due. A
+ * separate index range finds such rows and is otherwise empty. A live dispatcher may still be calling for
+ * such a row that was in flight, so its doubt is negative: no call is made, and an operator decides.
  */
 const lease = `
   with free (target, slots, attempts_max, lease_ms, ahead_ms) as (
@@ -83,30 +83,32 @@ const lease = `
     extract(epoch from last_attempt_at)::float8 * 1000 as leased_at_ms, response_status, response_digest, created_at, asked_as, request_digest, content_type, body,
     pg_current_xact_id()::xid::text as leased_by`
 
-/** Ends a claim whose process is frozen before it commits: others skip the rows it locks. */
+/**
+ * The time-outs end a transaction whose process froze before COMMIT. Other dispatchers skip the rows it
+ * locks.
+ */
 const begin = `begin; set local lock_timeout = 3000; set local idle_in_transaction_session_timeout = 5000; ${setRoleSettings}`
 
 /**
- * The rows may or may not be claimed: the answer to COMMIT was lost, or the standby may not have it. No call
+ * The rows may or may not be leased: the answer to COMMIT was lost, or the standby may not have it. No call
  * was made for them.
  */
 export class LeaseUnconfirmed extends Error {
   readonly effects: readonly LeasedEffect[]
-  /** The transaction that claimed them, if it did. */
+  /** The transaction that leased them, if it committed. */
   readonly transaction: string
 
   constructor(effects: readonly LeasedEffect[], transaction: string, cause: unknown) {
-    super('the commit of a claim was not confirmed', { cause })
+    super('the commit of a lease was not confirmed', { cause })
     this.effects = effects
     this.transaction = transaction
   }
 }
 
 /**
- * In a transaction, so that a claim is never made without its claimer knowing of which rows: before COMMIT is
- * sent a lost answer undoes it, and after that the rows are known and can be given back. A claim that a
- * failover could undo counts as lost too: the next dispatcher would find the row unclaimed and call once
- * more.
+ * Runs in a transaction, so a dispatcher always knows which rows it leased. Before COMMIT is sent, a lost
+ * answer undoes the lease. Afterwards the rows are known and can be returned. A lease that a failover could
+ * undo also counts as lost: otherwise the next dispatcher would find the row free and call again.
  */
 export async function leaseEffects(
   pool: SqlPool,

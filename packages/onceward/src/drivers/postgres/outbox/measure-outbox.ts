@@ -1,6 +1,6 @@
 import type { SqlPool } from '../pool.ts'
 
-/** The front of each bucket is its oldest row, or close to it. */
+/** The first row of each bucket is its oldest, or close to it. */
 const oldest = `
   select extract(epoch from clock_timestamp() - min(created_at))::float8 as seconds
   from generate_series(0, 31) as every (bucket) cross join lateral (
@@ -22,7 +22,7 @@ export async function countRows(pool: SqlPool, destination: string): Promise<num
   return (await pool.query(size, [destination])).rows[0].n
 }
 
-/** Rows that wait behind one that keeps failing. */
+/** Rows that wait behind a failing row. */
 export async function countBehind(pool: SqlPool, destination: string): Promise<number> {
   return (await pool.query(behind, [destination])).rows[0].n
 }

@@ -6,7 +6,7 @@ const note = `
   from unnest($2::smallint[], $3::bigint[], $4::text[]) as failed (bucket, id, error)
   where destination = $1 and outbox.bucket = failed.bucket and outbox.id = failed.id`
 
-/** Counts a failure in each row and stores its error there. */
+/** Increments the failure count of each row and stores the error. */
 export async function noteFailures(
   pool: SqlPool,
   destination: string,

@@ -3,7 +3,7 @@ import { sendTogether } from '../pool.ts'
 import { setRoleSettings } from '../role-settings.ts'
 import { leaseEnded } from '../sql/clock-ahead.ts'
 
-/** As `onceward.outbox_bucket_of` has it. */
+/** The number of buckets in `onceward.outbox_bucket_of`. */
 const bucketsMax = 32
 
 const createBuckets = `
@@ -14,7 +14,7 @@ const join = `
   insert into onceward.relay (destination, instance, until)
   values ($1, $2, clock_timestamp() + $3::double precision * interval '1 millisecond') returning id`
 
-/** Relays of a destination share out one after the other, so none sees another half way. */
+/** Serializes the relays of a destination, so none sees another's unfinished changes. */
 const takeTurn = 'select from onceward.outbox_bucket where destination = $1 and bucket = 0 for update'
 
 const extend = `
@@ -32,7 +32,7 @@ const takeFree = `
     where destination = $1 and not exists (select from onceward.relay where relay.id = free.relay_id)
     order by bucket limit greatest(0, ${share} - ${mine}))`
 
-/** A bucket with a round under way stays until a later turn. */
+/** A bucket with a round in progress is kept until a later refresh. */
 const giveBack = `
   update onceward.outbox_bucket set relay_id = null
   where destination = $1 and relay_id = $2 and bucket in (
@@ -45,7 +45,7 @@ const readMine =
 
 const begin = `begin; set local lock_timeout = 3000; set local idle_in_transaction_session_timeout = 5000; ${setRoleSettings}`
 
-/** Answers with the relay's id. */
+/** Registers a relay and returns its id. */
 export async function joinRelays(
   pool: SqlPool,
   relay: { readonly destination: string; readonly instance: string; readonly leaseMs: number },
@@ -60,11 +60,14 @@ export interface BucketShare {
   readonly relayId: string
   readonly destination: string
   readonly leaseMs: number
-  /** Buckets with a round under way. */
+  /** Buckets with a round in progress. */
   readonly busy: readonly number[]
 }
 
-/** Answers with the relay's buckets, or null when another relay has removed it. */
+/**
+ * Extends the lease, deletes expired relays and balances the buckets. Returns the relay's buckets, or null
+ * when another relay has deleted it.
+ */
 export async function shareBuckets(
   pool: SqlPool,
   { relayId, destination, leaseMs, busy }: BucketShare,
@@ -93,7 +96,9 @@ export async function removeRelay(pool: SqlPool, relayId: string): Promise<void>
   await pool.query('delete from onceward.relay where id = $1', [relayId])
 }
 
-/** One round trip, so that no process can freeze between two of them while it holds the turn. */
+/**
+ * Sends all statements in one round trip, so a process cannot freeze between them while it holds the lock.
+ */
 async function together(
   client: PooledClient,
   statements: readonly (readonly [text: string, values?: unknown[]])[],

@@ -1,6 +1,6 @@
 import type { SqlTransaction } from '../../../contract/handler.ts'
 
-/** Counts no further than the caps. */
+/** Stops counting at the caps. */
 const count = `
   with me as (select consumer_id from onceward.run where id = current_setting('onceward.run')::integer)
   select wanted.key, (
@@ -16,7 +16,7 @@ const count = `
     ) as total
   from unnest($1::text[]) as wanted (key)`
 
-/** Per key, with the total of the consumer in every row. */
+/** Counts waiting messages per key. Every row also has the consumer's total. */
 export async function countWaiting(
   tx: SqlTransaction,
   keys: readonly string[],

@@ -1,6 +1,6 @@
 import type { SqlTransaction } from '../../../contract/handler.ts'
 
-/** What is remembered of a message that did not simply move its row one version on. */
+/** The record of a message that did more, or less, than move its row to the next version. */
 export interface Note {
   readonly messageId: string
   readonly code: string

@@ -7,14 +7,14 @@ interface ProjectedTable {
   readonly version: { readonly name: string }
 }
 
-/** Each look costs as many probes of the table at most, however many keys wait. */
+/** The maximum number of table lookups per call, however many keys wait. */
 const keysMax = 1_000
 
 /**
- * Releases what waits although its row has the version before it by now: another consumer of the same table
- * wrote that, or another program. A batch releases what its own facts make ready in its transaction; of other
- * writers it knows nothing. Looks at the keys after the given one and answers with the last of them, or with
- * the beginning once it has seen all.
+ * Releases messages whose row has reached the version before theirs because another consumer of the table, or
+ * another program, wrote it. A batch releases the messages that its own facts make ready, but does not see
+ * other writers. Checks the keys after the given one and returns the last key checked, or the empty string
+ * once it has checked all.
  */
 export async function releaseClosed(
   query: SqlTransaction['query'],
