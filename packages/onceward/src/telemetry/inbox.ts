@@ -136,7 +136,7 @@ function readable(bytes: Buffer): string {
 }
 
 function nothingLike(id: string): OncewardError {
-  return refused(`There is no held work with number ${id}; it may be done by now.`)
+  return refused(`There is no held work with id ${id}; it may be done by now.`)
 }
 
 function refused(why: string): OncewardError {

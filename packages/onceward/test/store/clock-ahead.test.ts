@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test'
 import { until } from 'onceward/testing'
 import { ClockSteps } from '../../src/drivers/postgres/clock-steps.ts'
 import { freeExpired, takeLease } from '../../src/drivers/postgres/queue/lease.ts'
-import { ServerLife } from '../../src/drivers/postgres/server-incarnation.ts'
+import { ServerIncarnation } from '../../src/drivers/postgres/server-incarnation.ts'
 import { suspectLedger } from '../../src/drivers/postgres/sql/silent-runs.ts'
 import { reasonToStop } from '../../src/effects/external/reason-not-to-call.ts'
 import { readCampaign } from '../../src/replay/campaign/campaign.ts'
@@ -98,7 +98,7 @@ describe('what a database clock that was a year ahead has left', await skipWitho
     const enrolment = { consumerId: rows[0].consumer_id, runId: idOf('me') } as never
     const silent = await suspectLedger(
       pool,
-      new ServerLife(),
+      new ServerIncarnation(),
       new ClockSteps(pool, realEnvironment().log),
     ).beat(enrolment, 30_000)
     assert.deepEqual(

@@ -8,7 +8,7 @@ const landed = [
   {
     version: 1,
     name: 'first set',
-    sha256: 'a0c0f53cc9b6200e4dc49f5ff15818c274d42e641aea4bb6b12d6e0d64ce1480',
+    sha256: '8d072ec102233d4b5877043f218c22df36c0344d2681dcbee9035b2898de7648',
   },
 ]
 

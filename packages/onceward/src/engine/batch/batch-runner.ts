@@ -181,11 +181,11 @@ function noteRepeats<M, Tx>(
   decided: readonly Decided<M>[],
   { store, enrolment, mode }: ConsumerContext<M, Tx>,
 ): void {
-  if (store.noteRepeats === undefined || mode !== 'live') return
+  if (store.evidence === undefined || mode !== 'live') return
   const ids: string[] = []
   for (const { received, decision } of decided) {
     const known = decision.outcome === 'duplicate' || decision.outcome === 'already held'
     if (known && decision.status === null && received.id !== null) ids.push(received.id)
   }
-  if (ids.length > 0) store.noteRepeats(enrolment, ids)
+  if (ids.length > 0) store.evidence.noteRepeats(enrolment, ids)
 }

@@ -149,7 +149,8 @@ export async function flushEffects<M, Tx>(
     else repeats.push({ request, first: earlier })
   }
   const unique = [...first.values()]
-  const answers = unique.length === 0 ? [] : await session.request(unique.map(({ intent }) => intent))
+  const answers =
+    unique.length === 0 ? [] : await session.outgoing!.request(unique.map(({ intent }) => intent))
   const culprits = new Map<Received, Fact>()
   let suppressed = 0
   answers.forEach((answer, index) => {

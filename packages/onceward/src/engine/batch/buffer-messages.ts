@@ -140,7 +140,7 @@ export async function flushMessages<M, Tx>(
     )
     return env.metrics.add('publishSuppressed', due.length, { consumer: consumer.name })
   }
-  await session.publish(due.map(({ outgoing }) => outgoing))
+  await session.outgoing!.publish(due.map(({ outgoing }) => outgoing))
 }
 
 function wouldPublish(

@@ -38,7 +38,7 @@ export async function insertBusinessKeys<M, Tx>(
   }
   if (firstByKey.size === 0) return fresh
   const firsts = [...firstByKey.values()]
-  const answers = await session.insertBusinessKeys(
+  const answers = await session.businessKeys!.insert(
     firsts.map(({ businessKey, businessDigest, id }) => ({ key: businessKey!, digest: businessDigest, id })),
   )
   for (const [index, answer] of answers.entries()) {

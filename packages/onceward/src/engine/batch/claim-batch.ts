@@ -179,7 +179,7 @@ async function passUnblocked<M, Tx>(
 ): Promise<readonly ReadableMessage<M>[]> {
   if (context.consumer.order !== 'key' || fresh.length === 0) return fresh
   const keys = [...new Set(fresh.map(received => received.orderKey!))]
-  const blocked = await session.blockedKeys(keys)
+  const blocked = await session.keyOrder!.blockedKeys(keys)
   // Read second: one step frees a key and turns its parked messages into work.
   const asked = besideWorkers(context) ? keys : releasedKeys(blocked, context)
   const atWork = asked.length > 0 ? await session.held!.keysAtWork(asked) : none

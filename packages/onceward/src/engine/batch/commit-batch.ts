@@ -27,7 +27,7 @@ export async function commitBatch<M, Tx>(attempt: BatchAttempt<M, Tx>): Promise<
       await withdrawSuspects(attempt, session)
       const decided = await concludeBatch(attempt, marked, facts, session)
       env.reach('batch.concluded')
-      session.journal?.decided(decided)
+      session.campaign?.journal.decided(decided)
       await passFence(attempt, decided, marked.standing, session)
       return decided
     })
@@ -46,7 +46,7 @@ async function withdrawSuspects<M, Tx>(
   { batch, suspect }: BatchAttempt<M, Tx>,
   session: StoreSession<Tx>,
 ): Promise<void> {
-  if (suspect !== null) await session.withdrawAttempts!(batch.map(({ id }) => id!))
+  if (suspect !== null) await session.suspects!.withdrawAttempts(batch.map(({ id }) => id!))
 }
 
 /**

@@ -10,10 +10,11 @@ import { Verdict } from './verdicts.ts'
 export async function leaveGivenUp<M, Tx>(
   batch: readonly Received<M>[],
   facts: Map<Received<M>, Fact>,
-  session: Pick<StoreSession<Tx>, 'givenUp'>,
+  session: Pick<StoreSession<Tx>, 'campaign'>,
 ): Promise<readonly Received<M>[]> {
-  if (session.givenUp === undefined || batch.length === 0) return batch
-  const givenUp = await session.givenUp(batch)
+  const find = session.campaign?.givenUp
+  if (find === undefined || batch.length === 0) return batch
+  const givenUp = await find(batch)
   if (givenUp.size === 0) return batch
   return batch.filter((received, index) => {
     const said = givenUp.get(index)
@@ -30,11 +31,12 @@ export async function leaveGivenUp<M, Tx>(
 export async function ignoreGivenUp<M, Tx>(
   asked: readonly Received<M>[],
   facts: Map<Received<M>, Fact>,
-  session: Pick<StoreSession<Tx>, 'givenUpElsewhere'>,
+  session: Pick<StoreSession<Tx>, 'history'>,
 ): Promise<ReadonlySet<Received<M>>> {
   const ignored = new Set<Received<M>>()
-  if (session.givenUpElsewhere === undefined || asked.length === 0) return ignored
-  for (const [index, said] of await session.givenUpElsewhere(asked)) {
+  const find = session.history?.givenUpElsewhere
+  if (find === undefined || asked.length === 0) return ignored
+  for (const [index, said] of await find(asked)) {
     const received = asked[index]!
     ignored.add(received)
     facts.set(received, { kind: 'verdict', verdict: Verdict.ignore(said, givenUpCode) })

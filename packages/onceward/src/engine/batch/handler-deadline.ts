@@ -71,7 +71,7 @@ function watchLeases<M, Tx>(
   onLost: (error: Error) => void,
 ): (() => void) | null {
   if (stage !== 'work') return null
-  return subscription.watchLeases!(
+  return subscription.leases!.watch(
     due.map(({ delivery }) => delivery),
     onLost,
   )

@@ -42,6 +42,6 @@ export async function afterHandler<Tx>(handlerTx: HandlerTransaction<Tx>): Promi
 
 export function factOfError<M, Tx>(error: unknown, context: ConsumerContext<M, Tx>): Fact {
   if (isVerdict(error)) return { kind: 'verdict', verdict: error }
-  const said = context.store.unwrap?.(error) ?? error
+  const said = context.store.sql?.unwrap?.(error) ?? error
   return { kind: 'failed', failure: classifyFailure(said, context.consumer.failure.classes) }
 }

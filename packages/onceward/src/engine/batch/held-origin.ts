@@ -49,7 +49,7 @@ export async function noteSuppressed<M, Tx>(
   session: StoreSession<Tx>,
   { campaignId }: ConsumerContext<M, Tx>,
 ): Promise<void> {
-  if (session.journal !== undefined) session.journal.suppressed(effects)
+  if (session.campaign !== undefined) session.campaign.journal.suppressed(effects)
   else if (campaignId !== undefined && effects.length > 0)
     await session.held!.noteSuppressed(campaignId, effects)
 }

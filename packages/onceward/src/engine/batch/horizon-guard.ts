@@ -3,7 +3,7 @@ import { clockToleranceMs } from '../../contract/retention.ts'
 import type { Environment } from '../../environment.ts'
 import { ownTimeMs } from '../../message/own-time.ts'
 import type { ReadableMessage, Received } from '../../message/received.ts'
-import type { StoreSession } from '../../ports/store.ts'
+import type { HistorySession, StoreSession } from '../../ports/store.ts'
 import type { Fact } from './outcome.ts'
 import { Verdict } from './verdicts.ts'
 
@@ -19,7 +19,7 @@ const slackMs = clockToleranceMs + 600_000
  */
 const askAgainMs = 60_000
 
-type Horizon = Awaited<ReturnType<Required<StoreSession<unknown>>['horizon']>>
+type Horizon = Awaited<ReturnType<HistorySession['horizon']>>
 
 /**
  * Checks the new messages of a batch in its transaction. A marker that the insert did not find was removed in
@@ -32,7 +32,7 @@ export interface HorizonCheck {
   check<M>(
     fresh: readonly ReadableMessage<M>[],
     facts: Map<Received<M>, Fact>,
-    session: Pick<StoreSession<unknown>, 'horizon'>,
+    session: Pick<StoreSession<unknown>, 'history'>,
   ): Promise<void>
 }
 
@@ -57,9 +57,9 @@ export class HorizonGuard implements HorizonCheck {
   async check<M>(
     fresh: readonly ReadableMessage<M>[],
     facts: Map<Received<M>, Fact>,
-    session: Pick<StoreSession<unknown>, 'horizon'>,
+    session: Pick<StoreSession<unknown>, 'history'>,
   ): Promise<void> {
-    if (session.horizon === undefined || fresh.length === 0) return
+    if (session.history === undefined || fresh.length === 0) return
     const { identity, retention, name } = this.#consumer
     const times = fresh.map(received => ownTimeMs(received, identity.idTime as never))
     const oldestMs = times.reduce<number>(
@@ -67,7 +67,7 @@ export class HorizonGuard implements HorizonCheck {
       Number.POSITIVE_INFINITY,
     )
     if (oldestMs >= this.#unaskedFromMs()) return
-    const { purgedBeforeMs } = await this.#ask(session as Required<typeof session>)
+    const { purgedBeforeMs } = await this.#ask(session.history)
     if (purgedBeforeMs === null || oldestMs >= purgedBeforeMs) return
     const behind = fresh.filter((_, index) => (times[index] ?? purgedBeforeMs) < purgedBeforeMs)
     const parks = retention?.behindHorizon !== 'apply'
@@ -96,9 +96,9 @@ export class HorizonGuard implements HorizonCheck {
     return Math.max(asked.purgedBeforeMs ?? -never, asked.nowMs + passedMs + slackMs - keepMs)
   }
 
-  async #ask(session: Required<Pick<StoreSession<unknown>, 'horizon'>>) {
+  async #ask(history: HistorySession) {
     const atMs = this.#env.clock.nowMs()
-    const answer = await session.horizon()
+    const answer = await history.horizon()
     this.#asked = { ...answer, atMs }
     return answer
   }

@@ -26,7 +26,7 @@ export async function passFence<M, Tx>(
   for (const { decision, received } of decided) {
     if (decision.outcome !== 'retry') done.push(received.delivery)
   }
-  const proposed = subscription.progressWith!(
+  const proposed = subscription.log!.progressWith(
     batch.map(received => received.delivery),
     done,
   )
@@ -34,7 +34,7 @@ export async function passFence<M, Tx>(
   for (const { partition, from, next } of progress) {
     if (from !== null && next !== null) history.written.push({ partition, next, done })
   }
-  await session.advance(progress)
+  await session.log!.advance(progress)
   env.reach('batch.fenced')
 }
 
@@ -67,7 +67,7 @@ export async function appliedByPosition<M, Tx>(
   const { mayHaveCommitted, written } = history
   if (!mayHaveCommitted) return null
   const lanes = Map.groupBy(batch, received => received.delivery.partition)
-  const positions = await session.positions([...lanes.keys()])
+  const positions = await session.log!.positions([...lanes.keys()])
   const applied = new Set<Delivery>()
   for (const [partition, records] of lanes) {
     const next = positions.get(partition)?.next

@@ -99,7 +99,7 @@ function afterFence<M, Tx>(
   const rows = lostLeases(error)
   if (rows !== null) {
     const [taken, ours] = partition(batch, ({ delivery }) => rows.includes(delivery.held!.row))
-    context.subscription.dropLeases?.(taken.map(({ delivery }) => delivery))
+    context.subscription.leases?.drop(taken.map(({ delivery }) => delivery))
     return [firstRound(attempt, ours)]
   }
   const lost = fencedPartitions(error, 'ownership_lost')
@@ -122,7 +122,7 @@ function disown<M>(
 ): readonly Received<M>[] {
   const [theirs, ours] = partition(batch, ({ delivery }) => lost.includes(delivery.partition))
   if (theirs.some(({ delivery }) => !subscription.isLive(delivery))) return batch
-  subscription.disown?.(lost)
+  subscription.log?.disown(lost)
   return ours
 }
 

@@ -13,20 +13,22 @@ export function checkpointsOf<Tx>(
   crashSuspects: CrashSuspects | null,
   reach: Reach,
 ): Checkpoints {
+  // Sources without positions never call these; the others are refused at start where the store has none.
+  const rows = () => store.checkpoints!
   return {
     async take(partitions) {
-      const taken = await watch.persist(() => store.takePartitions(enrolment, partitions))
+      const taken = await watch.persist(() => rows().take(enrolment, partitions))
       reach('checkpoint.taken')
       crashSuspects?.took(taken)
       return taken
     },
     begin(partition, epoch, position) {
       reach('checkpoint.confirmed')
-      return watch.persist(() => store.beginPartition(enrolment, partition, epoch, position))
+      return watch.persist(() => rows().begin(enrolment, partition, epoch, position))
     },
     withdrawLoss: (partition, epoch, from, reason) =>
-      watch.persist(() => store.withdrawLoss(enrolment, partition, epoch, from, reason)),
-    declareLoss: loss => watch.persist(() => store.declareLoss(enrolment, loss)),
+      watch.persist(() => rows().withdrawLoss(enrolment, partition, epoch, from, reason)),
+    declareLoss: loss => watch.persist(() => rows().declareLoss(enrolment, loss)),
   }
 }
 

@@ -228,7 +228,7 @@ export class ConsumerProcess<M, Tx> {
       // The broker was reached, so this consumer is now its reader. A worker reads stored rows and registers
       // nothing.
       if (this.#stage !== 'work')
-        await this.#watch.persist(async () => this.#options.store.registerReader?.(enrolment))
+        await this.#watch.persist(async () => this.#options.store.registry?.registerReader(enrolment))
       return opened
     } catch (error) {
       await opened.close()
@@ -253,15 +253,15 @@ export class ConsumerProcess<M, Tx> {
 
   async #openSource(enrolment: Enrolment): Promise<Subscription> {
     const { consumer, source, store, env, addressing } = this.#options
-    await consumer.effect?.apply?.verify(store.query!, { consumer, env })
+    await consumer.effect?.apply?.verify(store.sql!.query, { consumer, env })
     return source.open({
       inFlightMax: consumer.batch.deliveriesMax,
       inFlightBytesMax: consumer.batch.bytesMax,
       onEvent: event => this.#onSourceEvent(event),
-      ...(store.registerBroker && {
+      ...(store.registry && {
         onBroker: broker =>
           this.#watch.persist(async () => {
-            await store.registerBroker!(broker)
+            await store.registry!.registerBroker(broker)
             await addressing?.confirm(broker)
           }),
       }),

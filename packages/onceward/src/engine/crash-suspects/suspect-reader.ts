@@ -134,7 +134,9 @@ export class SuspectReader<M, Tx> {
     if (ids.length === 0) return
     const { store, enrolment, watch, env } = this.#options
     env.reach('suspect.read')
-    await watch.persist(() => store.transaction(enrolment, session => session.withdrawAttempts!(ids)))
+    await watch.persist(() =>
+      store.transaction(enrolment, session => session.suspects!.withdrawAttempts(ids)),
+    )
     this.#survived = []
   }
 }

@@ -128,7 +128,7 @@ export class SuspectRunner<M, Tx> {
     const through = new Set(decided.map(({ received }) => received))
     const ids = group.filter(received => !through.has(received)).map(({ id }) => id!)
     if (ids.length > 0)
-      await store.transaction(enrolment, session => session.withdrawAttempts!(ids)).catch(() => {})
+      await store.transaction(enrolment, session => session.suspects!.withdrawAttempts(ids)).catch(() => {})
   }
 
   #judge({ received, decision }: Decided<M>, { killed }: SuspectTry): void {

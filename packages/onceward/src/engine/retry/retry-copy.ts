@@ -24,7 +24,7 @@ export async function sendRound<M, Tx>(
 ): Promise<void> {
   const rerouted = decided.filter(({ decision }) => decision.outcome === 'rerouted')
   if (rerouted.length === 0) return
-  await session.publish(
+  await session.outgoing!.publish(
     rerouted.map(({ received, decision }) => copyOf(received, consumer.source, decision.retryDelayMs)!),
   )
 }
