@@ -100,7 +100,7 @@ export class ConsumerProcess<M, Tx> {
   }
 
   /** True from the loss of the broker until the source is connected again. */
-  get sourceAway(): boolean {
+  get sourceDisconnected(): boolean {
     return this.#sourceStatus.disconnected
   }
 
@@ -271,10 +271,10 @@ export class ConsumerProcess<M, Tx> {
         ordersKeys: consumer.order === 'key',
         checkpoints: checkpointsOf(store, enrolment, this.#watch, this.#crashSuspects, env.reach),
         onRevoke: async partitions => this.#scheduler?.revoke(partitions),
-        onTold: told =>
+        onPositionCommit: succeeded =>
           env.metrics.add('positionCommits', 1, {
             consumer: consumer.name,
-            status: told ? 'success' : 'failure',
+            status: succeeded ? 'success' : 'failure',
           }),
       },
       enrolment,
