@@ -48,7 +48,7 @@ describe('an act of a person', await skipWithout('postgres'), () => {
     const from = { incarnation: 'life', next: '5' }
     const loss = { partition: 't/0', from, reason: 'retention', records: Number(next) - 5 }
     const declare = (to: string, records: number) =>
-      store.declareLoss(enrolment, { ...loss, to: { incarnation: 'life', next: to }, records })
+      store.checkpoints!.declareLoss(enrolment, { ...loss, to: { incarnation: 'life', next: to }, records })
     await declare(next, loss.records)
     const found = (await readLosses(ann.pool)).find(one => one.consumer === name)!
     return { ...found, declare, store, enrolment }
@@ -100,8 +100,8 @@ describe('an act of a person', await skipWithout('postgres'), () => {
       reason: said.because,
     })
     await assert.rejects(acceptLoss(ann.pool, { ...said, seen }), /already accepted, by/)
-    const [taken] = await store.takePartitions(enrolment, ['t/0'])
-    await store.beginPartition(enrolment, 't/0', taken!.epoch, taken!.resumeAt!)
+    const [taken] = await store.checkpoints!.take(enrolment, ['t/0'])
+    await store.checkpoints!.begin(enrolment, 't/0', taken!.epoch, taken!.resumeAt!)
     await assert.rejects(acceptLoss(ann.pool, { ...said, seen }), /already resumed/)
   })
 

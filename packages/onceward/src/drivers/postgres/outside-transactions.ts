@@ -15,17 +15,27 @@ import { RepeatNotes } from './sql/note-repeats.ts'
 import { beginPartition, declareLoss, takePartitions, withdrawLoss } from './sql/own-partitions.ts'
 import { suspectLedger } from './sql/silent-runs.ts'
 
+/** The capabilities of every store on PostgreSQL. */
+export const sqlCapabilities = {
+  durable: true,
+  shared: true,
+  sql: true,
+  businessKeys: true,
+  keyOrder: true,
+  outgoing: true,
+} as const
+
 /** The calls of a store outside of batches, one statement each; the same for every kind of transaction. */
 export function outsideTransactions(
   client: SqlClient,
   environment: string | undefined,
   incarnation: ServerIncarnation,
   log: Log,
-): Required<Omit<Store<never>, 'capabilities' | 'transaction' | 'unwrap' | 'work'>> {
+): Required<Omit<Store<never>, 'capabilities' | 'transaction' | 'work'>> {
   const repeats = new RepeatNotes(client)
   return {
     diagnose,
-    noteRepeats: (enrolment, ids) => repeats.add(enrolment, ids),
+    evidence: { noteRepeats: (enrolment, ids) => repeats.add(enrolment, ids) },
     async enroll(facts) {
       await assertUsable(client, environment)
       await assertWarningsArrive(client)
@@ -39,22 +49,28 @@ export function outsideTransactions(
       if (facts.mode === 'live') await checkReader(client, facts)
       return enrolment
     },
-    async registerReader({ facts }) {
-      if (facts.mode === 'live') await registerReader(client, facts)
+    registry: {
+      async registerReader({ facts }) {
+        if (facts.mode === 'live') await registerReader(client, facts)
+      },
+      registerBroker: broker => registerBroker(client, broker, log),
     },
-    registerBroker: broker => registerBroker(client, broker, log),
     async closeRun({ runId, facts }, halted) {
       await repeats.flush()
       await client.query(closeRun, [runId, facts.instance, halted ?? null])
     },
-    takePartitions: (enrolment, partitions) => takePartitions(client, enrolment, partitions),
-    beginPartition: (enrolment, ...where) => beginPartition(client, enrolment, ...where),
-    declareLoss: (enrolment, loss) => declareLoss(client, enrolment, loss),
-    withdrawLoss: (enrolment, ...loss) => withdrawLoss(client, enrolment, ...loss),
+    checkpoints: {
+      take: (enrolment, partitions) => takePartitions(client, enrolment, partitions),
+      begin: (enrolment, ...where) => beginPartition(client, enrolment, ...where),
+      declareLoss: (enrolment, loss) => declareLoss(client, enrolment, loss),
+      withdrawLoss: (enrolment, ...loss) => withdrawLoss(client, enrolment, ...loss),
+    },
     suspects: suspectLedger(client, incarnation, new ClockSteps(client, log)),
-    query: async (text, values) => {
-      const { rows, rowCount } = await client.query(text, values as unknown[])
-      return { rows, rowCount: rowCount ?? 0 }
+    sql: {
+      query: async (text, values) => {
+        const { rows, rowCount } = await client.query(text, values as unknown[])
+        return { rows, rowCount: rowCount ?? 0 }
+      },
     },
     async ping() {
       await incarnation.check(client)

@@ -2,7 +2,7 @@ import { silent } from '../../environment.ts'
 import { OncewardError } from '../../errors.ts'
 import type { Enrolment, Store, StoreSession } from '../../ports/store.ts'
 import { endStatements, transactionName } from './end-statements.ts'
-import { outsideTransactions } from './outside-transactions.ts'
+import { outsideTransactions, sqlCapabilities } from './outside-transactions.ts'
 import type { SqlClient } from './pool.ts'
 import type { OpenTransaction, SqlPort } from './port.ts'
 import { PortHandlerTransaction } from './port-handler-transaction.ts'
@@ -87,7 +87,7 @@ export function createPortStore<Tx>(port: SqlPort<Tx>, options: TransactionOptio
       if (port.hearsReplication !== true) await assertNoStandby(port, `select ${waitsForStandby} as waits`)
       return outside.enroll(facts)
     },
-    capabilities: { durable: true, shared: true, sql: true, concurrent: false },
+    capabilities: { ...sqlCapabilities, concurrent: false },
     transaction,
     work: workQueue((settings, text, values) =>
       port.transaction('read committed', async open => {

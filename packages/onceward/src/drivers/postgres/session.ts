@@ -1,21 +1,22 @@
 import type { HeldSession } from '../../ports/held-work.ts'
-import type { Position, Progress } from '../../ports/source.ts'
+import type { Progress } from '../../ports/source.ts'
 import type {
   AttemptCount,
   AttemptRecord,
-  BlockedKey,
-  BusinessKeyAnswer,
+  BusinessKeySession,
   Conclusion,
   Enrolment,
   HandlerTransaction,
-  Intent,
-  IntentAnswer,
+  HistorySession,
+  KeyOrderSession,
+  LogSession,
   MarkerAnswer,
-  NewBusinessKey,
   NewMarker,
   Outgoing,
+  OutgoingSession,
   Savepoint,
   StoreSession,
+  SuspectSession,
 } from '../../ports/store.ts'
 import type { SqlClient } from './pool.ts'
 import { advancePartitions, type CommitFence, commitFence, readPositions } from './sql/advance-partitions.ts'
@@ -43,7 +44,6 @@ export class SqlSession<Tx> implements StoreSession<Tx> {
   readonly #makeHandlerTx: (shared: boolean) => HandlerTransaction<Tx>
   readonly #handlerTxs: HandlerTransaction<Tx>[] = []
   readonly held: HeldSession
-  readonly givenUpElsewhere: StoreSession<Tx>['givenUpElsewhere']
   readonly #fencesWithCommit: boolean
   /** Sent with COMMIT. */
   commitFence: CommitFence | null = null
@@ -58,7 +58,6 @@ export class SqlSession<Tx> implements StoreSession<Tx> {
     this.#client = client
     this.#enrolment = enrolment
     this.#makeHandlerTx = makeHandlerTx
-    if (enrolment.hasOthers) this.givenUpElsewhere = messages => givenUpElsewhere(client, enrolment, messages)
     this.held = {
       keep: (messages, holder) => keepMessages(client, enrolment, messages, holder),
       keysAtWork: keys => keysAtWork(client, enrolment, keys),
@@ -76,10 +75,6 @@ export class SqlSession<Tx> implements StoreSession<Tx> {
     return insertMarkers(this.#client, this.#enrolment, claims, as)
   }
 
-  blockedKeys(keys: readonly string[]): Promise<ReadonlyMap<string, BlockedKey>> {
-    return blockedKeys(this.#client, this.#enrolment, keys)
-  }
-
   async parkedTotal(): Promise<number> {
     const { rows } = await this.#client.query(
       `select coalesce(sum(delta), 0)::float8 as total from onceward.parked_count where consumer_id = $1 and state = 'parked'`,
@@ -88,7 +83,42 @@ export class SqlSession<Tx> implements StoreSession<Tx> {
     return rows[0].total
   }
 
-  async horizon(): ReturnType<Required<StoreSession<Tx>>['horizon']> {
+  get businessKeys(): BusinessKeySession {
+    return { insert: claims => insertBusinessKeys(this.#client, this.#enrolment, claims) }
+  }
+
+  get keyOrder(): KeyOrderSession {
+    return { blockedKeys: keys => blockedKeys(this.#client, this.#enrolment, keys) }
+  }
+
+  get outgoing(): OutgoingSession {
+    return {
+      request: intents => recordIntents(this.#client, this.#enrolment, intents),
+      publish: messages => this.#publish(messages),
+    }
+  }
+
+  get log(): LogSession {
+    return {
+      positions: partitions => readPositions(this.#client, this.#enrolment, partitions),
+      advance: progress => this.#advance(progress),
+    }
+  }
+
+  get suspects(): SuspectSession {
+    return { withdrawAttempts: ids => this.#withdrawAttempts(ids) }
+  }
+
+  get history(): HistorySession {
+    return {
+      horizon: () => this.#horizon(),
+      givenUpElsewhere: this.#enrolment.hasOthers
+        ? messages => givenUpElsewhere(this.#client, this.#enrolment, messages)
+        : undefined,
+    }
+  }
+
+  async #horizon(): ReturnType<HistorySession['horizon']> {
     const { rows } = await this.#client.query(
       `select (extract(epoch from (select purged_before from onceward.horizon where consumer_id = $1)) * 1000)::float8
          as "purgedBeforeMs",
@@ -97,10 +127,6 @@ export class SqlSession<Tx> implements StoreSession<Tx> {
       [this.#enrolment.consumerId],
     )
     return rows[0]
-  }
-
-  insertBusinessKeys(claims: readonly NewBusinessKey[]): Promise<readonly BusinessKeyAnswer[]> {
-    return insertBusinessKeys(this.#client, this.#enrolment, claims)
   }
 
   handlerTransaction(shared = false): HandlerTransaction<Tx> {
@@ -119,11 +145,7 @@ export class SqlSession<Tx> implements StoreSession<Tx> {
     }
   }
 
-  request(intents: readonly Intent[]): Promise<readonly IntentAnswer[]> {
-    return recordIntents(this.#client, this.#enrolment, intents)
-  }
-
-  async publish(messages: readonly Outgoing[]): Promise<void> {
+  async #publish(messages: readonly Outgoing[]): Promise<void> {
     await writeOutbox(this.#client, messages, this.#enrolment.facts.destinations)
     const noted = messages.filter(message => message.cause !== undefined)
     if (noted.length > 0) await notePublished(this.#client, this.#enrolment, noted)
@@ -133,7 +155,7 @@ export class SqlSession<Tx> implements StoreSession<Tx> {
     return countAttempts(this.#client, this.#enrolment, failures)
   }
 
-  async withdrawAttempts(ids: readonly string[]): Promise<void> {
+  async #withdrawAttempts(ids: readonly string[]): Promise<void> {
     const { consumerId, runId } = this.#enrolment
     await this.#client.query(withdraw, [consumerId, runId, ids])
   }
@@ -142,11 +164,7 @@ export class SqlSession<Tx> implements StoreSession<Tx> {
     return concludeMessages(this.#client, this.#enrolment, conclusions)
   }
 
-  positions(partitions: readonly string[]): Promise<ReadonlyMap<string, Position>> {
-    return readPositions(this.#client, this.#enrolment, partitions)
-  }
-
-  async advance(progress: readonly Progress[]): Promise<void> {
+  async #advance(progress: readonly Progress[]): Promise<void> {
     if (this.#fencesWithCommit) this.commitFence = commitFence(this.#enrolment, progress)
     if (this.commitFence === null) await advancePartitions(this.#client, this.#enrolment, progress)
   }

@@ -6,7 +6,7 @@ import { styleOfRole } from './date-style.ts'
 import { diagnose } from './diagnose.ts'
 import { SqlHandlerTransaction } from './handler-transaction.ts'
 import { opening, pipelined } from './in-transaction.ts'
-import { outsideTransactions } from './outside-transactions.ts'
+import { outsideTransactions, sqlCapabilities } from './outside-transactions.ts'
 import { createPool, type PooledClient, pipelines, type SqlPool, sendTogether } from './pool.ts'
 import { watchReplication } from './replication.ts'
 import { setRoleSettings } from './role-settings.ts'
@@ -119,7 +119,7 @@ export function createPooledStore<Tx>(
 
   return {
     ...outsideTransactions(pool, options.environment, incarnation, log),
-    capabilities: { durable: true, shared: true, sql: true, concurrent: inPipeline },
+    capabilities: { ...sqlCapabilities, concurrent: inPipeline },
     transaction,
     work: workQueue((settings, ...statement) => pipelined(pool, opening(settings), ...statement)),
   }

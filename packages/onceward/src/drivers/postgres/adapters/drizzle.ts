@@ -36,9 +36,11 @@ export function createDrizzleStore<S extends Schema>(
       'createDrizzleStore needs drizzle-orm/node-postgres on a pool of `pg`: drizzle({ client: pool }). A single client cannot carry two batches. Nothing was started.',
     )
   }
+  const store = createPooledStore(pool, options, (...of) => new DrizzleHandlerTransaction(db, ...of))
+  const unwrap = (error: unknown) => (error instanceof DrizzleQueryError ? error.cause : error)
   return {
-    ...createPooledStore(pool, options, (...of) => new DrizzleHandlerTransaction(db, ...of)),
-    unwrap: error => (error instanceof DrizzleQueryError ? error.cause : error),
+    ...store,
+    sql: { query: store.sql!.query, unwrap },
     close: () => pool.end(),
   }
 }
