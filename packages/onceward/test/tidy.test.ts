@@ -363,7 +363,7 @@ describe('public doors', () => {
 })
 
 test('every fault in the list of faults names a test that exists', () => {
-  const page = readFileSync(join(home, '../../docs/failures.md'), 'utf8')
+  const page = readFileSync(join(home, '../../docs/faults.md'), 'utf8')
   const rows = [...page.matchAll(/^\| (\d+) \|.*\| `([^`]+)`: (.+) \|$/gm)]
   const staged = rows.map(([, number]) => Number(number))
   const logs = Array.from({ length: 15 }, (_, index) => 41 + index)
