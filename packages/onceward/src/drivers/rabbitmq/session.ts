@@ -31,7 +31,9 @@ export interface SessionEnd {
 }
 
 const ackLandingMs = 200
-const probeTimeoutMs = 2_000
+const probeTimeoutMs = 3_000
+/** Between two questions whether a queue still exists. */
+const deletionMs = 700
 
 /**
  * One connection, one channel, one epoch. To change its prefetch, a consumer is opened again on the same
@@ -294,15 +296,33 @@ export class Session {
     const { queue } = this.#options.declaration
     const { brokerVersion } = this.#connection!
     const isHolding = this.#options.inFlight.count > 0
-    let isThere = false
-    const asked = this.ready().then(ready => {
-      isThere = ready !== null
-    })
     this.#state = 'ended'
     this.#ingest?.stop()
-    await within(probeTimeoutMs, asked)
+    let isThere = false
+    await within(
+      probeTimeoutMs,
+      this.#queueExists().then(found => {
+        isThere = found
+      }),
+    )
     this.#ended.resolve(cancelledBy({ queue, brokerVersion, isHolding, isThere }))
     void this.#connection?.close(2_000)
+  }
+
+  /**
+   * RabbitMQ cancels the consumers of a deleted queue before it removes the queue, so a queue that answers is
+   * asked once more.
+   */
+  async #queueExists(): Promise<boolean> {
+    const { queue } = this.#options.declaration
+    const exists = () =>
+      withChannel(this.#connection!, channel => channel.checkQueue(queue)).then(
+        () => true,
+        () => false,
+      )
+    if (!(await exists())) return false
+    await new Promise(resolve => setTimeout(resolve, deletionMs))
+    return exists()
   }
 
   #end(end: SessionEnd): void {
