@@ -1,7 +1,6 @@
 import { OncewardError } from '../../errors.ts'
+import type { Edge, Edges, LogRange, Page, RangeReader } from '../../ports/range-reader.ts'
 import type { Position } from '../../ports/source.ts'
-import type { Page } from '../log/pull-source.ts'
-import type { Edge, Edges, LogRange, RangeReader } from '../log/range-reader.ts'
 import { readAddress, type StreamAddress } from './address.ts'
 import { confirmExtent } from './confirm-extent.ts'
 import { type Extent, lookAt, surveyExtent } from './extent.ts'
@@ -91,16 +90,17 @@ export class StreamRangeReader implements RangeReader {
     }
   }
 
-  async told(partitions: readonly string[]): Promise<ReadonlyMap<string, Position>> {
+  async committed(partitions: readonly string[]): Promise<ReadonlyMap<string, Position>> {
     const { group } = this.#options
-    const told = new Map<string, Position>()
+    const committed = new Map<string, Position>()
     for (const partition of partitions) {
       const connection = await this.#leader(partition)
       const last = await queryOffset(connection, group, partition)
       const incarnation = await readLife(connection, group, partition)
-      if (last !== null && incarnation !== null) told.set(partition, { incarnation, next: String(last + 1n) })
+      if (last !== null && incarnation !== null)
+        committed.set(partition, { incarnation, next: String(last + 1n) })
     }
-    return told
+    return committed
   }
 
   async close(): Promise<void> {
@@ -262,7 +262,7 @@ async function offsetAt(
 }
 
 function assertWithin(partition: string, from: number, to: number, { first, end }: Extent): void {
-  if (from >= first && to <= end) return
+  if (from >= first && from <= end && to <= end) return
   throw new OncewardError(
     'configuration',
     `Stream ${partition} reaches from ${first} to ${end} now, and offsets ${from} to ${to} were asked for. Nothing was read. Ask for what is there.`,

@@ -1,4 +1,5 @@
-import { lineOf, type OutgoingMessage, type PublishAnswer, type Publisher } from './publisher.ts'
+import type { OutgoingMessage, PublishAnswer, Publisher } from '../../ports/publisher.ts'
+import { lineOf } from './line-of.ts'
 
 /** A broker that answers for each message by itself: it may refuse one and take the next. */
 export interface PlainPublisher {

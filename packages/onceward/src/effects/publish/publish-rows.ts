@@ -1,6 +1,7 @@
 import type { Timers } from '../../environment.ts'
 import { OncewardError } from '../../errors.ts'
-import { lineOf, type PublishAnswer, type Publisher } from './publisher.ts'
+import type { PublishAnswer, Publisher } from '../../ports/publisher.ts'
+import { lineOf } from './line-of.ts'
 import type { OutboxRow } from './take-rows.ts'
 
 /**

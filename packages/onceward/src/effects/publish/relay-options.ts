@@ -1,6 +1,6 @@
 import type { SqlPool } from '../../drivers/postgres/pool.ts'
 import type { Environment } from '../../environment.ts'
-import type { Publisher } from './publisher.ts'
+import type { Publisher } from '../../ports/publisher.ts'
 
 export interface RelayOptions {
   readonly pool: SqlPool

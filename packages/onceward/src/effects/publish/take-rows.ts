@@ -1,7 +1,7 @@
 import type { SqlPool } from '../../drivers/postgres/pool.ts'
 import { emptyMap } from '../../message/bare-map.ts'
 import { fromStoredJson } from '../../message/stored-json.ts'
-import type { OutgoingMessage } from './publisher.ts'
+import type { OutgoingMessage } from '../../ports/publisher.ts'
 import type { LeftAlone } from './waiting-lines.ts'
 
 /** Where a row of one destination stands. */

@@ -1,7 +1,7 @@
 import { retryDelayMs } from '../../engine/retry/retry-delay.ts'
 import type { Environment } from '../../environment.ts'
 import { isRefusal } from './broker-pause.ts'
-import { lineOf } from './publisher.ts'
+import { lineOf } from './line-of.ts'
 import type { OutboxRow } from './take-rows.ts'
 
 const delayMinMs = 100
