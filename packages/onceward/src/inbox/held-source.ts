@@ -99,7 +99,7 @@ export class HeldSource implements Source, Subscription, LocalHandoff {
     const claimed = decided.filter(({ claim }) => claim !== undefined)
     if (decided.some(({ decision, claim }) => decision.outcome === 'stored' && !claim)) this.#backlog = true
     if (claimed.length === 0) return
-    this.#options.env.reach('work.handed_off')
+    this.#options.env.reach('work.handoff')
     const claims = claimed.map(({ claim }) => claim!)
     if (this.#closed) return void this.#options.store.work!.giveBack(claims).catch(() => {})
     this.#work.add(claims)

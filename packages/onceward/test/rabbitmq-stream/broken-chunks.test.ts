@@ -138,7 +138,7 @@ describe('a stream with sub-batches that cannot be read', {
     assert.equal(checkpoints.losses.length, 0)
     checkpoints.advance(subscription.log!.progressWith(taken, taken))
     await subscription.settle(taken)
-    await assert.rejects(subscription.receive(1), { code: 'records_lost', message: /too large to be kept/ })
+    await assert.rejects(subscription.receive(1), { code: 'records_lost', message: /too large to keep/ })
     await subscription.close()
     const [loss] = checkpoints.losses
     const last = Number(taken.at(-1)!.place!.next)
@@ -177,7 +177,7 @@ describe('a chunk that comes damaged', { timeout: 120_000, ...(await skipWithout
     const { opened } = await damagedChunk(t, 1)
     assert.deepEqual(text(await opened.take(3)), records)
     const lost = await opened.event('disconnected')
-    assert.match('reason' in lost ? lost.reason : '', /came damaged/)
+    assert.match('reason' in lost ? lost.reason : '', /arrived damaged/)
   })
 
   test('every time is handed over as it came, in the place of its records', async t => {

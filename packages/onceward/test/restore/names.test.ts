@@ -44,7 +44,7 @@ describe('a consumer under another name', await skipWithout('postgres'), () => {
     assert.equal(await refusalOf(start('order_intake')), 'consumer_renamed')
     await assert.rejects(
       renameConsumer(scene.pool, 'orders', 'Order Intake', 'slip'),
-      /no name of a consumer/,
+      /not a valid consumer name/,
     )
     await renameConsumer(scene.pool, 'orders', 'order_intake', 'the team was renamed')
     const renamed = await start('order_intake')

@@ -4,11 +4,11 @@ import type { SqlTransaction } from 'onceward'
 import { createPool, createPostgresStore } from 'onceward/postgres'
 import pg from 'pg'
 import { inTransaction } from '../../src/drivers/postgres/in-transaction.ts'
+import { leaseEffects } from '../../src/drivers/postgres/ledger/lease-effects.ts'
+import { recordResults } from '../../src/drivers/postgres/ledger/record-results.ts'
 import type { SqlPool } from '../../src/drivers/postgres/pool.ts'
 import { proveReplicated } from '../../src/drivers/postgres/replication.ts'
 import { takePartitions } from '../../src/drivers/postgres/sql/own-partitions.ts'
-import { claimEffects } from '../../src/effects/external/ledger/claim-effects.ts'
-import { recordResults } from '../../src/effects/external/ledger/record-results.ts'
 import { factsOf } from '../../src/testing/conformance/store-bench.ts'
 import { type Library, libraries } from '../adapters/libraries.ts'
 import { openEffects, startConsumer } from '../adapters/rig.ts'
@@ -81,9 +81,9 @@ describe('settings that another client of a pooler has left', await skipWithout(
     const atCommit = async (name: string, work: (pool: SqlPool) => Promise<unknown>) => {
       found[name] = await settingsAtCommit(database.url, work)
     }
-    const target = { name: 'bank', attemptsMax: 3, leaseMs: 60_000 } as never
+    const target = { name: 'bank', slots: 1, attemptsMax: 3, leaseMs: 60_000, delayMaxMs: 60_000 }
     await atCommit('a transaction', pool => inTransaction(pool, client => client.query('select 1')))
-    await atCommit('a claim of effects', pool => claimEffects(pool, 'durable', [{ target, slots: 1 }]))
+    await atCommit('a lease of effects', pool => leaseEffects(pool, 'durable', [target]))
     const { rows } = await database.pool.query('select id, epoch from onceward.ledger')
     const result = { ...rows[0], state: 'completed', attempts: 1 }
     await atCommit('a result', async pool => assert.deepEqual(await recordResults(pool, [result]), [true]))

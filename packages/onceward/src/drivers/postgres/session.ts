@@ -22,6 +22,7 @@ import type { SqlClient } from './pool.ts'
 import { advancePartitions, type CommitFence, commitFence, readPositions } from './sql/advance-partitions.ts'
 import { blockedKeys } from './sql/blocked-keys.ts'
 import { concludeMessages } from './sql/conclude-messages.ts'
+import { confirmLeases } from './sql/confirm-leases.ts'
 import { countAttempts } from './sql/count-attempts.ts'
 import { finishWork } from './sql/finish-work.ts'
 import { givenUpElsewhere } from './sql/given-up.ts'
@@ -34,10 +35,9 @@ import { notePublished } from './sql/note-published.ts'
 import { noteSuppressed } from './sql/note-suppressed.ts'
 import { recordIntents } from './sql/record-intents.ts'
 import { withdraw } from './sql/silent-runs.ts'
-import { takeUpWork } from './sql/take-up-work.ts'
 import { writeOutbox } from './sql/write-outbox.ts'
 
-/** One batch's calls on one client inside one transaction. */
+/** The calls of one batch on one client inside one transaction. */
 export class SqlSession<Tx> implements StoreSession<Tx> {
   readonly #client: SqlClient
   readonly #enrolment: Enrolment
@@ -45,7 +45,7 @@ export class SqlSession<Tx> implements StoreSession<Tx> {
   readonly #handlerTxs: HandlerTransaction<Tx>[] = []
   readonly held: HeldSession
   readonly #fencesWithCommit: boolean
-  /** To be sent with COMMIT. */
+  /** Sent with COMMIT. */
   commitFence: CommitFence | null = null
 
   constructor(
@@ -61,7 +61,7 @@ export class SqlSession<Tx> implements StoreSession<Tx> {
     this.held = {
       keep: (messages, holder) => keepMessages(client, enrolment, messages, holder),
       keysAtWork: keys => keysAtWork(client, enrolment, keys),
-      takeUp: work => takeUpWork(client, enrolment, work),
+      takeUp: work => confirmLeases(client, enrolment, work),
       finish: (done, again) => finishWork(client, enrolment, done, again),
       makeLive: ids => makeLive(client, enrolment, ids),
       noteSuppressed: (campaignId, effects) => noteSuppressed(client, campaignId, effects),
@@ -136,7 +136,7 @@ export class SqlSession<Tx> implements StoreSession<Tx> {
   }
 
   savepoint(): Savepoint {
-    // If these fail, so does what follows them, and the last statement of the transaction.
+    // If these fail, later statements and the last statement of the transaction fail too.
     const send = (text: string) => this.#client.query(text).then(() => {})
     send('savepoint part').catch(() => {})
     return {
@@ -169,12 +169,12 @@ export class SqlSession<Tx> implements StoreSession<Tx> {
     if (this.commitFence === null) await advancePartitions(this.#client, this.#enrolment, progress)
   }
 
-  /** No handler may reach the client once the transaction is over. */
+  /** No handler may use the client after the transaction has ended. */
   end(): void {
     for (const handlerTx of this.#handlerTxs) handlerTx.revoke()
   }
 
-  /** Resolves when every statement of the handlers is answered. Null when all of them are. */
+  /** Resolves when every statement of the handlers is answered. Null if all of them are. */
   idle(): Promise<unknown> | null {
     const busy = this.#handlerTxs.filter(handlerTx => handlerTx.pending > 0)
     return busy.length === 0 ? null : Promise.all(busy.map(handlerTx => handlerTx.idle()))

@@ -4,8 +4,8 @@ import { type Fact, givenUpCode } from './outcome.ts'
 import { Verdict } from './verdicts.ts'
 
 /**
- * Campaigns: what people gave up gets its fact and is left out. Asked before anything is claimed, so that no
- * marker passes for an effect.
+ * For campaigns: messages that an operator gave up get their fact and leave the batch. Checked before markers
+ * are inserted, so that no marker stands for an effect that did not happen.
  */
 export async function leaveGivenUp<M, Tx>(
   batch: readonly Received<M>[],
@@ -25,8 +25,8 @@ export async function leaveGivenUp<M, Tx>(
 }
 
 /**
- * Outside of campaigns: what people gave up under another generation is ignored. Asked once it is claimed, so
- * that the marker of this generation says so, however long the other's is kept.
+ * Outside campaigns: ignores messages that an operator gave up under another generation. Checked after
+ * markers are inserted, so that this generation's marker records it even when the other's is removed.
  */
 export async function ignoreGivenUp<M, Tx>(
   asked: readonly Received<M>[],

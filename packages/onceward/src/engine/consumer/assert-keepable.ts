@@ -12,7 +12,7 @@ export function assertKeepable<M, Tx>(consumer: Consumer<M, Tx>, source: Source,
   const refuse = (wants: string, instead: string) => {
     throw new OncewardError(
       'configuration',
-      `Consumer ${consumer.name} wants ${wants}, which ${source.name} cannot keep as declared. Nothing was started. ${instead}`,
+      `Consumer ${consumer.name} needs ${wants}, which ${source.name} does not provide as declared. Nothing was started. ${instead}`,
     )
   }
   const missing = missingGroup(consumer, source, store)

@@ -5,7 +5,7 @@ import type { Enrolment, Store } from '../../ports/store.ts'
 import type { CrashSuspects } from '../crash-suspects/crash-suspects.ts'
 import type { StoreWatch } from './store-watch.ts'
 
-/** The engine's side of a log source: the store's rows, asked again for as long as the store is away. */
+/** Checkpoints of a log source in the store. Calls are repeated while the store is unavailable. */
 export function checkpointsOf<Tx>(
   store: Store<Tx>,
   enrolment: Enrolment,
@@ -32,7 +32,7 @@ export function checkpointsOf<Tx>(
   }
 }
 
-/** Which position is the truth, in the words of a log source. */
+/** Which position a log source resumes from. */
 export function progressOf({ dedup, settle }: Pick<Consumer, 'dedup' | 'settle'>): LogOptions['progress'] {
   if (dedup === 'checkpoint') return 'only'
   if (settle.when === 'before effect') return 'first'

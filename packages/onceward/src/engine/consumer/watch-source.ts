@@ -1,6 +1,6 @@
 import type { ConsumerContext } from '../consumer-context.ts'
 
-/** Gauges of the source and the breaker. Each result ends one. */
+/** Registers gauges of the source and the breaker. Each returned function ends one. */
 export function watchSource<M, Tx>({
   consumer,
   subscription,

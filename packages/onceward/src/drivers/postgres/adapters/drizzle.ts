@@ -15,15 +15,15 @@ import type { ClosableStore, TransactionOptions } from '../transaction-options.t
 
 type Schema = Record<string, unknown>
 
-/** What `db.transaction` hands to its callback. */
+/** The callback parameter of `db.transaction`. */
 export type DrizzleTransaction<S extends Schema> = Parameters<
   Parameters<NodePgDatabase<S>['transaction']>[0]
 >[0]
 
 /**
- * A store on the pool that Drizzle was given: handlers get Drizzle's transaction. BEGIN and COMMIT are ours:
- * Drizzle 0.45 keeps a client for ever whose BEGIN failed, and puts the failure of a ROLLBACK in place of its
- * cause.
+ * A store on the pool of Drizzle: handlers get a transaction of Drizzle. The store sends BEGIN and COMMIT:
+ * Drizzle 0.45 never releases a client whose BEGIN failed, and reports the failure of a ROLLBACK instead of
+ * its cause.
  */
 export function createDrizzleStore<S extends Schema>(
   db: NodePgDatabase<S> & { readonly $client: unknown },
@@ -50,7 +50,7 @@ function isPool(client: unknown): client is SqlPool {
   return typeof pool?.connect === 'function' && typeof pool.totalCount === 'number'
 }
 
-/** What Drizzle keeps on a database and its session without declaring it. */
+/** Undeclared properties of a Drizzle database and its session. */
 interface Inside {
   readonly dialect: ConstructorParameters<typeof NodePgSession>[1]
   readonly session: {

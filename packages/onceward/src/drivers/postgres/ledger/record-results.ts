@@ -1,16 +1,15 @@
-import type { SqlPool } from '../../../drivers/postgres/pool.ts'
-import { roleSettings } from '../../../drivers/postgres/role-settings.ts'
-import type { DecidedState } from '../decide-result.ts'
+import type { SqlPool } from '../pool.ts'
+import { roleSettings } from '../role-settings.ts'
 
 export interface EffectResult {
   readonly id: string
   readonly epoch: number
   /**
-   * Set where nobody knows whether the claim was committed. If it was not, the next claimer has its epoch:
-   * only a row that this very transaction wrote last is ours.
+   * Set when it is unknown whether the lease was committed. If it was not, the next lease has the same epoch:
+   * only a row last written by this transaction belongs to this dispatcher.
    */
   readonly transaction: string | null
-  readonly state: DecidedState
+  readonly state: 'completed' | 'retryable' | 'unknown' | 'failed' | 'reconciling'
   /** Calls that may have been made so far. */
   readonly attempts: number
   readonly delayMs: number | null
@@ -21,8 +20,8 @@ export interface EffectResult {
 }
 
 /**
- * The epoch is the fence: a dispatcher that lost its lease updates no row. The state is not asked for, so
- * that a record whose answer was lost can be written again and says the same.
+ * The epoch is the fence: a dispatcher that lost its lease updates no row. The statement does not check the
+ * state, so a result whose answer was lost can be written again with the same outcome.
  */
 const record = `
   update onceward.ledger
@@ -37,7 +36,7 @@ const record = `
     and (result.transaction is null or ledger.xmin = result.transaction)
   returning ledger.id, ledger.epoch, ${roleSettings}`
 
-/** Answers for each whether the row was still ours. */
+/** Returns for each result whether this dispatcher still held the row. */
 export async function recordResults(
   pool: SqlPool,
   results: readonly EffectResult[],
@@ -59,7 +58,7 @@ export async function recordResults(
 }
 
 /**
- * An array of numbers or plain words, which need no quotes: the client would look at each of them for
+ * An array literal of numbers or plain words, which need no quotes. The client would check each value for
  * characters to escape.
  */
 function bare(values: readonly (string | number | null)[]): string {

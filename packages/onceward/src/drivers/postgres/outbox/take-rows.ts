@@ -1,10 +1,9 @@
-import type { SqlPool } from '../../drivers/postgres/pool.ts'
-import { emptyMap } from '../../message/bare-map.ts'
-import { fromStoredJson } from '../../message/stored-json.ts'
-import type { OutgoingMessage } from '../../ports/publisher.ts'
-import type { LeftAlone } from './waiting-lines.ts'
+import { emptyMap } from '../../../message/bare-map.ts'
+import { fromStoredJson } from '../../../message/stored-json.ts'
+import type { OutgoingMessage } from '../../../ports/publisher.ts'
+import type { SqlPool } from '../pool.ts'
 
-/** Where a row of one destination stands. */
+/** The position of a row within its destination. */
 export interface RowPlace {
   readonly id: string
   readonly bucket: number
@@ -14,26 +13,40 @@ export interface OutboxRow extends RowPlace {
   readonly message: OutgoingMessage
 }
 
+/** A queue or topic, or an exchange with a routing key. */
+export interface OutboxPlace {
+  readonly exchange: string | null
+  readonly queue: string
+}
+
+/** Rows that a round must skip. */
+export interface LeftAlone {
+  /** Rows without a key, by id. */
+  readonly ids: readonly string[]
+  readonly keys: readonly (OutboxPlace & { readonly key: string })[]
+  readonly places: readonly OutboxPlace[]
+}
+
 export interface Wanted {
   readonly destination: string
-  /** The kind of broker: rows that name no more than that may belong in front of these. */
+  /** The kind of broker. Rows that name only the kind may precede these. */
   readonly broker: string
   readonly buckets: readonly number[]
-  /** Rows of one bucket, and in all, at most. */
+  /** The maximum for one bucket, and in total. */
   readonly perBucketMax: number
   readonly max: number
   readonly leftAlone: LeftAlone | null
 }
 
-/** Bodies up to this size come with their rows; larger ones are read afterwards, as many as fit. */
+/** Bodies up to this size are read with their rows. Larger ones are read afterwards, as many as fit. */
 const inlineBytesMax = 16 * 1024
-/** A round's bodies together; a single larger one still gets its own round. */
+/** The limit for all bodies of a round. A single larger body gets a round of its own. */
 const bytesMax = 8 * 1024 * 1024
 
 /**
- * One statement, one snapshot: who sees a row sees every row of its key that committed before it. Always from
- * the front of each bucket, never behind a cursor, so a row that commits late is found like any other. The
- * join runs bucket by bucket and stops at the limit, so what it answers of a bucket is the front of it.
+ * One statement reads one snapshot: a relay that sees a row also sees every row of its key that committed
+ * earlier. It always reads from the front of each bucket, never from a cursor, so it finds rows that commit
+ * late. The join runs bucket by bucket and stops at the limit, so it returns the first rows of each bucket.
  */
 const take = (filter: string) => `
   select taken.*, (select exists (select from onceward.outbox where destination = $5 and $5 <> $1)) as unadopted from unnest($2::smallint[]) as mine (bucket) cross join lateral (
@@ -58,11 +71,11 @@ const readBodies = `
 
 export interface Taken {
   readonly rows: readonly OutboxRow[]
-  /** The same snapshot has rows that name only the kind of broker. */
+  /** True when the same snapshot has rows that name only the kind of broker. */
   readonly unadopted: boolean
 }
 
-/** The front rows of the buckets, as many as fit into memory, in order within each bucket. */
+/** Reads the first rows of the buckets, as many as fit in memory, in order within each bucket. */
 export async function takeRows(pool: SqlPool, wanted: Wanted): Promise<Taken> {
   const { destination, broker, buckets, perBucketMax, max, leftAlone } = wanted
   const values: unknown[] = [destination, buckets, perBucketMax, max, broker]

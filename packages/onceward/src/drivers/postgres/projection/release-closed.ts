@@ -1,18 +1,24 @@
-import type { SqlTransaction } from '../../contract/handler.ts'
-import type { Table } from './describe-table.ts'
+import type { SqlTransaction } from '../../../contract/handler.ts'
 
-/** Each look costs as many probes of the table at most, however many keys wait. */
+/** The projection's table; names are quoted. */
+interface ProjectedTable {
+  readonly name: string
+  readonly keys: readonly { readonly name: string; readonly type: string }[]
+  readonly version: { readonly name: string }
+}
+
+/** The maximum number of table lookups per call, however many keys wait. */
 const keysMax = 1_000
 
 /**
- * Releases what waits although its row has the version before it by now: another consumer of the same table
- * wrote that, or another program. A batch releases what its own facts make ready in its transaction; of other
- * writers it knows nothing. Looks at the keys after the given one and answers with the last of them, or with
- * the beginning once it has seen all.
+ * Releases messages whose row has reached the version before theirs because another consumer of the table, or
+ * another program, wrote it. A batch releases the messages that its own facts make ready, but does not see
+ * other writers. Checks the keys after the given one and returns the last key checked, or the empty string
+ * once it has checked all.
  */
 export async function releaseClosed(
   query: SqlTransaction['query'],
-  table: Table,
+  table: ProjectedTable,
   consumerId: number,
   after: string,
 ): Promise<string> {
@@ -21,7 +27,7 @@ export async function releaseClosed(
   return count < keysMax ? '' : last!
 }
 
-function statement({ name, keys, version }: Table): string {
+function statement({ name, keys, version }: ProjectedTable): string {
   const part = (index: number) => (keys.length === 1 ? 'w.order_key' : `(w.order_key::jsonb ->> ${index})`)
   const sameKey = keys.map((key, index) => `t.${key.name} = ${part(index)}::${key.type}`).join(' and ')
   return `

@@ -1,11 +1,11 @@
-import type { SqlPool } from '../../drivers/postgres/pool.ts'
-import { errorCode } from '../../errors.ts'
-import type { RoundRequest } from './round-plan.ts'
+import { errorCode } from '../../../errors.ts'
+import type { SqlPool } from '../pool.ts'
+import type { Wanted } from './take-rows.ts'
 
 /**
- * From the front of the buckets into queues of the same database, in one statement: exactly once, and no body
- * leaves the server. Rows that another moves at the same time are waited for and then not there. The left
- * join makes a queue that does not exist an error.
+ * Moves the first rows of the buckets to queues of the same database in one statement: exactly once, and no
+ * body leaves the server. If another relay moves the same rows, this statement waits for it and then finds
+ * none. The left join turns a missing queue into an error.
  */
 const move = `
   with front as materialized (
@@ -31,11 +31,11 @@ const createMissingQueues = `
 
 const notNull = '23502'
 
-/** Answers with how many rows of which bucket are in their queues now. */
+/** Returns the number of moved rows per bucket. */
 export async function moveRows(
   pool: SqlPool,
   destination: string,
-  { buckets, perBucketMax, max }: RoundRequest,
+  { buckets, perBucketMax, max }: Pick<Wanted, 'buckets' | 'perBucketMax' | 'max'>,
 ): Promise<readonly { readonly bucket: number; readonly rows: number }[]> {
   const values = [destination, buckets, perBucketMax, max]
   try {

@@ -1,7 +1,7 @@
-import type { SqlPool } from '../../../drivers/postgres/pool.ts'
-import type { Environment } from '../../../environment.ts'
-import { awayDelayMs, isPassing } from '../../store-away.ts'
-import { type EffectResult, recordResults } from './record-results.ts'
+import { type EffectResult, recordResults } from '../../drivers/postgres/ledger/record-results.ts'
+import type { SqlPool } from '../../drivers/postgres/pool.ts'
+import type { Environment } from '../../environment.ts'
+import { isTransient, unavailableDelayMs } from '../store-unavailable.ts'
 
 interface Waiting {
   readonly result: EffectResult
@@ -11,9 +11,8 @@ interface Waiting {
 const flushMax = 500
 
 /**
- * One statement in flight; results that arrive meanwhile join the next. While the database is away the
- * results stay here and are tried again: their slots stay taken, so that no more than the targets'
- * concurrency can pile up.
+ * One statement is in flight; results that arrive meanwhile join the next. While the database is unavailable,
+ * results stay here and are retried. Their slots stay taken, so at most the targets' concurrency accumulates.
  */
 export class ResultRecorder {
   readonly #pool: SqlPool
@@ -28,7 +27,7 @@ export class ResultRecorder {
     this.#leaving = leaving
   }
 
-  /** Resolves when durable: true if the row was still ours, false if another dispatcher has taken it over. */
+  /** Resolves when durable: true if this dispatcher still held the row, false if another has leased it. */
   record(result: EffectResult): Promise<boolean> {
     const done = Promise.withResolvers<boolean>()
     this.#waiting.push({ result, done })
@@ -59,9 +58,9 @@ export class ResultRecorder {
       try {
         return await recordResults(this.#pool, results)
       } catch (error) {
-        if (!isPassing(error)) throw error
+        if (!isTransient(error)) throw error
         const { promise, resolve } = Promise.withResolvers<void>()
-        this.#env.timers.after(awayDelayMs(failures, this.#env.random()), resolve)
+        this.#env.timers.after(unavailableDelayMs(failures, this.#env.random()), resolve)
         await promise
       }
     }
