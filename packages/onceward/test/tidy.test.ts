@@ -319,7 +319,8 @@ const publicNames: Record<string, string> = {
   './file': 'createFileSource file FileDeclaration FileOptions FileSourceOptions',
   './embedded': 'EmbeddedPostgres EmbeddedPostgresOptions findEmbeddedPostgres startEmbeddedPostgres',
   './testing': `CrashPoint crashPoints createTestSurroundings DeathOptions deliveryConformance DeliveryFactory DeliveryFeature dieAt FaultKind
-    faultKinds GapRow handleConformance handlerOn HandlesFactory HandlesUnderTest HeldRow IntentRow LogLine logOptions MemoryCheckpoints Position probeRollback PublishedMessage Reach
+    faultKinds handleConformance handlerOn HandlesFactory HandlesUnderTest HeldRow IntentRow LogLine LossRow logOptions MemoryCheckpoints Position probeRollback PublishedMessage
+    publisherConformance PublisherFactory PublisherFeature PublisherUnderTest rangeReaderConformance RangeReaderFactory RangeReaderFeature RangeReaderUnderTest Reach
     replicationConformance RollbackProbe runSimulation ScenarioName ScheduleResult SimulationFailure SimulationOptions SimulationReport simulationScenarios
     sourceConformance SourceFactory SourceFeature SourceUnderTest storeConformance StoreFactory StoreFeature StoreUnderTest
     SynchronousStandby TestEnvironment TestSurroundingsOptions traceSchedule until UntilOptions`,
