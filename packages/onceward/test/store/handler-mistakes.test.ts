@@ -26,7 +26,7 @@ describe(
       assert.equal(unsettled, 0)
       const [row] = await rig.held(name)
       assert.deepEqual([row!.message_id, row!.state, row!.code], ['bad', 'parked', 'tx_error_swallowed'])
-      assert.match(row!.error, /let the error through/)
+      assert.match(row!.error, /rethrow the error/)
     })
 
     test('a statement nobody waited for commits nothing and is parked with the way out', async () => {
