@@ -79,7 +79,7 @@ for (const library of libraries) {
       proxy.cut()
       const during = Array.from({ length: 30 }, (_, n) => `during-${n}`)
       consumer.publish(...during)
-      await until('the consumer detects it', () => consumer.process.tally.storeAway)
+      await until('the consumer notices', () => consumer.process.tally.storeUnavailable)
       assert.equal(consumer.queue.unsettled, 30)
       proxy.accept()
       await consumer.settled()

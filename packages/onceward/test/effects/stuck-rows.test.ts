@@ -62,7 +62,7 @@ describe('a message that its broker does not take', await skipWithout('postgres'
       ['message', 'big-1', 'big', 30_000, 2],
     )
     const said =
-      /^OncewardError: Topic (\S+) takes 20000 bytes, and this record has (\d+): Kafka refused it with MESSAGE_TOO_LARGE/
+      /^OncewardError: Topic (\S+) accepts 20000 bytes, and this record has (\d+): Kafka refused it with MESSAGE_TOO_LARGE/
     assert.match(stuck!.error!, said)
     const [, named, bytes] = said.exec(stuck!.error!)!
     assert.equal(named, topic)
