@@ -81,7 +81,10 @@ describe('where calls may go', () => {
     const answer = await send({ 'idempotency-key': 'k' }, body, never)
     gateway.close()
     assert.equal(answer.kind, 'not reached')
-    assert.match((answer as { error: string }).error, /innocent\.example resolves to 127\.0\.0\.1.*allowPrivate/)
+    assert.match(
+      (answer as { error: string }).error,
+      /innocent\.example resolves to 127\.0\.0\.1.*allowPrivate/,
+    )
     assert.equal(gateway.calls.length, 0)
   })
 
