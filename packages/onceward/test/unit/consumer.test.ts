@@ -106,7 +106,7 @@ describe('a store that is away', () => {
     const one = await rig.start()
     await rig.env.advance(60_000)
     assert.equal(one.state, 'running')
-    assert.equal(one.tally.storeAway, true)
+    assert.equal(one.tally.storeUnavailable, true)
     assert.equal(rig.queue.unsettled, 1)
     assert.ok(rig.store.pings >= 10, `asked ${rig.store.pings} times in a minute`)
     rig.expectLogged('warn', /store unavailable, nothing settled/)

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { createTestSurroundings, logOptions, MemoryCheckpoints } from 'onceward/testing'
-import { type Page, type PullReader, PullSource } from '../../src/drivers/log/pull-source.ts'
+import { type PullReader, PullSource } from '../../src/drivers/log/pull-source.ts'
+import type { Page } from '../../src/ports/range-reader.ts'
 import type { LogOptions, SourceEvent } from '../../src/ports/source.ts'
 import { recordOf } from './log-bench.ts'
 

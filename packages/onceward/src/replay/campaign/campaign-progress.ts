@@ -1,6 +1,6 @@
-import type { LogRange } from '../../drivers/log/range-reader.ts'
 import type { SqlClient } from '../../drivers/postgres/pool.ts'
 import type { Timers } from '../../environment.ts'
+import type { LogRange } from '../../ports/range-reader.ts'
 import { type Campaign, rangesOf, readCampaign } from './campaign.ts'
 import { extentOf } from './preview-campaign.ts'
 

@@ -1,9 +1,8 @@
-import type { LogRecord } from '../../drivers/log/log-record.ts'
-import type { Page } from '../../drivers/log/pull-source.ts'
-import type { LogRange, RangeReader } from '../../drivers/log/range-reader.ts'
 import type { SqlClient } from '../../drivers/postgres/pool.ts'
 import { bareCopy } from '../../message/bare-map.ts'
 import { fromStoredJson } from '../../message/stored-json.ts'
+import type { LogRecord } from '../../ports/log-record.ts'
+import type { LogRange, Page, RangeReader } from '../../ports/range-reader.ts'
 import type { DeliveryProperties, Position } from '../../ports/source.ts'
 import type { HeldState } from '../../ports/store.ts'
 

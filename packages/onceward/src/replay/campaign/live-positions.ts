@@ -1,7 +1,7 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
-import type { LogRange, RangeReader } from '../../drivers/log/range-reader.ts'
 import type { SqlClient } from '../../drivers/postgres/pool.ts'
 import { progressOf } from '../../engine/consumer/checkpoints.ts'
+import type { LogRange, RangeReader } from '../../ports/range-reader.ts'
 import type { Position } from '../../ports/source.ts'
 import type { Campaign } from './campaign.ts'
 
@@ -19,7 +19,7 @@ export async function livePositions(
   { consumer, liveGeneration }: Pick<Campaign, 'consumer' | 'liveGeneration'>,
   contract: Pick<Consumer, 'dedup' | 'settle'>,
   ranges: readonly LogRange[],
-  reader: Pick<RangeReader, 'told'> | null,
+  reader: Pick<RangeReader, 'committed'> | null,
 ): Promise<LivePositions> {
   const { rows } = await client.query(
     `select k.partition, k.incarnation, k.next from onceward.checkpoint k
@@ -30,11 +30,11 @@ export async function livePositions(
   const partitions = ranges.map(({ partition }) => partition)
   const keeper = progressOf(contract)
   const asked = keeper === 'broker' || keeper === 'first' ? reader : null
-  const told = await Promise.resolve(asked?.told?.(partitions)).catch(() => undefined)
+  const committed = await Promise.resolve(asked?.committed?.(partitions)).catch(() => undefined)
   const stored = new Map(rows.map(row => [row.partition as string, row as Position]))
   const furthest = new Map<string, string>()
   for (const { partition, incarnation } of ranges) {
-    const known = [stored.get(partition), told?.get(partition)].flatMap(position =>
+    const known = [stored.get(partition), committed?.get(partition)].flatMap(position =>
       position?.incarnation === incarnation ? BigInt(position.next) : [],
     )
     if (known.length > 0) furthest.set(partition, String(known.reduce((a, b) => (a > b ? a : b))))

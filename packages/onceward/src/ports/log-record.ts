@@ -1,6 +1,6 @@
-import type { Delivery, DeliveryProperties } from '../../ports/source.ts'
+import type { Delivery, DeliveryProperties } from './source.ts'
 
-/** A record as a driver read it, before it is handed over. */
+/** A record as a driver read it, before it is delivered. */
 export interface LogRecord {
   readonly body: Buffer
   readonly headers: Readonly<Record<string, unknown>>
@@ -8,20 +8,20 @@ export interface LogRecord {
   readonly key: string | null
   /** Its cursor. */
   readonly at: string
-  /** Where to read on after it; grows when the log goes on with records nobody is shown. */
+  /** The position after it. Grows when records follow that are not delivered. */
   next: string
   /** As in `Place`. */
   readonly since?: string
-  /** The lasting coordinates people see: `case-events/3@1207`. */
+  /** The lasting coordinates shown to people: `case-events/3@1207`. */
   readonly position: string
-  /** Handed over by this log before, as far as the driver knows. */
+  /** Delivered by this log before, as far as the driver knows. */
   readonly redelivered: boolean
-  /** Where it came from before it was read here; absent where that is the log itself. */
+  /** The log it was read from first; absent where that is this log. */
   readonly origin?: string
   readonly archived?: Delivery['archived']
 }
 
-/** Drivers make parts of a record for whoever asks, so that it cannot be spread: every part is named. */
+/** Drivers compute parts of a record on demand, in getters that a spread would miss: every part is named. */
 export function recordWith(record: LogRecord, changes: Partial<LogRecord>): LogRecord {
   const { body, headers, properties, key, at, next, position, redelivered, since, origin, archived } = record
   return {
