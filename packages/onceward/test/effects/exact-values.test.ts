@@ -281,8 +281,8 @@ describe('values of declared effects', await skipWithout('postgres'), () => {
       ['small', 32768, /out of range for smallint/],
       ['whole', '2147483648', /out of range for integer/],
       ['whole', 1.5, /not a whole number/],
-      ['r', 0.1234567, /more than the 6 digits that real keeps; make the column numeric/],
-      ['d', '0.12345678901234567', /more than the 15 digits that double precision keeps/],
+      ['r', 0.1234567, /more than the 6 digits that real preserves; make the column numeric/],
+      ['d', '0.12345678901234567', /more than the 15 digits that double precision preserves/],
       ['d', literal('0.10000000000000000001'), /more digits than a JavaScript number keeps/],
       ['short', 'ab  ', /more characters than character varying\(3\) stores/],
       ['at', 'now', /no ISO 8601 time; give a Date, or ISO 8601 text with its time zone/],
@@ -419,7 +419,7 @@ describe('values of declared effects', await skipWithout('postgres'), () => {
     )
   })
 
-  test('event times are ISO 8601 with a zone, whatever the zone of the process', async () => {
+  test('event times are ISO 8601 with a zone, in any time zone of the process', async () => {
     const apply = contribution<{ id: string; at: string | number }>({
       facts: 'happened',
       summary: 'happened_sum',
