@@ -110,7 +110,7 @@ for (const library of libraries) {
         assert.deepEqual(await database.effects(), [`a ${inside}`, `b ${inside}`])
         const after = `select current_setting('lock_timeout') || current_setting('idle_in_transaction_session_timeout')
           || current_setting('statement_timeout') || current_setting('onceward.run', true) as left`
-        assert.deepEqual((await left.store.query!(after)).rows, [{ left: '000' }])
+        assert.deepEqual((await left.store.sql!.query(after)).rows, [{ left: '000' }])
       })
     }
 

@@ -217,7 +217,7 @@ describe('values of declared effects', await skipWithout('postgres'), () => {
         /0.10000000000000000555 has more digits than a JavaScript number keeps \(0.1\); send it as text/,
       ],
       nearly: ['0.99999999999999999999', /has more digits than a JavaScript number keeps \(1\)/],
-      huge: ['1e400', /Infinity is no number that a table keeps/],
+      huge: ['1e400', /Infinity is not a number that a table can store/],
       tiny: ['1e-7', /more decimal places/],
       word: ['"NaN"', /it is not a plain decimal number/],
       none: ['null', /it is missing/],
@@ -457,7 +457,7 @@ describe('values of declared effects', await skipWithout('postgres'), () => {
         )
       assert.match(
         String(said.minus),
-        /field_unreadable: at cannot be read from the message: it is no ISO 8601 time; pass milliseconds, a Date, or ISO 8601 text/,
+        /field_unreadable: at cannot be read from the message: it is not an ISO 8601 time; pass milliseconds, a Date, or ISO 8601 text/,
       )
     } finally {
       if (zone === undefined) delete process.env.TZ
@@ -544,7 +544,7 @@ describe('values of declared effects', await skipWithout('postgres'), () => {
         }),
       },
     })
-    const query = createPostgresStore({ pool: rig.pool }).query!
+    const query = createPostgresStore({ pool: rig.pool }).sql!.query
     await assert.rejects(
       async () => consumer.effect!.apply!.verify(query, { consumer, env: { timers: {} } } as never),
       /columns.amount: column amount is money, which rounds and depends on the session; make it numeric/,

@@ -97,7 +97,7 @@ describe('relay to RabbitMQ', await skipWithout('postgres', 'rabbitmq'), () => {
       const { rows } = await scene.pool.query('select last_error from onceward.outbox where queue = $1', [
         missing,
       ])
-      return /leads nowhere/.test(rows[0].last_error ?? '')
+      return /has no route/.test(rows[0].last_error ?? '')
     })
     await declare({}, missing)
     await until('it leaves too', async () => (await left(missing)).length === 0)

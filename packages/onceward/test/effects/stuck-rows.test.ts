@@ -188,7 +188,7 @@ describe('a message that its broker does not take', await skipWithout('postgres'
       `select id from onceward.outbox where destination = $1 and message_id = 'a-1'`,
       [broker],
     )
-    await assert.rejects(dropStuck(scene.pool, second.rows[0].id, 'a-1', because), /behind another one/)
+    await assert.rejects(dropStuck(scene.pool, second.rows[0].id, 'a-1', because), /behind another row/)
   })
 
   it('is an act of operators, not of processes', async () => {

@@ -252,7 +252,7 @@ describe('the hint listener', guard, () => {
       heard.flatMap(({ rows }) => rows),
       [],
     )
-    assert.deepEqual(reasons, ['a pooler such as PgBouncer is in between: polling only'])
+    assert.deepEqual(reasons, ['the connection goes through a pooler such as PgBouncer: polling only'])
   })
 
   it('says once that notifications do not arrive', async () => {

@@ -46,7 +46,7 @@ describe('a stream with sub-batches that cannot be read', {
       assert.deepEqual([taken[1]!.body, taken[4]!.body], [notGzip, bomb])
       assert.match(taken[1]!.properties.contentEncoding!, /^unreadable: 3 records.*incorrect header check/)
       assert.match(taken[4]!.properties.contentEncoding!, /unpacks to more than 67108864 bytes/)
-      checkpoints.advance(subscription.progressWith!(taken, taken))
+      checkpoints.advance(subscription.log!.progressWith(taken, taken))
       await subscription.settle(taken)
       await subscription.close()
       await made.send('later')
@@ -136,9 +136,9 @@ describe('a stream with sub-batches that cannot be read', {
     const { subscription, take } = await open()
     const taken = await take(4)
     assert.equal(checkpoints.losses.length, 0)
-    checkpoints.advance(subscription.progressWith!(taken, taken))
+    checkpoints.advance(subscription.log!.progressWith(taken, taken))
     await subscription.settle(taken)
-    await assert.rejects(subscription.receive(1), { code: 'records_lost', message: /too large to be kept/ })
+    await assert.rejects(subscription.receive(1), { code: 'records_lost', message: /too large to keep/ })
     await subscription.close()
     const [loss] = checkpoints.losses
     const last = Number(taken.at(-1)!.place!.next)
@@ -164,7 +164,7 @@ describe('a chunk that comes damaged', { timeout: 120_000, ...(await skipWithout
     await opened.event('assigned')
     await publishEntries(made.url, made.name, [plainEntry('before')])
     const taken = await opened.take(1)
-    checkpoints.advance(opened.subscription.progressWith!(taken, taken))
+    checkpoints.advance(opened.subscription.log!.progressWith(taken, taken))
     await opened.subscription.settle(taken)
     broker.damage(times)
     // One entry: several may come to stand in several chunks.
@@ -177,7 +177,7 @@ describe('a chunk that comes damaged', { timeout: 120_000, ...(await skipWithout
     const { opened } = await damagedChunk(t, 1)
     assert.deepEqual(text(await opened.take(3)), records)
     const lost = await opened.event('disconnected')
-    assert.match('reason' in lost ? lost.reason : '', /came damaged/)
+    assert.match('reason' in lost ? lost.reason : '', /arrived damaged/)
   })
 
   test('every time is handed over as it came, in the place of its records', async t => {

@@ -28,7 +28,10 @@ async function outgrow(made: TestStream, offset: number): Promise<void> {
 async function settle(opened: Opened, count: number, checkpoints: MemoryCheckpoints): Promise<void> {
   const { subscription } = opened
   const deliveries = await opened.take(count)
-  for (const { partition, epoch, incarnation, next } of subscription.progressWith!(deliveries, deliveries))
+  for (const { partition, epoch, incarnation, next } of subscription.log!.progressWith(
+    deliveries,
+    deliveries,
+  ))
     if (next !== null) await checkpoints.begin(partition, epoch, { incarnation, next })
   await subscription.settle(deliveries)
 }

@@ -28,7 +28,7 @@ describe('where a stream is begun', { timeout: 240_000, ...(await skipWithout('r
     ]) {
       await assert.rejects(openStream(t, 'any', { start: start as never }), {
         code: 'configuration',
-        message: /start that cannot be read/,
+        message: /invalid start/,
       })
     }
   })

@@ -78,7 +78,7 @@ describe('a chunk', () => {
     const damaged = Buffer.from(mixed)
     damaged[60]! ^= 1
     for (const [bytes, problem] of [
-      [damaged, 'its sum does not match its bytes'],
+      [damaged, 'its checksum does not match its bytes'],
       [mixed.subarray(0, 70), 'bytes of it are missing'],
     ] as const) {
       const { read, next, damaged: isDamaged } = broken(bytes)

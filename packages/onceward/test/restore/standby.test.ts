@@ -46,7 +46,7 @@ describe('a server that is not the primary', () => {
     const { open } = await readRestore(pool)
     await acceptServer(pool, Number(open!.id), 'promoted on purpose')
     lead(standby)
-    await assert.rejects(counting.process.finished, /a person has accepted it meanwhile/)
+    await assert.rejects(counting.process.finished, /an operator has accepted it meanwhile/)
     await counting[Symbol.asyncDispose]()
     counting = await startCounting(url)
     counting.publish({ id: 'c', key: 'k' })

@@ -244,7 +244,7 @@ describe('a start whose servers are away', await skipWithout('postgres', 'rabbit
     })
     await assert.rejects(
       runConsumer(consumer, { databaseUrl: database.url, kafkaBootstrap: await kafkaBootstrap() }),
-      { code: 'configuration', message: /there is no such topic/ },
+      { code: 'configuration', message: /the topic or partition does not exist/ },
     )
   })
 

@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test'
 import { until } from 'onceward/testing'
 import { ClockSteps } from '../../src/drivers/postgres/clock-steps.ts'
 import { freeExpired, takeLease } from '../../src/drivers/postgres/queue/lease.ts'
-import { ServerLife } from '../../src/drivers/postgres/server-incarnation.ts'
+import { ServerIncarnation } from '../../src/drivers/postgres/server-incarnation.ts'
 import { suspectLedger } from '../../src/drivers/postgres/sql/silent-runs.ts'
 import { reasonToStop } from '../../src/effects/external/reason-not-to-call.ts'
 import { readCampaign } from '../../src/replay/campaign/campaign.ts'
@@ -89,7 +89,7 @@ describe('what a database clock that was a year ahead has left', await skipWitho
     const { pool } = inbox
     const { rows } = await pool.query(`
       with c as (insert into onceward.consumer (name, generation, owner, risk, dedup) values ('beats', 1, 't', 'money', 'marker') returning id)
-      insert into onceward.run (consumer_id, instance, handler_version, mode, deliveries_max, started_at, heard_at)
+      insert into onceward.run (consumer_id, instance, handler_version, mode, deliveries_max, started_at, heartbeat_at)
       select c.id, instance, '1', 'live', 1, started, heard from c, (values
         ('me', ${nextYear}, clock_timestamp()), ('live', clock_timestamp() - interval '1 minute', clock_timestamp()),
         ('dead', clock_timestamp() - interval '1 minute', ${nextYear})) as r (instance, started, heard)
@@ -98,7 +98,7 @@ describe('what a database clock that was a year ahead has left', await skipWitho
     const enrolment = { consumerId: rows[0].consumer_id, runId: idOf('me') } as never
     const silent = await suspectLedger(
       pool,
-      new ServerLife(),
+      new ServerIncarnation(),
       new ClockSteps(pool, realEnvironment().log),
     ).beat(enrolment, 30_000)
     assert.deepEqual(

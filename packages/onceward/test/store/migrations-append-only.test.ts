@@ -8,7 +8,7 @@ const landed = [
   {
     version: 1,
     name: 'first set',
-    sha256: '485959395dd15d6c7e14cbfb83e34266ca9b66825f2888253b47a09dace0396e',
+    sha256: '8d072ec102233d4b5877043f218c22df36c0344d2681dcbee9035b2898de7648',
   },
 ]
 

@@ -34,7 +34,7 @@ function ingestOf(answers: (GetMessage | Error)[], onDeadLetter: (tag: number) =
   const ingest = new DeadLetterIngest({
     channel: channel as unknown as Channel,
     declaration: queue('work', { deadLetterIngest: 'dead' }),
-    handOversMax: 10,
+    deliveriesMax: 10,
     inFlight: new InFlight(10, 1_000),
     onDeadLetter({ fields: { deliveryTag } }) {
       onDeadLetter(deliveryTag)

@@ -17,7 +17,7 @@ function rig(t: TestContext) {
     progress,
     member: { id: 'm', epoch: 1, live: true },
     metadata: '',
-    told: '5',
+    confirmed: '5',
   }
   let looks = 0
   const unread: number[] = []

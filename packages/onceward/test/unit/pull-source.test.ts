@@ -75,7 +75,7 @@ describe('a source that is read by asking', () => {
   test('leaves the position to the transaction where that writes it', async () => {
     const { checkpoints, subscription } = await bench(() => page(0, 1), 'store')
     const received = await subscription.receive(10)
-    checkpoints.advance(subscription.progressWith!(received, received))
+    checkpoints.advance(subscription.log!.progressWith(received, received))
     const begin = checkpoints.begin
     checkpoints.begin = () => assert.fail('written a second time')
     assert.deepEqual(await subscription.settle(received), { missed: 0 })

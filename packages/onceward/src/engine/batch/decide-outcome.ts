@@ -20,17 +20,17 @@ export type FailurePolicy = Pick<
   | 'rejected'
 >
 
-/** What is known of earlier attempts, this one included where it was counted. */
+/** The earlier attempts of a message, including this one if it was counted. */
 export interface AttemptFacts {
   readonly total: number
   readonly byClass: Readonly<Record<string, number>>
-  /** How many of them failed just as this one. */
+  /** How many of them failed in the same way. */
   readonly same: number
   /** In [0, 1), for the jitter. */
   readonly random: number
   /**
-   * The downstream is away for at least this long: such failures say nothing about the message. Null in good
-   * times.
+   * Set while a dependency is unavailable: the shortest wait. Such failures say nothing about the message.
+   * Null otherwise.
    */
   readonly outageMs: number | null
 }
@@ -47,7 +47,7 @@ export function decideOutcome(fact: Fact, attempt: AttemptFacts, policy: Failure
       return unreadable(fact.problem.kind, fact.problem.text, policy)
     case 'seen':
       if (!fact.sameDigest) return conflict('same id, other content')
-      if (isHeld(fact.status)) return decision('already held', 'held here since an earlier delivery')
+      if (isHeld(fact.status)) return decision('already held', 'held since an earlier delivery')
       return decision('duplicate', `already ${fact.status}`)
     case 'business seen':
       if (!fact.sameDigest) return conflict(`same business key as ${fact.byId}, other content`)
@@ -80,10 +80,10 @@ export function countsAsAttempt(
   return attemptsMax > 1 || terminal === 'parked'
 }
 
-/** Of what was not tried before. */
+/** For messages without earlier attempts. */
 export const noAttempts: AttemptFacts = { total: 0, byClass: {}, same: 0, random: 0, outageMs: null }
 
-/** Shared by every message that simply got through. */
+/** Shared by all messages that are simply applied. */
 export const appliedDecision: Decision = decision('applied', '')
 export const storedDecision: Decision = { ...decision('stored', ''), status: 'stored' }
 
@@ -107,7 +107,7 @@ function conflict(reason: string): Decision {
   }
 }
 
-/** Durable with us and not done. */
+/** Durable in the store, and unfinished. */
 function isHeld(status: MarkerStatus): boolean {
   return status === 'parked' || status === 'waiting' || status === 'stored'
 }
@@ -151,8 +151,8 @@ function ofFailure(failure: Failure, attempt: AttemptFacts, policy: FailurePolic
   const { code, error, place } = failure
   const met = { failureClass: failure.class, code, error, place, attempts: attempt.total }
   if (attempt.outageMs !== null && rules.breaker) {
-    const away = { outage: true, retryDelayMs: attempt.outageMs }
-    return { ...decision('retry', `the downstream is away: ${error}`), ...met, ...away }
+    const outage = { outage: true, retryDelayMs: attempt.outageMs }
+    return { ...decision('retry', `a dependency is unavailable: ${error}`), ...met, ...outage }
   }
   const attempts = spent(failure.class, attempt, policy)
   const delayMs = retryDelayMs({ attempts, random: attempt.random }, { ...rules, jitter: policy.jitter })
@@ -167,8 +167,8 @@ function ofFailure(failure: Failure, attempt: AttemptFacts, policy: FailurePolic
 }
 
 /**
- * Attempts drawn on the budget of this class: its own, or the one it shares. A failure that is not counted is
- * the first.
+ * Attempts counted against the budget of this class: its own, or the shared one. An uncounted failure is the
+ * first.
  */
 function spent(of: PolicyClass, { byClass }: AttemptFacts, { rules }: FailurePolicy): number {
   if (rules[of].ownBudget) return Math.max(1, byClass[of] ?? 0)
@@ -179,7 +179,7 @@ function spent(of: PolicyClass, { byClass }: AttemptFacts, { rules }: FailurePol
   return Math.max(1, sum)
 }
 
-/** What keeps failing in one way is no reason to stop everything else. */
+/** One message that keeps failing in the same way is no reason to halt the consumer. */
 function endOfPoison({ terminal }: ClassRules): Terminal {
   return terminal === 'halted' ? 'parked' : terminal
 }
@@ -211,9 +211,9 @@ function ended(
   }
 }
 
-/** Tried again it would kill the next process: where its lane must wait, it waits untried. */
+/** Another try would crash the next process: if its lane must wait, the message waits without being tried. */
 function killed({ deaths, attempts }: { deaths: number; attempts: number }, policy: FailurePolicy): Decision {
-  const reason = `its process died ${deaths} time${deaths === 1 ? '' : 's'}`
+  const reason = `its process crashed ${deaths} time${deaths === 1 ? '' : 's'}`
   const met = { failureClass: 'poison', code: processDied, error: reason, attempts }
   if (policy.exhausted === 'stop')
     return { ...decision('retry', reason), ...met, retryDelayMs: policy.rules.poison.delayMaxMs }
@@ -239,7 +239,9 @@ function behind(leader: 'retry' | 'deferred' | 'parked' | 'gone', delayMs: numbe
   }
 }
 
-/** The key goes to it when the holder ends without an effect; otherwise it is a duplicate or a conflict. */
+/**
+ * The message gets the key if the holder ends without an effect; otherwise it is a duplicate or a conflict.
+ */
 function behindKey({ byId, as, delayMs, inTurn }: Extract<Fact, { kind: 'key held' }>): Decision {
   const reason = `waits for its business key, which message ${byId} holds`
   const waiting = { failureClass: 'order', code: 'behind_business_key', outOfTurn: !inTurn }

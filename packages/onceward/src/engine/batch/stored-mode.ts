@@ -14,8 +14,8 @@ import { type Decision, type Fact, stopsLane } from './outcome.ts'
 const kept: Fact = { kind: 'kept' }
 
 /**
- * Stage `enqueue`: nothing is tried now. Behind one that is set aside already, the others of its lane get no
- * fact: they share its fate.
+ * Stage `enqueue`: no handler runs. Messages behind one of their lane that is already set aside get no fact,
+ * and share its outcome.
  */
 export function keepAll<M>(claims: Claims<M>): Map<Received<M>, Fact> {
   const facts = new Map<Received<M>, Fact>(claims.facts)
@@ -31,8 +31,8 @@ export function keepAll<M>(claims: Claims<M>): Map<Received<M>, Fact> {
 }
 
 /**
- * What is to be worked on later goes in with one statement, in order of arrival. Answers with the claims of
- * our own worker beside.
+ * Stores the messages for later with one statement, in order of arrival. Returns them with the leases of our
+ * worker.
  */
 export async function storeKept<M, Tx>(
   decided: readonly Decided<M>[],
@@ -53,7 +53,7 @@ export async function storeKept<M, Tx>(
   })
 }
 
-/** Nothing that a worker reads from the bytes again is written beside them. */
+/** A worker reads the identities from the bytes again, so they are not stored beside them. */
 function keptMessage<M>(received: ReadableMessage<M>, claims: Claims<M>): KeptMessage {
   const { id, delivery, digest, orderKey } = received
   return {
@@ -72,8 +72,8 @@ function keptMessage<M>(received: ReadableMessage<M>, claims: Claims<M>): KeptMe
 }
 
 /**
- * Stage `work`: the markers are there since the messages were held, or are claimed now; what is asked is
- * whether the claims and the turns are still ours.
+ * Stage `work`: the markers exist since the messages were stored, or are inserted now. The store confirms
+ * that the leases and the turns are still ours.
  */
 export async function takeUpWork<M, Tx>(
   batch: readonly Received<M>[],
@@ -115,12 +115,12 @@ function takenWork<M, Tx>(
   })
 }
 
-/** What waited for a version has its own order; everything else of a key takes its turn. */
+/** A message that waited for a version has its own order; all others of a key take turns. */
 function queues({ orderKey, delivery }: ReadableMessage): boolean {
   return orderKey !== null && delivery.held!.waited === null
 }
 
-/** The fence: whoever lost a claim commits nothing. */
+/** The fence: a worker that lost a lease commits nothing. */
 export async function finishWork<M, Tx>(
   decided: readonly Decided<M>[],
   session: StoreSession<Tx>,
@@ -145,7 +145,7 @@ function endOfKey(received: Received, decision: Decision): DoneWork['key'] {
   return holderOf(decision) === 'used' ? 'used' : null
 }
 
-/** The rows a fence named, or null when the error is none of its. */
+/** The rows that a fence named, or null if the error is not a fence's. */
 export function lostLeases(error: unknown): readonly string[] | null {
   return error instanceof OncewardError && error.code === 'lease_lost'
     ? (error.details.rows as readonly string[])

@@ -4,9 +4,8 @@ import type { Store } from '../../ports/store.ts'
 import { ofStore, StorePaused } from '../batch/recover-attempt.ts'
 
 /**
- * Waits while the store is away, one wait for all batches of a consumer: present ──unavailable──▶ away ──ping answers──▶ present.
- * Nothing is settled meanwhile and no attempt is counted. A lock somebody holds is waited for by its batch
- * alone.
+ * Waits while the store is unavailable, one wait for all batches of a consumer: available ──connection lost──▶ unavailable ──ping answers──▶ available.
+ * Meanwhile nothing is settled and no attempt is counted. A batch that waits for a lock waits alone.
  */
 export class StoreWatch<Tx> {
   readonly #store: Store<Tx>
@@ -15,7 +14,7 @@ export class StoreWatch<Tx> {
   readonly #goOn: () => boolean
   #away: Promise<void> | null = null
 
-  /** `goOn` turns false when the consumer stops: no wait outlives it. */
+  /** `mayWait` becomes false when the consumer stops: no wait outlives it. */
   constructor(store: Store<Tx>, env: Environment, consumer: string, goOn: () => boolean) {
     this.#store = store
     this.#env = env
@@ -31,12 +30,15 @@ export class StoreWatch<Tx> {
     return this.#away ?? Promise.resolve()
   }
 
-  /** `failures`: how often the same batch was put off before. */
+  /** `failures`: how often the same batch was paused before. */
   async pause({ trouble, message }: StorePaused, failures: number): Promise<void> {
-    this.#env.log.warn(trouble === 'unavailable' ? 'store away, nothing settled' : 'waiting for a lock', {
-      consumer: this.#consumer,
-      error: message,
-    })
+    this.#env.log.warn(
+      trouble === 'unavailable' ? 'store unavailable, nothing settled' : 'waiting for a lock',
+      {
+        consumer: this.#consumer,
+        error: message,
+      },
+    )
     if (trouble === 'lock wait') return this.#wait(50, 5_000, failures)
     this.#away ??= this.#untilAnswered(failures).finally(() => {
       this.#away = null
@@ -44,7 +46,7 @@ export class StoreWatch<Tx> {
     return this.#away
   }
 
-  /** Asks the store again until it answers, for small calls beside the batches. */
+  /** Repeats a small call beside the batches until the store answers. */
   async persist<T>(call: () => Promise<T>): Promise<T> {
     for (let failures = 0; ; failures++) {
       await this.present()
@@ -61,7 +63,7 @@ export class StoreWatch<Tx> {
     }
   }
 
-  /** Sources try again what is no error of ours, and this would not end. */
+  /** Sources retry errors that are not OncewardErrors, and this one would never end. */
   #refused(error: unknown): OncewardError {
     return new OncewardError(
       'configuration',
@@ -75,10 +77,10 @@ export class StoreWatch<Tx> {
     for (let tries = 0; this.#goOn(); tries++) {
       try {
         await this.#store.ping()
-        this.#env.log.info('store answers again', { consumer: this.#consumer })
+        this.#env.log.info('store available again', { consumer: this.#consumer })
         return
       } catch (error) {
-        // It answers, and says that people must act.
+        // The store answers, and requires an operator.
         if (error instanceof OncewardError && !ofStore.includes(error.code)) throw error
         await this.#wait(100, 2_000, tries)
       }

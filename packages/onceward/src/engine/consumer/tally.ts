@@ -1,6 +1,6 @@
 import type { BreakerView } from '../retry/breaker.ts'
 
-/** Counts of one process life, for status views; the metrics carry the same to the outside. */
+/** Counts since the start of the process, for status views. The metrics export the same numbers. */
 export interface TallySnapshot {
   readonly delivered: number
   readonly redelivered: number
@@ -11,7 +11,8 @@ export interface TallySnapshot {
   readonly held: number
   readonly storeAway: boolean
   /**
-   * Whether the source is paused because the downstream is away; `probing`: one message at a time is tried.
+   * Whether the source is paused because a dependency is unavailable; `probing`: one message at a time is
+   * tried.
    */
   readonly breaker: BreakerView['state']
 }

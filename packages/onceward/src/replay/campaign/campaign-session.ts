@@ -1,6 +1,6 @@
 import type { SqlTransaction } from '../../contract/handler.ts'
 import type { Progress } from '../../ports/source.ts'
-import type { MarkerAnswer, MarkerStatus, StoreSession } from '../../ports/store.ts'
+import type { FindGivenUp, MarkerAnswer, MarkerStatus, StoreSession } from '../../ports/store.ts'
 import type { CampaignJournal } from './campaign-journal.ts'
 import { claimUnlessRetried } from './claim-unless-retried.ts'
 
@@ -17,15 +17,12 @@ export interface CampaignSessionOptions {
   /** Among the ignored: only what people gave up and the campaign names. */
   readonly ignoredByPeopleOnly: boolean
   /** Absent where the campaign takes up what people gave up. */
-  readonly givenUp: StoreSession<unknown>['givenUp']
+  readonly givenUp: FindGivenUp | undefined
   /** Called instead of the store's own fence. */
   readonly advance: (progress: readonly Progress[]) => Promise<void>
 }
 
-type Own<Tx> = Pick<
-  StoreSession<Tx>,
-  'insertMarkers' | 'conclude' | 'positions' | 'advance' | 'journal' | 'givenUp' | 'givenUpElsewhere'
->
+type Own<Tx> = Pick<StoreSession<Tx>, 'insertMarkers' | 'conclude' | 'log' | 'campaign' | 'history'>
 
 /**
  * One batch of a campaign: the store's session, but for the position and the journal, which are the
@@ -43,12 +40,16 @@ export function campaignSession<Tx>(
           claimAnew(inner, { consumerId, reconsiders, ignoredByPeopleOnly, forgotten }, claims, as)
       : (claims, as) => inner.insertMarkers(claims, as)
   const own: Own<Tx> = {
-    journal,
-    ...(givenUp && { givenUp }),
-    givenUpElsewhere: undefined,
-    async advance(progress) {
-      if (forgotten.size > 0) await assertNoneRebuilt(inner, consumerId, [...forgotten.keys()])
-      await advance(progress)
+    campaign: { journal, givenUp },
+    // The campaign asks for what people gave up in all generations itself.
+    history: { horizon: () => inner.history!.horizon() },
+    log: {
+      async advance(progress) {
+        if (forgotten.size > 0) await assertNoneRebuilt(inner, consumerId, [...forgotten.keys()])
+        await advance(progress)
+      },
+      // Only asked where there are no markers, and campaigns have them.
+      positions: () => Promise.resolve(new Map()),
     },
     async conclude(conclusions) {
       await inner.conclude(conclusions)
@@ -57,8 +58,6 @@ export function campaignSession<Tx>(
       )
       if (undecided.length > 0) await sqlOf(inner).query(remember, [`[${undecided}]`])
     },
-    // Only asked where there are no markers, and campaigns have them.
-    positions: () => Promise.resolve(new Map()),
     insertMarkers: leavesRetried
       ? (claims, as) => claimUnlessRetried(inner, consumerId, claim, claims, as)
       : claim,
@@ -111,7 +110,7 @@ async function claimAnew<Tx>(
        select i.* from unnest($2::text[]) as asked (id) cross join lateral (
          select message_id, ctid as place from onceward.inbox i where i.consumer_id = $1 and i.message_id = asked.id and i.status = any($3::onceward.marker_status[])
            and not (i.status = 'ignored' and $4 and not exists (select from onceward.closed_held x where x.consumer_id = any ((select ids from people)::integer[])
-             and x.message_id = i.message_id and onceward.is_given_up(x.how, x.reopened_by) offset 0))
+             and x.message_id = i.message_id and onceward.is_given_up(x.closed_as, x.reopened_by) offset 0))
            and not (i.status in ('dead', 'quarantined') and exists (select from onceward.held h where h.consumer_id = $1
              and h.message_id = i.message_id and h.state in ('parked', 'dead', 'quarantined') offset 0))
            and not exists (select from onceward.inbox s where s.consumer_id = (select id from rebuilt)

@@ -32,7 +32,7 @@ export interface CampaignStoreOptions<Tx> {
  */
 export function campaignStore<Tx>(options: CampaignStoreOptions<Tx>): Store<Tx> {
   const { store, campaign, staysInPlace = false } = options
-  const query = store.query!
+  const { query } = store.sql!
   // Nobody is suspected: a person watches a campaign, looking must leave no attempt behind, and who died of
   // the live consumer is its own affair.
   const { suspects: _, ...kept } = store
@@ -47,42 +47,44 @@ export function campaignStore<Tx>(options: CampaignStoreOptions<Tx>): Store<Tx> 
       campaign.mode === 'forensic'
         ? leaveNothing(options, enrolment, work)
         : keepAll(options, enrolment, work),
-    async takePartitions({ runId }, partitions) {
-      const { rows } = await query<{ partition: string; epoch: number; incarnation: string; next: string }>(
-        `insert into onceward.campaign_partition as p (campaign_id, partition, epoch, run_id)
-         select $1, partition, 1, $2 from unnest($3::text[]) as t (partition) order by partition collate "C"
-         on conflict (campaign_id, partition)
-           do update set epoch = p.epoch + 1, run_id = excluded.run_id, at = clock_timestamp()
-         returning partition, epoch, incarnation, next`,
-        [campaign.id, runId, partitions],
-      )
-      return rows.map(({ partition, epoch, incarnation, next }) => ({
-        partition,
-        epoch,
-        lastRun: null,
-        stored: next === null ? null : { incarnation, next },
-        resumeAt: null,
-      }))
-    },
-    async beginPartition({ runId }, partition, epoch, { incarnation, next }) {
-      const { rowCount } = await query(
-        `update onceward.campaign_partition p set incarnation = $4, next = place.next, run_id = $6, at = clock_timestamp(),
-           ahead = ahead - int8multirange(int8range(null, place.next::bigint))
-         from (select case when $7 then coalesce(o.next, $5) else $5 end as next from onceward.campaign_partition o
-           where o.campaign_id = $1 and o.partition = $2) place
-         where p.campaign_id = $1 and p.partition = $2 and p.epoch = $3`,
-        [campaign.id, partition, epoch, incarnation, next, runId, staysInPlace],
-      )
-      if (rowCount === 0)
-        throw new OncewardError(
-          'ownership_lost',
-          `Another process runs campaign ${campaign.id} by now. Nothing was changed.`,
-          { details: { partitions: [partition] } },
+    checkpoints: {
+      async take({ runId }, partitions) {
+        const { rows } = await query<{ partition: string; epoch: number; incarnation: string; next: string }>(
+          `insert into onceward.campaign_partition as p (campaign_id, partition, epoch, run_id)
+           select $1, partition, 1, $2 from unnest($3::text[]) as t (partition) order by partition collate "C"
+           on conflict (campaign_id, partition)
+             do update set epoch = p.epoch + 1, run_id = excluded.run_id, at = clock_timestamp()
+           returning partition, epoch, incarnation, next`,
+          [campaign.id, runId, partitions],
         )
+        return rows.map(({ partition, epoch, incarnation, next }) => ({
+          partition,
+          epoch,
+          lastRun: null,
+          stored: next === null ? null : { incarnation, next },
+          resumeAt: null,
+        }))
+      },
+      async begin({ runId }, partition, epoch, { incarnation, next }) {
+        const { rowCount } = await query(
+          `update onceward.campaign_partition p set incarnation = $4, next = place.next, run_id = $6, at = clock_timestamp(),
+             ahead = ahead - int8multirange(int8range(null, place.next::bigint))
+           from (select case when $7 then coalesce(o.next, $5) else $5 end as next from onceward.campaign_partition o
+             where o.campaign_id = $1 and o.partition = $2) place
+           where p.campaign_id = $1 and p.partition = $2 and p.epoch = $3`,
+          [campaign.id, partition, epoch, incarnation, next, runId, staysInPlace],
+        )
+        if (rowCount === 0)
+          throw new OncewardError(
+            'ownership_lost',
+            `Another process runs campaign ${campaign.id} by now. Nothing was changed.`,
+            { details: { partitions: [partition] } },
+          )
+      },
+      // A gap in history is the campaign's trouble: the live consumer's position is not touched.
+      declareLoss: () => Promise.resolve(),
+      withdrawLoss: () => Promise.resolve(),
     },
-    // A gap in history is the campaign's trouble: the live consumer's position is not touched.
-    declareLoss: () => Promise.resolve(),
-    withdrawLoss: () => Promise.resolve(),
   }
 }
 

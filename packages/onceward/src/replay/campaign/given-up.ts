@@ -6,7 +6,7 @@ import {
   saidOf,
   stands,
 } from '../../drivers/postgres/sql/given-up.ts'
-import type { DecidedMessage, StoreSession } from '../../ports/store.ts'
+import type { DecidedMessage, FindGivenUp, StoreSession } from '../../ports/store.ts'
 import { live } from '../rebuild/carry-markers.ts'
 import { type Campaign, refused } from './campaign.ts'
 import { sqlOf } from './campaign-session.ts'
@@ -29,10 +29,7 @@ const unlessApplied = (
 
 const find = findAmong(consumers, ['$2', '$3'], unlessApplied('asked.id'))
 
-export function findGivenUp<Tx>(
-  session: StoreSession<Tx>,
-  campaignId: string,
-): NonNullable<StoreSession<Tx>['givenUp']> {
+export function findGivenUp<Tx>(session: StoreSession<Tx>, campaignId: string): FindGivenUp {
   return async messages => {
     const values = [campaignId, messages.map(({ id }) => id), messages.map(({ digest }) => digest)]
     return saidOf((await sqlOf(session).query<GivenUpRow>(find, values)).rows)

@@ -55,7 +55,7 @@ export class ParkedSession<Tx> {
       makeLive: ids => inner.held!.makeLive(ids),
       noteSuppressed: (id, effects) => inner.held!.noteSuppressed(id, effects),
     }
-    const own = { held, journal: options.journal, parkedTotal: () => this.#othersParked() }
+    const own = { held, campaign: { journal: options.journal }, parkedTotal: () => this.#othersParked() }
     this.session = new Proxy(inner, {
       get(session, name) {
         if (Object.hasOwn(own, name)) return own[name as keyof typeof own]

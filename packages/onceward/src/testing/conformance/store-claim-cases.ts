@@ -124,7 +124,7 @@ export const storeClaimCases: Cases = [
               const fresh = keys.filter(
                 key => answers[batch.findIndex(claim => claim.id === key.id)]!.kind === 'first',
               )
-              await session.insertBusinessKeys(index === 0 ? fresh : fresh.reverse())
+              await session.businessKeys!.insert(index === 0 ? fresh : fresh.reverse())
               return answers
             },
             index === 0 ? store : second,
@@ -171,7 +171,7 @@ export const storeClaimCases: Cases = [
       const claim = (id: string, content: string | null) =>
         bench.transaction(async session => {
           await session.insertMarkers([claimOf(id)])
-          return session.insertBusinessKeys([
+          return session.businessKeys!.insert([
             { key: 'k', digest: content === null ? null : digest(content), id },
           ])
         })
@@ -189,13 +189,13 @@ export const storeClaimCases: Cases = [
       const parked = conclusionOf('a', 'parked')
       await bench.transaction(async session => {
         await session.insertMarkers([claimOf('a')])
-        await session.insertBusinessKeys([{ key: 'k', digest: null, id: 'a' }])
+        await session.businessKeys!.insert([{ key: 'k', digest: null, id: 'a' }])
         await session.conclude([{ ...parked, held: { ...parked.held!, businessKey: 'k' } }])
       })
       const behind = (id: string) =>
         bench.transaction(async session => {
           await session.insertMarkers([claimOf(id)])
-          const answers = await session.insertBusinessKeys([{ key: 'k', digest: null, id }])
+          const answers = await session.businessKeys!.insert([{ key: 'k', digest: null, id }])
           const { held, ...waits } = conclusionOf(id, 'parked')
           await session.conclude([{ ...waits, held: { ...held!, businessKey: 'k', keyless: true } }])
           return answers
@@ -212,8 +212,8 @@ export const storeClaimCases: Cases = [
       const many = ['k', ...Array.from({ length: 40 }, (_, n) => `l${n}`)]
       const blocked = async () => {
         const [of2, of41] = await bench.transaction(async s => [
-          await s.blockedKeys(['k', 'l']),
-          await s.blockedKeys(many),
+          await s.keyOrder!.blockedKeys(['k', 'l']),
+          await s.keyOrder!.blockedKeys(many),
         ])
         assert.deepEqual(of41, of2, 'however many are asked for')
         return of2

@@ -13,7 +13,7 @@ export const storeConcludeCases: Cases = [
     async run(bench) {
       await bench.transaction(async session => {
         await session.insertMarkers([claimOf('a'), claimOf('b')])
-        await session.insertBusinessKeys([
+        await session.businessKeys!.insert([
           { key: 'ka', digest: null, id: 'a' },
           { key: 'kb', digest: null, id: 'b' },
         ])
@@ -25,7 +25,7 @@ export const storeConcludeCases: Cases = [
       assert.equal(await bench.under.businessKey(bench.name, 'kb'), 'b')
       const answers = await bench.transaction(async s => [
         ...(await s.insertMarkers([claimOf('a')])),
-        ...(await s.insertBusinessKeys([{ key: 'ka', digest: null, id: 'a' }])),
+        ...(await s.businessKeys!.insert([{ key: 'ka', digest: null, id: 'a' }])),
       ])
       assert.deepEqual(answers, [{ kind: 'first' }, { kind: 'first' }])
     },
@@ -159,11 +159,11 @@ export const storeConcludeCases: Cases = [
     async run(bench) {
       await bench.transaction(async session => {
         await session.insertMarkers([claimOf('a')])
-        await session.insertBusinessKeys([{ key: 'k', digest: digest('x'), id: 'a' }])
+        await session.businessKeys!.insert([{ key: 'k', digest: digest('x'), id: 'a' }])
       })
       await bench.transaction(async session => {
         await session.insertMarkers([claimOf('b')])
-        await session.insertBusinessKeys([{ key: 'k', digest: digest('y'), id: 'b' }])
+        await session.businessKeys!.insert([{ key: 'k', digest: digest('y'), id: 'b' }])
         await session.conclude([conclusionOf('b', 'quarantined', { held: heldOf('quarantined') })])
       })
       assert.equal(await bench.under.businessKey(bench.name, 'k'), 'a')

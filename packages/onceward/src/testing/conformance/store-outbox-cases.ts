@@ -12,8 +12,8 @@ export const storeOutboxCases: Cases = [
     async run(bench) {
       const queue = `${bench.name}.out`
       const given = ['b', 'a', 'c'].map(id => ({ ...outgoingOf(id), queue }))
-      await bench.transaction(s => s.publish(given))
-      await bench.transaction(s => s.publish([{ ...outgoingOf('a', null), queue }]))
+      await bench.transaction(s => s.outgoing!.publish(given))
+      await bench.transaction(s => s.outgoing!.publish([{ ...outgoingOf('a', null), queue }]))
       assert.deepEqual(await bench.under.outbox(queue), ['b', 'a', 'c', 'a'])
     },
   },
@@ -22,7 +22,7 @@ export const storeOutboxCases: Cases = [
     async run(bench) {
       const queue = `${bench.name}.out`
       const failing = bench.transaction(async session => {
-        await session.publish([{ ...outgoingOf('a'), queue }])
+        await session.outgoing!.publish([{ ...outgoingOf('a'), queue }])
         throw new Error('on purpose')
       })
       await assert.rejects(failing, /on purpose/)

@@ -73,12 +73,12 @@ export const storeSuspectCases: Cases = [
   {
     name: 'a sign of life records that the clock of the database was set forward, once, and no step back',
     async run({ under: { store }, enrolment }) {
-      if (store.suspects === undefined || store.query === undefined) return
+      if (store.suspects === undefined || store.sql === undefined) return
       let clockMs = 10 * dayMs
       const clock = { nowMs: () => clockMs }
       const steps = async () => {
         const sql = `select count(*)::int as steps, (coalesce(extract(epoch from sum(moved)), 0) / 3600)::int as hours from onceward.clock_step`
-        return (await store.query!(sql)).rows[0] as { readonly steps: number; readonly hours: number }
+        return (await store.sql!.query(sql)).rows[0] as { readonly steps: number; readonly hours: number }
       }
       const before = await steps()
       // Time that did not pass for us is a step of the database.
@@ -100,14 +100,14 @@ export const storeSuspectCases: Cases = [
       assert.equal(await under.attempts(name, 'a'), 1)
       await assert.rejects(
         bench.transaction(async session => {
-          await session.withdrawAttempts!(['a'])
+          await session.suspects!.withdrawAttempts(['a'])
           throw new Error('rolled back')
         }),
       )
       assert.equal(await under.attempts(name, 'a'), 1)
       await bench.transaction(async session => {
         await session.insertMarkers([claimOf('a')])
-        await session.withdrawAttempts!(['a'])
+        await session.suspects!.withdrawAttempts(['a'])
       })
       assert.equal(await under.attempts(name, 'a'), 0)
     },
@@ -150,7 +150,7 @@ export const storeSuspectCases: Cases = [
       }
       const last = await under.second.enroll(enrolment.facts)
       assert.deepEqual(await under.second.suspects!.beginAttempt(last, 'a', 2), { attempts: 2, deaths: 2 })
-      await under.second.transaction(last, session => session.withdrawAttempts!(['a']))
+      await under.second.transaction(last, session => session.suspects!.withdrawAttempts(['a']))
       assert.equal(await under.attempts(name, 'a'), 2)
     },
   },
@@ -185,14 +185,14 @@ export const storeSuspectCases: Cases = [
       const limits = async () => [...(await under.second.suspects!.groupLimits(next, ['a', 'b'])).keys()]
       await assert.rejects(
         bench.transaction(async session => {
-          await session.withdrawAttempts!(['a', 'b'])
+          await session.suspects!.withdrawAttempts(['a', 'b'])
           throw new Error('rolled back')
         }),
       )
       assert.deepEqual((await limits()).sort(), ['a', 'b'])
       await bench.transaction(async session => {
         await session.insertMarkers([claimOf('a')])
-        await session.withdrawAttempts!(['a'])
+        await session.suspects!.withdrawAttempts(['a'])
       })
       assert.deepEqual(await limits(), ['b'])
     },

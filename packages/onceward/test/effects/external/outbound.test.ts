@@ -263,7 +263,7 @@ describe('where calls may go', () => {
     [
       'a content type for every effect',
       { url: 'https://shop.example/', headers: { 'Content-Type': 'text/plain' } },
-      /headers\.Content-Type comes with each effect: give contentType/,
+      /headers\.Content-Type is set by each effect: pass contentType/,
     ],
     [
       'a header that is the key',

@@ -80,7 +80,7 @@ const lease = `
   from due where ledger.id = any(array(select id from due)) and ledger.id = due.id
   returning ledger.id, epoch, target, effect_key, attempts, attempts_forgiven, exhausted, doubtful,
     case when begun_ahead then -1 else extract(epoch from clock_timestamp() - doubt_since)::float8 * 1000 end as doubt_ms,
-    extract(epoch from last_attempt_at)::float8 * 1000 as leased_at_ms, response_status, response_digest, created_at, asked_as, request_digest, content_type, body,
+    extract(epoch from last_attempt_at)::float8 * 1000 as leased_at_ms, response_status, response_digest, created_at, original_consumer_name, request_digest, content_type, body,
     pg_current_xact_id()::xid::text as leased_by`
 
 /**
@@ -158,7 +158,7 @@ function toEffect(row: any): LeasedEffect {
     doubtMs: row.doubt_ms,
     before: { status: row.response_status, digest: row.response_digest },
     createdAt: row.created_at,
-    askedAs: row.asked_as,
+    askedAs: row.original_consumer_name,
     leasedAtMs: row.leased_at_ms,
     requestDigest: row.request_digest,
     contentType: row.content_type,

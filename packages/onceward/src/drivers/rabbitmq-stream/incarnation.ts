@@ -5,18 +5,18 @@ import { queryNodes, queryOffset, queryStats, storeOffset } from './wire/command
 import type { StreamConnection } from './wire/connection.ts'
 
 /**
- * Which life of a stream this is. RabbitMQ gives streams no id that a client can see, and one that was
- * deleted and made again looks like the old one once it is long enough. But it keeps a number per reference
- * inside the stream, and loses it with the stream. So each group leaves a random number there under a
- * reference of its own: as large as only an offset after millions of years could be, because retention drops
- * stored offsets below the first one. Whichever node is asked, the leader answers.
+ * Reads the incarnation of a stream. RabbitMQ gives streams no id that a client can see, and a stream that
+ * was deleted and created again looks like the old one once it is long enough. But the broker keeps a number
+ * per reference inside the stream, and loses it with the stream. So each group stores a random number there
+ * under its own reference. The number is as large as an offset could be only after millions of years,
+ * because retention drops stored offsets below the first one. Any node forwards the query to the leader.
  */
-export async function readLife(
+export async function readIncarnation(
   connection: StreamConnection,
   group: string,
   stream: string,
 ): Promise<string | null> {
-  const mark = await queryOffset(connection, lifeOf(group), stream)
+  const mark = await queryOffset(connection, referenceOf(group), stream)
   return mark === null ? null : mark.toString(16)
 }
 
@@ -27,16 +27,16 @@ export interface StreamLeader {
 }
 
 /**
- * Any node takes a mark on to the leader; null where the leader itself cannot be reached, as behind a load
+ * Any node forwards a mark to the leader; null when the leader itself is unreachable, as behind a load
  * balancer.
  */
 type MarkedBy = StreamLeader | { readonly connection: StreamConnection; readonly node: null }
 
 /**
- * Leaves a mark and reads it back; what is there is what counts, whoever left it. Resolves once it outlives
- * the leader, where that can be seen.
+ * Writes a mark and reads it back; the mark in the stream counts, also one of another process. Resolves once
+ * the mark survives the loss of the leader, if that can be verified.
  */
-export async function markLife(
+export async function markIncarnation(
   leader: MarkedBy,
   group: string,
   stream: string,
@@ -47,17 +47,17 @@ export async function markLife(
 }
 
 /**
- * Resolves once the leader has committed a write that says nothing new. A leader that was cut off from the
+ * Resolves once the leader has committed a write that changes nothing. A leader that lost contact with the
  * others cannot.
  */
 export async function proveLeader(
   leader: StreamLeader,
   group: string,
   stream: string,
-  life: string,
+  incarnation: string,
   timing?: AskAgain,
 ): Promise<void> {
-  await writeMark(leader, group, stream, BigInt(`0x${life}`), timing)
+  await writeMark(leader, group, stream, BigInt(`0x${incarnation}`), timing)
 }
 
 async function writeMark(
@@ -67,19 +67,19 @@ async function writeMark(
   mark: bigint,
   timing: AskAgain = askAgain,
 ): Promise<string> {
-  storeOffset(leader.connection, lifeOf(group), stream, mark)
-  const life = await readLife(leader.connection, group, stream)
-  if (life === null) {
+  storeOffset(leader.connection, referenceOf(group), stream, mark)
+  const incarnation = await readIncarnation(leader.connection, group, stream)
+  if (incarnation === null) {
     throw new OncewardError(
       'configuration',
-      `The broker keeps no offsets of this user in stream ${stream}, which a consumer's position needs. Nothing was consumed. Give the user write permission on the stream.`,
+      `The broker stores no offsets for this user in stream ${stream}, but a consumer's position needs them. Nothing was consumed. Give the user write permission on the stream.`,
     )
   }
   if (leader.node !== null) await untilCommitted(leader, stream, timing)
-  return life
+  return incarnation
 }
 
-/** What a leader answers for is in its log, but only what a majority has stays there when it dies. */
+/** A leader answers from its log, but only records that a majority has survive the loss of the leader. */
 async function untilCommitted(
   { connection, node }: StreamLeader,
   stream: string,
@@ -90,14 +90,15 @@ async function untilCommitted(
   while ((await queryStats(connection, stream)).committedChunk < lastChunk) {
     if (timing.nowMs() - beganMs >= timing.unservedMs)
       throw new Error(
-        `stream ${stream} cannot be written to: its leader does not reach a majority of its nodes`,
+        `stream ${stream} cannot be written to: its leader cannot reach a majority of its nodes`,
       )
     await timing.pause(timing.everyMs)
   }
   const { leader } = await queryNodes(connection, stream)
-  if (leader !== node) throw new Error(`stream ${stream} has another leader now`)
+  if (leader !== node) throw new Error(`stream ${stream} now has another leader`)
 }
 
-function lifeOf(group: string): string {
+/** The suffix is stored in streams, so it never changes. */
+function referenceOf(group: string): string {
   return `${group}.life`
 }

@@ -6,14 +6,14 @@ import { leaseLost } from './lease-lost.ts'
 import { effectsOf } from './lease-work.ts'
 
 /**
- * As the claim of markers it needs the setting of our transaction: outside of it nothing of a worker may ever
+ * Like the insert of markers it needs the setting of the transaction: outside of it no work of a worker may
  * run.
  */
 const inOurs = `current_setting('onceward.run') is not null`
 
 /**
- * Looked up one by one: a join would rather read all held work there is. Work of a campaign that is about to
- * ask for effects must be allowed to in this transaction: its approval may have ended since the claim.
+ * Looked up one by one: a join would read all held work. Work of a campaign that is about to request effects
+ * must be permitted to in this transaction: its approval may have expired since the lease.
  */
 const itsRow = `left join lateral (
     select id from onceward.held h where h.id = m.id and h.epoch = m.epoch
@@ -25,8 +25,8 @@ const stillMine = `
   ${itsRow} where ${inOurs} and h.id is null`
 
 /**
- * Only what is wrong comes back: a claim that is gone, an earlier message of the key that is not done, or a
- * key that was blocked. That is locked, so that whoever frees the key waits for what is about to be parked.
+ * Returns only problems: a lost lease, an earlier unfinished message of the key, or a blocked key. The
+ * blocked key is locked, so that an operator who releases it waits for messages that are being parked.
  */
 const inTurn = `
   select m.id::text as row, h.id is null as lost, m.key,
@@ -45,22 +45,22 @@ const inTurn = `
   where ${inOurs} and (h.id is null or before.state is not null or blocked.key is not null)`
 
 /**
- * Whether the claims of a batch are still ours, before anything is tried, and which keys have somebody before
- * them.
+ * Whether the leases of a batch are still valid, before any attempt, and which keys have an earlier
+ * unfinished message.
  */
-export async function takeUpWork(
+export async function confirmLeases(
   client: SqlClient,
   { consumerId }: Enrolment,
   work: readonly TakenWork[],
 ): Promise<ReadonlyMap<string, 'stored' | 'parked'>> {
-  const claims = [
+  const leases = [
     intArray(work.map(one => one.row)),
     intArray(work.map(one => one.epoch)),
     work.map(one => one.asks),
   ]
   const { rows } = work.some(one => one.headOf !== null)
-    ? await client.query(inTurn, [...claims, consumerId, work.map(one => one.headOf)])
-    : await client.query(stillMine, claims)
+    ? await client.query(inTurn, [...leases, consumerId, work.map(one => one.headOf)])
+    : await client.query(stillMine, leases)
   const lost = rows.filter(row => row.lost)
   if (lost.length > 0) throw leaseLost(lost.map(row => row.row as string))
   return new Map(rows.map(row => [row.key as string, row.before as 'stored' | 'parked']))

@@ -1,26 +1,26 @@
 import { begin, pipelined } from '../in-transaction.ts'
 import type { SqlPool } from '../pool.ts'
 
-export interface ClaimRequest {
+export interface LeaseRequest {
   readonly queueId: number
   readonly leaseId: string
-  /** As the lease row has it: a claim of an earlier epoch takes nothing. */
+  /** The epoch of the lease row: a statement with an earlier epoch leases nothing. */
   readonly epoch: number
   readonly keyOrder: boolean
-  /** Look behind this id only; '0' looks everywhere. Ignored where order is kept. */
+  /** Scan after this id only; '0' scans from the start. Ignored with `keyOrder`. */
   readonly afterId: string
   readonly countMax: number
   readonly bytesMax: number
-  /** One message may be larger than `bytesMax`: true while nothing else is held. */
+  /** One message may exceed `bytesMax`: true while no other is held. */
   readonly oversized: boolean
 }
 
-export interface ClaimedRow {
+export interface LeasedRow {
   readonly id: string
   readonly deliveries: number
   readonly message_id: string | null
   readonly key: string | null
-  /** JSON text; null for `{}`, which is then never parsed. */
+  /** JSON text; null for `{}`, which is never parsed. */
   readonly headers: string | null
   readonly properties: string | null
   readonly body: Buffer
@@ -28,38 +28,39 @@ export interface ClaimedRow {
 
 /**
  * Leases the next messages to a subscription: at most `countMax`, in id order, by writing the lease into each
- * row. Rejected: listing the ids as bigint[] in the lease row, which writes no message twice (server time
- * with settling 10.3 us a message against 11.2 here): a skipped lock then no longer tells a rival that the
- * row is taken, so all claims of a queue would have to wait for each other, and the fence in `settle` would
- * hang on an array instead of the row itself.
+ * row. Rejected: listing the ids as bigint[] in the lease row, which updates no message (server time with
+ * settling 10.3 us a message against 11.2 here). A skipped lock would then no longer show that the row is
+ * taken. All statements of a queue would have to wait for each other, and the fence in `settle` would depend
+ * on an array instead of the row.
  */
-export async function claimMessages(pool: SqlPool, request: ClaimRequest): Promise<ClaimedRow[]> {
+export async function leaseMessages(pool: SqlPool, request: LeaseRequest): Promise<LeasedRow[]> {
   const { queueId, leaseId, epoch, keyOrder, afterId, countMax, bytesMax, oversized } = request
   const values = [queueId, leaseId, epoch, countMax, bytesMax, oversized]
   const { rows } = keyOrder
-    ? await pipelined(pool, `${beginClaim}; ${serialise(queueId)}`, orderedClaim, values)
-    : await pipelined(pool, beginClaim, claim, [...values, afterId])
-  return (rows as ClaimedRow[]).sort((a, b) => Number(a.id) - Number(b.id))
+    ? await pipelined(pool, `${beginLease}; ${serialise(queueId)}`, leaseInOrder, values)
+    : await pipelined(pool, beginLease, leaseNext, [...values, afterId])
+  return (rows as LeasedRow[]).sort((a, b) => Number(a.id) - Number(b.id))
 }
 
 /**
- * A lease lost in a server crash is a message handed out twice, which the inbox recognises: no need to wait
- * for the disk. The planner settings keep the walk along the primary key whatever the statistics of a busy
- * minute say: analysed while every row was leased, it would read and sort the whole backlog for each claim.
+ * A lease lost in a server crash is a message delivered twice, which the inbox recognises, so the lease does
+ * not wait for the disk. The planner settings keep the scan on the primary key, even with misleading
+ * statistics: analysed while every row was leased, the planner would read and sort the whole backlog for each
+ * statement.
  */
-const beginClaim = `${begin}; set local synchronous_commit = off;
+const beginLease = `${begin}; set local synchronous_commit = off;
   set local enable_seqscan = off; set local enable_bitmapscan = off; set local enable_sort = off`
 
 /**
- * In a statement of its own, before the claim's snapshot is taken: the claim then sees what the last claimer
- * committed, instead of finding the head of every key locked and taking nothing. Order itself is kept by
- * `gap`, also without this.
+ * A separate statement, before the snapshot of the lease is taken: the lease then sees the commits of the
+ * last subscription, instead of finding the head of every key locked and taking nothing. `gap` keeps the
+ * order even without this lock.
  */
 const serialise = (queueId: number) => `select pg_advisory_xact_lock(hashtext('onceward.queue'), ${queueId})`
 
 /**
- * Holding the lease row first makes claim and takeover exclude each other: a claim on a lost lease takes
- * nothing.
+ * Locking the lease row first makes leasing and takeover exclude each other: with a lost lease, no message is
+ * leased.
  */
 const mine = `mine as materialized (
   select from onceward.queue_lease where id = $2 and epoch = $3 and until > clock_timestamp() for update)`
@@ -77,7 +78,7 @@ where ctid = any (array(select ctid from taken))
 returning id, deliveries, message_id, key, nullif(headers::text, '{}') as headers,
   nullif(properties::text, '{}') as properties, body`
 
-const claim = `
+const leaseNext = `
 with ${mine},
 free as materialized (
   select ctid, id, octet_length(body) as bytes from onceward.queue_message
@@ -86,12 +87,12 @@ free as materialized (
 ${lease}`
 
 /**
- * Always from the start: behind a cursor a key's earlier message could have become free while a later one is
- * taken. `blocked` are the keys others hold, complete because no lease reaches past its high_id. `gap` is an
- * earlier message of a key that somebody outside (an operator's open transaction) has locked: later ones of
- * that key wait for it.
+ * Always from the start: behind a cursor an earlier message of a key could have become free while a later one
+ * is taken. `blocked` are the keys of other subscriptions, complete because no lease reaches past its
+ * high_id. `gap` is an earlier message of a key that another transaction (such as an open transaction of an
+ * operator) has locked: later messages of that key wait for it.
  */
-const orderedClaim = `
+const leaseInOrder = `
 with ${mine},
 blocked as materialized (
   select distinct key from onceward.queue_message
