@@ -3,6 +3,7 @@ import type { Progress } from '../../ports/source.ts'
 import type { MarkerAnswer, MarkerStatus, StoreSession } from '../../ports/store.ts'
 import type { CampaignJournal } from './campaign-journal.ts'
 import { claimUnlessRetried } from './claim-unless-retried.ts'
+import { overrideSession } from './override-session.ts'
 
 export interface CampaignSessionOptions {
   readonly journal: CampaignJournal
@@ -63,13 +64,7 @@ export function campaignSession<Tx>(
       ? (claims, as) => claimUnlessRetried(inner, consumerId, claim, claims, as)
       : claim,
   }
-  return new Proxy(inner, {
-    get(session, name) {
-      if (Object.hasOwn(own, name)) return own[name as keyof Own<Tx>]
-      const value: unknown = Reflect.get(session, name, session)
-      return typeof value === 'function' ? value.bind(session) : value
-    },
-  })
+  return overrideSession(inner, own)
 }
 
 /**

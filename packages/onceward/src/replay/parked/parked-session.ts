@@ -5,6 +5,7 @@ import type { DoneWork, HeldSession, PutOffWork, TakenWork, WorkLease } from '..
 import type { Enrolment, StoreSession } from '../../ports/store.ts'
 import type { CampaignJournal } from '../campaign/campaign-journal.ts'
 import { sqlOf } from '../campaign/campaign-session.ts'
+import { overrideSession } from '../campaign/override-session.ts'
 
 const takeUp = 'select onceward.begin_parked($1, $2, $3::bigint[], $4::integer[])::text[] as lost'
 
@@ -55,13 +56,10 @@ export class ParkedSession<Tx> {
       makeLive: ids => inner.held!.makeLive(ids),
       noteSuppressed: (id, effects) => inner.held!.noteSuppressed(id, effects),
     }
-    const own = { held, journal: options.journal, parkedTotal: () => this.#othersParked() }
-    this.session = new Proxy(inner, {
-      get(session, name) {
-        if (Object.hasOwn(own, name)) return own[name as keyof typeof own]
-        const value: unknown = Reflect.get(session, name, session)
-        return typeof value === 'function' ? value.bind(session) : value
-      },
+    this.session = overrideSession(inner, {
+      held,
+      journal: options.journal,
+      parkedTotal: () => this.#othersParked(),
     })
   }
 
