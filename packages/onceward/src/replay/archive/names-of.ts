@@ -1,3 +1,4 @@
+import { readRenames } from '../../drivers/postgres/names/renames.ts'
 import type { SqlClient } from '../../drivers/postgres/pool.ts'
 
 /** A name that a consumer had, and when, by the database's clock. Archives are named by both. */
@@ -8,21 +9,15 @@ export interface NameTerm {
   readonly toMs: number
 }
 
-/** The audit is never shortened, so it knows every name. */
-const renames = `
-  select subject as "from", consumer as "to", (extract(epoch from at) * 1000)::float8 as "atMs" from onceward.audit
-  where action = 'consumers rename' and outcome = 'done' order by seq desc`
-
 /**
  * The names of the consumer that has this one now, the newest first. A name that it gave up is another's from
  * then on.
  */
 export async function namesOf(client: SqlClient, name: string): Promise<readonly NameTerm[]> {
-  const { rows } = await client.query(renames)
   const terms: NameTerm[] = []
   let current = name
   let toMs = Number.POSITIVE_INFINITY
-  for (const { from, to, atMs } of rows as readonly { from: string; to: string; atMs: number }[]) {
+  for (const { from, to, atMs } of await readRenames(client)) {
     if (to === current) {
       terms.push({ name: current, fromMs: atMs, toMs })
       current = from

@@ -1,5 +1,6 @@
 import type { SqlTransaction } from '../../contract/handler.ts'
 import type { Reach } from '../../crash-points.ts'
+import { addOutcomes, writeFindings } from '../../drivers/postgres/campaign/campaign-journal.ts'
 import { noteSuppressed } from '../../drivers/postgres/sql/note-suppressed.ts'
 import { givenUpCode } from '../../engine/batch/outcome.ts'
 import type { BatchJournal, DecidedMessage, SuppressedEffect } from '../../ports/store.ts'
@@ -67,24 +68,15 @@ export class CampaignJournal implements BatchJournal {
   }
 
   async #writeFindings(tx: SqlTransaction, findings: readonly DecidedMessage[]): Promise<void> {
-    const first = findings.slice(0, findingsMax)
-    await tx.query(
-      `insert into onceward.campaign_finding (campaign_id, message_id, outcome, code, key, position, reason)
-       select $1, m.* from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[])
-         as m (message_id, outcome, code, key, position, reason)
-       order by 2 limit greatest(0, $8 - (select count(*) from onceward.campaign_finding where campaign_id = $1))
-       on conflict do nothing`,
-      [
-        this.#campaignId,
-        first.map(({ received }) => received.id ?? received.delivery.position ?? 'without an id'),
-        first.map(({ decision }) => decision.outcome),
-        first.map(({ decision }) => decision.code),
-        first.map(({ received }) => received.orderKey ?? received.envelope?.aggregateId ?? null),
-        first.map(({ received }) => received.delivery.position),
-        first.map(({ decision }) => decision.reason),
-        findingsMax,
-      ],
-    )
+    const rows = findings.slice(0, findingsMax).map(({ received, decision }) => ({
+      messageId: received.id ?? received.delivery.position ?? 'without an id',
+      outcome: decision.outcome,
+      code: decision.code,
+      key: received.orderKey ?? received.envelope?.aggregateId ?? null,
+      position: received.delivery.position,
+      reason: decision.reason,
+    }))
+    await writeFindings(tx, this.#campaignId, rows, findingsMax)
   }
 
   async #count(tx: SqlTransaction, isCounted: (message: DecidedMessage) => boolean): Promise<void> {
@@ -94,12 +86,6 @@ export class CampaignJournal implements BatchJournal {
       const outcome = code === givenUpCode ? 'given up' : decided
       if (outcome !== 'retry' && !isCounted(message)) counts.set(outcome, (counts.get(outcome) ?? 0) + 1)
     }
-    if (counts.size === 0) return
-    await tx.query(
-      `insert into onceward.campaign_outcome as o (campaign_id, outcome, count)
-       select $1, m.* from unnest($2::text[], $3::bigint[]) as m (outcome, count) order by 2
-       on conflict (campaign_id, outcome) do update set count = o.count + excluded.count`,
-      [this.#campaignId, [...counts.keys()], [...counts.values()]],
-    )
+    if (counts.size > 0) await addOutcomes(tx, this.#campaignId, counts)
   }
 }

@@ -1,4 +1,5 @@
 import type { LogRange } from '../../drivers/log/range-reader.ts'
+import { readCampaignCounts } from '../../drivers/postgres/campaign/campaign-journal.ts'
 import type { SqlClient } from '../../drivers/postgres/pool.ts'
 import type { Timers } from '../../environment.ts'
 import { type Campaign, rangesOf, readCampaign } from './campaign.ts'
@@ -21,21 +22,12 @@ export interface CampaignProgress {
 
 export async function readProgress(client: SqlClient, id: string): Promise<CampaignProgress> {
   const campaign = await readCampaign(client, id)
-  const { rows } = await client.query(
-    `select
-       (select coalesce(jsonb_object_agg(partition, next), '{}') from onceward.campaign_partition where campaign_id = $1) as places,
-       (select coalesce(jsonb_object_agg(outcome, count), '{}') from onceward.campaign_outcome where campaign_id = $1) as outcomes,
-       (select count(*)::integer from onceward.campaign_finding where campaign_id = $1) as findings,
-       (select count(*)::integer from onceward.suppressed_effect where campaign_id = $1) as "suppressedEffects",
-       (select coalesce(extract(epoch from coalesce(ended_at, clock_timestamp()) - started_at), 0)::float8 from onceward.campaign
-        where id = $1) as "secondsRun"`,
-    [id],
-  )
-  const { places, outcomes, findings, suppressedEffects, secondsRun } = rows[0]
+  const counted = await readCampaignCounts(client, id)
+  const { places, outcomes, findings, suppressedEffects, secondsRun } = counted
   const ranges = rangesOf(campaign)
   const extent = extentOf(ranges)
   const done = ranges.reduce((sum, range) => sum + doneOf(range, places[range.partition]), 0)
-  const counts = Object.values(outcomes as Record<string, number>)
+  const counts = Object.values(outcomes)
   const messages = counts.reduce((sum, count) => sum + count, 0)
   const secondsLeft = campaign.state === 'running' && done > 0 ? ((extent - done) * secondsRun) / done : null
   return { campaign, done, extent, outcomes, messages, findings, suppressedEffects, secondsRun, secondsLeft }

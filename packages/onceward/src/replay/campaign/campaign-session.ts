@@ -1,4 +1,9 @@
 import type { SqlTransaction } from '../../contract/handler.ts'
+import {
+  anyRebuilt,
+  removeMarkers,
+  restoreMarkers,
+} from '../../drivers/postgres/campaign/reconsider-markers.ts'
 import type { Progress } from '../../ports/source.ts'
 import type { MarkerAnswer, MarkerStatus, StoreSession } from '../../ports/store.ts'
 import type { CampaignJournal } from './campaign-journal.ts'
@@ -56,7 +61,7 @@ export function campaignSession<Tx>(
       const undecided = conclusions.flatMap(({ id, to }) =>
         to === 'retry' ? (forgotten.get(id ?? '') ?? []) : [],
       )
-      if (undecided.length > 0) await sqlOf(inner).query(remember, [`[${undecided}]`])
+      if (undecided.length > 0) await restoreMarkers(sqlOf(inner), undecided)
     },
     // Only asked where there are no markers, and campaigns have them.
     positions: () => Promise.resolve(new Map()),
@@ -67,22 +72,8 @@ export function campaignSession<Tx>(
   return overrideSession(inner, own)
 }
 
-/**
- * The generation whose tables were swapped in last: what it has applied has its effect there, whatever the
- * live marker says.
- */
-const lastRebuilt = `
-  select o.id from onceward.consumer mine
-  join onceward.campaign c on c.consumer_name = mine.name and c.live_generation = mine.generation
-  join onceward.consumer o on o.name = c.consumer_name and o.generation = c.generation
-  where mine.id = $1 and c.mode = 'rebuild' and c.state in ('swapped', 'finished') order by c.swapped_at desc limit 1`
-
 /** By id, the markers that a batch removed to claim their messages anew, as JSON. */
 type Forgotten = Map<string, string>
-
-/** What is to be tried again is as it was until then: the campaign may end before. */
-const remember =
-  'insert into onceward.inbox select * from jsonb_populate_recordset(null::onceward.inbox, $1::jsonb)'
 
 async function claimAnew<Tx>(
   session: StoreSession<Tx>,
@@ -99,25 +90,12 @@ async function claimAnew<Tx>(
   const answers = await session.insertMarkers(claims, as)
   const again = claims.filter((_, index) => leftNothing(answers[index]!, reconsiders))
   if (again.length === 0) return answers
-  const { rows } = await sqlOf(session).query<{ id: string; marker: string }>(
-    `with rebuilt as materialized (${lastRebuilt}),
-     people as materialized (select array[$1::integer] || onceward.other_generations($1) as ids),
-     undone as materialized (
-       select i.* from unnest($2::text[]) as asked (id) cross join lateral (
-         select message_id, ctid as place from onceward.inbox i where i.consumer_id = $1 and i.message_id = asked.id and i.status = any($3::onceward.marker_status[])
-           and not (i.status = 'ignored' and $4 and not exists (select from onceward.closed_held x where x.consumer_id = any ((select ids from people)::integer[])
-             and x.message_id = i.message_id and onceward.is_given_up(x.how, x.reopened_by) offset 0))
-           and not (i.status in ('dead', 'quarantined') and exists (select from onceward.held h where h.consumer_id = $1
-             and h.message_id = i.message_id and h.state in ('parked', 'dead', 'quarantined') offset 0))
-           and not exists (select from onceward.inbox s where s.consumer_id = (select id from rebuilt)
-             and s.message_id = i.message_id and s.status = 'applied' offset 0)
-         limit 1 for update) i)
-     delete from onceward.inbox where ctid = any (array(select place from undone))
-       and consumer_id + 0 = $1 and message_id || '' = any (array(select message_id from undone))
-     returning message_id as id, to_jsonb(inbox)::text as marker`,
-    [consumerId, again.map(({ id }) => id), reconsiders, ignoredByPeopleOnly],
-  )
-  for (const { id, marker } of rows) forgotten.set(id, marker)
+  const removed = await removeMarkers(sqlOf(session), consumerId, {
+    ids: again.map(({ id }) => id),
+    statuses: reconsiders,
+    ignoredByPeopleOnly,
+  })
+  for (const { id, marker } of removed) forgotten.set(id, marker)
   const anew = await session.insertMarkers(again, as)
   const byId = new Map(again.map(({ id }, index) => [id, anew[index]!]))
   return claims.map(({ id }, index) => byId.get(id) ?? answers[index]!)
@@ -132,12 +110,7 @@ async function assertNoneRebuilt<Tx>(
   consumerId: number,
   ids: readonly string[],
 ): Promise<void> {
-  const { rows } = await sqlOf(session).query(
-    `select from unnest($2::text[]) as asked (id) where exists (select from onceward.inbox s
-       where s.consumer_id = (${lastRebuilt}) and s.message_id = asked.id and s.status = 'applied' offset 0)`,
-    [consumerId, ids],
-  )
-  if (rows.length > 0)
+  if (await anyRebuilt(sqlOf(session), consumerId, ids))
     throw Object.assign(new Error('tables were swapped in while a message was claimed anew'), {
       code: '40001',
     })

@@ -1,4 +1,9 @@
 import type { Reach } from '../../crash-points.ts'
+import {
+  beginCampaignPartition,
+  joinCampaign,
+  takeCampaignPartitions,
+} from '../../drivers/postgres/campaign/campaign-partitions.ts'
 import { OncewardError } from '../../errors.ts'
 import type { Progress } from '../../ports/source.ts'
 import type { Enrolment, MarkerStatus, Store, StoreSession } from '../../ports/store.ts'
@@ -32,7 +37,7 @@ export interface CampaignStoreOptions<Tx> {
  */
 export function campaignStore<Tx>(options: CampaignStoreOptions<Tx>): Store<Tx> {
   const { store, campaign, staysInPlace = false } = options
-  const query = store.query!
+  const client = { query: store.query! }
   // Nobody is suspected: a person watches a campaign, looking must leave no attempt behind, and who died of
   // the live consumer is its own affair.
   const { suspects: _, ...kept } = store
@@ -40,7 +45,7 @@ export function campaignStore<Tx>(options: CampaignStoreOptions<Tx>): Store<Tx> 
     ...kept,
     async enroll(facts) {
       const enrolment = await store.enroll(facts)
-      await query('update onceward.run set campaign_id = $2 where id = $1', [enrolment.runId, campaign.id])
+      await joinCampaign(client, enrolment.runId, campaign.id)
       return { ...enrolment, campaignId: campaign.id }
     },
     transaction: (enrolment, work) =>
@@ -48,14 +53,7 @@ export function campaignStore<Tx>(options: CampaignStoreOptions<Tx>): Store<Tx> 
         ? leaveNothing(options, enrolment, work)
         : keepAll(options, enrolment, work),
     async takePartitions({ runId }, partitions) {
-      const { rows } = await query<{ partition: string; epoch: number; incarnation: string; next: string }>(
-        `insert into onceward.campaign_partition as p (campaign_id, partition, epoch, run_id)
-         select $1, partition, 1, $2 from unnest($3::text[]) as t (partition) order by partition collate "C"
-         on conflict (campaign_id, partition)
-           do update set epoch = p.epoch + 1, run_id = excluded.run_id, at = clock_timestamp()
-         returning partition, epoch, incarnation, next`,
-        [campaign.id, runId, partitions],
-      )
+      const rows = await takeCampaignPartitions(client, campaign.id, runId, partitions)
       return rows.map(({ partition, epoch, incarnation, next }) => ({
         partition,
         epoch,
@@ -64,16 +62,9 @@ export function campaignStore<Tx>(options: CampaignStoreOptions<Tx>): Store<Tx> 
         resumeAt: null,
       }))
     },
-    async beginPartition({ runId }, partition, epoch, { incarnation, next }) {
-      const { rowCount } = await query(
-        `update onceward.campaign_partition p set incarnation = $4, next = place.next, run_id = $6, at = clock_timestamp(),
-           ahead = ahead - int8multirange(int8range(null, place.next::bigint))
-         from (select case when $7 then coalesce(o.next, $5) else $5 end as next from onceward.campaign_partition o
-           where o.campaign_id = $1 and o.partition = $2) place
-         where p.campaign_id = $1 and p.partition = $2 and p.epoch = $3`,
-        [campaign.id, partition, epoch, incarnation, next, runId, staysInPlace],
-      )
-      if (rowCount === 0)
+    async beginPartition({ runId }, partition, epoch, position) {
+      const begun = { campaignId: campaign.id, partition, epoch, position, runId, staysInPlace }
+      if (!(await beginCampaignPartition(client, begun)))
         throw new OncewardError(
           'ownership_lost',
           `Another process runs campaign ${campaign.id} by now. Nothing was changed.`,

@@ -1,6 +1,7 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
 import type { CampaignMode } from '../../contract/handler.ts'
 import type { LogRange } from '../../drivers/log/range-reader.ts'
+import { listCampaignRows, readCampaignRow } from '../../drivers/postgres/campaign/campaigns.ts'
 import type { SqlClient } from '../../drivers/postgres/pool.ts'
 import { OncewardError } from '../../errors.ts'
 import type { ArchivePlan } from '../archive/archive-plan.ts'
@@ -77,39 +78,18 @@ export interface Campaign {
   readonly failure: string | null
 }
 
-const columns = `c.id::text, c.consumer_name as consumer, c.generation, c.live_generation as "liveGeneration", c.risk, c.mode, c.effects,
-  c.state, c.selection, c.plan, encode(c.plan_digest, 'hex') as "planDigest", c.needs_approval as "needsApproval",
-  a.approved_by as "approvedBy", a.expires_at as "approvalExpiresAt", c.rate_max as "rateMax", c.reason,
-  c.requested_by as "requestedBy", c.requested_at as "requestedAt", c.holder,
-  coalesce(c.state = 'running' and c.lease_until between clock_timestamp() and clock_timestamp() + interval '150 seconds', false) as held,
-  c.started_at as "startedAt", c.ended_at as "endedAt", c.failure`
-
-const tables = `onceward.campaign c left join lateral (
-  select approved_by, expires_at from onceward.campaign_approval
-  where campaign_id = c.id and plan_digest = c.plan_digest order by expires_at desc limit 1) a on true`
-
 export async function readCampaign(client: SqlClient, id: string): Promise<Campaign> {
-  const { rows } = await client.query(`select ${columns} from ${tables} where c.id = $1`, [id])
-  if (rows.length === 0) throw refused(`There is no campaign ${id}.`)
-  return rows[0]
+  const row = await readCampaignRow(client, id)
+  if (row === null) throw refused(`There is no campaign ${id}.`)
+  return row as Campaign
 }
 
 /** The newest first. */
 export async function listCampaigns(
   client: SqlClient,
-  {
-    consumer,
-    open,
-    countMax,
-  }: { readonly consumer?: string | undefined; readonly open: boolean; readonly countMax: number },
+  wanted: { readonly consumer?: string | undefined; readonly open: boolean; readonly countMax: number },
 ): Promise<readonly Campaign[]> {
-  const { rows } = await client.query(
-    `select ${columns} from ${tables}
-     where ($1::text is null or c.consumer_name = $1) and (not $2 or c.state not in ('finished', 'cancelled'))
-     order by c.id desc limit $3`,
-    [consumer ?? null, open, countMax],
-  )
-  return rows
+  return (await listCampaignRows(client, wanted)) as readonly Campaign[]
 }
 
 /**

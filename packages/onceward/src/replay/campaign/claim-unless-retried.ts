@@ -1,5 +1,6 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
 import type { SqlTransaction } from '../../contract/handler.ts'
+import { findRetriedByLive, hasReadRetryLevels } from '../../drivers/postgres/campaign/retried-by-live.ts'
 import type { SqlClient } from '../../drivers/postgres/pool.ts'
 import { byBroker, levelQueue } from '../../ports/retry-levels.ts'
 import type { MarkerAnswer, StoreSession } from '../../ports/store.ts'
@@ -7,21 +8,6 @@ import type { Campaign } from './campaign.ts'
 import { sqlOf } from './campaign-session.ts'
 
 type Claim = StoreSession<unknown>['insertMarkers']
-
-/**
- * Messages that live has tried and has no marker of, unless retention may have removed it. What a campaign
- * has tried itself does not count.
- */
-const retried = `
-  select asked.id from unnest($2::text[]) as asked (id)
-  where exists (select from onceward.attempt a join onceward.run r on r.id = a.run_id
-      where a.consumer_id = $1 and a.message_id = asked.id and r.campaign_id is null
-        and a.at > coalesce((select h.purged_before from onceward.horizon h where h.consumer_id = $1), '-infinity') offset 0)
-    and not exists (select from onceward.inbox i where i.consumer_id = $1 and i.message_id = asked.id offset 0)`
-
-const hasLevels = `
-  select exists (select from onceward.checkpoint k join onceward.consumer c on c.id = k.consumer_id
-    where c.name = $1 and c.generation = $2 and starts_with(k.partition, $3::text)) as waited`
 
 /**
  * Failed messages of the consumer may wait at the broker: by its contract of today, or by one of before,
@@ -35,8 +21,8 @@ export async function mayWaitAtBroker(
   if (byBroker(failure.mode)) return true
   if (source.kind !== 'kafka') return false
   const { topic } = source as typeof source & { topic: string }
-  const { rows } = await client.query(hasLevels, [consumer, liveGeneration, levelQueue(topic, '')])
-  return rows[0].waited
+  const live = { name: consumer, generation: liveGeneration }
+  return hasReadRetryLevels(client, live, levelQueue(topic, ''))
 }
 
 const atTheBroker: MarkerAnswer = { kind: 'seen', status: 'stored', sameDigest: true }
@@ -52,12 +38,9 @@ export async function claimUnlessRetried<Tx>(
   claim: Claim,
   ...[claims, as]: Parameters<Claim>
 ): Promise<readonly MarkerAnswer[]> {
-  const { rows } = await sqlOf(session).query<{ id: string }>(retried, [
-    consumerId,
-    claims.map(({ id }) => id),
-  ])
-  if (rows.length === 0) return claim(claims, as)
-  const left = new Set(rows.map(({ id }) => id))
+  const ids = claims.map(({ id }) => id)
+  const left = await findRetriedByLive(sqlOf(session), consumerId, ids)
+  if (left.size === 0) return claim(claims, as)
   const taken = claims.filter(({ id }) => !left.has(id))
   const answers = taken.length === 0 ? [] : await claim(taken, as)
   const byId = new Map(taken.map(({ id }, index) => [id, answers[index]!]))

@@ -1,5 +1,7 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
 import type { CampaignMode, SqlTransaction } from '../../contract/handler.ts'
+import { declareConsumer, readRebuildKeys } from '../../drivers/postgres/campaign/campaign-consumer.ts'
+import { createCampaignCall } from '../../drivers/postgres/campaign/steer-campaign.ts'
 import { assertUsable } from '../../drivers/postgres/migrate.ts'
 import type { SqlClient, SqlPool } from '../../drivers/postgres/pool.ts'
 import { OncewardError } from '../../errors.ts'
@@ -44,7 +46,7 @@ export async function createCampaign(
   await writeDown(pool, consumer)
   const { id } = await act<{ id: string }>(
     pool,
-    'onceward.create_campaign($1, $2::smallint, $3, $4, $5, $6, $7)',
+    createCampaignCall,
     [name, generation, mode, effects, JSON.stringify(selection), rateMax, reason],
     undefined,
     'onceward replay list',
@@ -58,27 +60,16 @@ export async function createCampaign(
  * gravest risk.
  */
 async function writeDown(client: SqlClient, consumer: Consumer<unknown, SqlTransaction>): Promise<void> {
-  const { name, generation, owner, risk, dedup } = consumer
-  const { rows } = await client.query(`select has_table_privilege('onceward.consumer', 'insert') as may`)
-  if (!rows[0].may) return
-  await client.query(
-    `insert into onceward.consumer (name, generation, owner, risk, dedup) values ($1, $2, $3, $4, $5)
-     on conflict (name, generation) do nothing`,
-    [name, generation, owner, risk, dedup],
-  )
+  await declareConsumer(client, consumer)
 }
 
 async function keysToRebuild(
   client: SqlClient,
   { name, generation }: Consumer<unknown, SqlTransaction>,
 ): Promise<readonly string[]> {
-  const { rows } = await client.query(
-    `select k.key from onceward.rebuild_key k join onceward.consumer c on c.id = k.consumer_id
-     where c.name = $1 and c.generation = $2 order by k.since, k.key limit 10000`,
-    [name, generation],
-  )
-  if (rows.length === 0) throw refuse(`${name} has no keys that are to be rebuilt`)
-  return rows.map(row => row.key as string)
+  const keys = await readRebuildKeys(client, { name, generation })
+  if (keys.length === 0) throw refuse(`${name} has no keys that are to be rebuilt`)
+  return keys
 }
 
 function assertSensible(

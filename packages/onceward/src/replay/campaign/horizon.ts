@@ -1,4 +1,5 @@
 import type { CampaignMode } from '../../contract/handler.ts'
+import { readConsumerId } from '../../drivers/postgres/campaign/campaign-consumer.ts'
 import type { SqlClient } from '../../drivers/postgres/pool.ts'
 import { assertInsideHorizon } from '../../operations/retention/horizon.ts'
 import type { Campaign, CampaignPlan } from './campaign.ts'
@@ -16,13 +17,10 @@ export async function assertRemembered(
   { oldestMs, ranges }: Pick<CampaignPlan, 'oldestMs' | 'ranges'>,
 ): Promise<void> {
   if (!needsMemory(mode) || selection.of === 'parked') return
-  const { rows } = await client.query(
-    'select id, to_timestamp($3::float8 / 1000) as "from" from onceward.consumer where name = $1 and generation = $2',
-    [consumer, generation, oldestMs],
-  )
+  const known = await readConsumerId(client, { name: consumer, generation }, oldestMs)
   await assertInsideHorizon(client, {
-    consumerIds: rows.map(row => row.id as number),
-    from: (rows[0]?.from as Date | undefined) ?? null,
+    consumerIds: known === null ? [] : [known.id],
+    from: known?.from ?? null,
     covered: ranges.map(({ partition, from, to }) => `${partition} ${from} to ${to}`),
   })
 }

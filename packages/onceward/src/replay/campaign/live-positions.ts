@@ -1,5 +1,6 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
 import type { LogRange, RangeReader } from '../../drivers/log/range-reader.ts'
+import { readCheckpoints } from '../../drivers/postgres/campaign/campaign-consumer.ts'
 import type { SqlClient } from '../../drivers/postgres/pool.ts'
 import { progressOf } from '../../engine/consumer/checkpoints.ts'
 import type { Position } from '../../ports/source.ts'
@@ -21,17 +22,13 @@ export async function livePositions(
   ranges: readonly LogRange[],
   reader: Pick<RangeReader, 'told'> | null,
 ): Promise<LivePositions> {
-  const { rows } = await client.query(
-    `select k.partition, k.incarnation, k.next from onceward.checkpoint k
-     join onceward.consumer c on c.id = k.consumer_id where c.name = $1 and c.generation = $2 and k.next is not null`,
-    [consumer, liveGeneration],
-  )
+  const rows = await readCheckpoints(client, { name: consumer, generation: liveGeneration })
   // A broker that does not say, or not to this user, leaves what the store knows: less, and never too much.
   const partitions = ranges.map(({ partition }) => partition)
   const keeper = progressOf(contract)
   const asked = keeper === 'broker' || keeper === 'first' ? reader : null
   const told = await Promise.resolve(asked?.told?.(partitions)).catch(() => undefined)
-  const stored = new Map(rows.map(row => [row.partition as string, row as Position]))
+  const stored = new Map<string, Position>(rows.map(row => [row.partition, row]))
   const furthest = new Map<string, string>()
   for (const { partition, incarnation } of ranges) {
     const known = [stored.get(partition), told?.get(partition)].flatMap(position =>

@@ -1,18 +1,11 @@
+import { readStoredWork } from '../../drivers/postgres/campaign/campaign-consumer.ts'
 import type { SqlClient } from '../../drivers/postgres/pool.ts'
-import { isHeard } from '../../drivers/postgres/sql/clock-ahead.ts'
 import type { TallySnapshot } from '../../engine/consumer/tally.ts'
 import type { Environment } from '../../environment.ts'
 import { OncewardError } from '../../errors.ts'
 import type { Campaign } from './campaign.ts'
 
 const lookEveryMs = 1_000
-
-/** Work that a campaign lets go first, and whether anybody lives who would do it. */
-const look = `
-  select exists (select from onceward.held h where h.consumer_id = c.id and h.order_key is not null and h.state = 'stored') as work,
-    exists (select from onceward.run r where r.consumer_id = c.id and r.ended_at is null and r.campaign_id is null
-      and ${isHeard('r.heard_at', '30 seconds')}) as live
-  from onceward.consumer c where c.name = $1 and c.generation = $2`
 
 export interface NobodyOptions {
   readonly client: SqlClient
@@ -49,8 +42,9 @@ export function watchForNobody({
   }
   const beat = async () => {
     if (isStill()) {
-      const { rows } = await client.query(look, [campaign.consumer, campaign.generation])
-      if (rows[0]?.work && !rows[0].live && !over) return onStuck(nobody(campaign))
+      const { consumer, generation } = campaign
+      const found = await readStoredWork(client, { name: consumer, generation })
+      if (found?.work && !found.live && !over) return onStuck(nobody(campaign))
     }
     later()
   }

@@ -2,6 +2,7 @@ import type { Consumer } from '../../contract/define-consumer.ts'
 import { durationText } from '../../contract/duration.ts'
 import type { SqlTransaction } from '../../contract/handler.ts'
 import type { Edges, LogRange, RangeReader } from '../../drivers/log/range-reader.ts'
+import { callPlanCampaign } from '../../drivers/postgres/campaign/steer-campaign.ts'
 import type { SqlClient, SqlPool } from '../../drivers/postgres/pool.ts'
 import { OncewardError } from '../../errors.ts'
 import { namesOf } from '../archive/names-of.ts'
@@ -94,11 +95,7 @@ async function beforeLive(
 }
 
 async function keepPlan(client: SqlClient, id: string, plan: CampaignPlan): Promise<void> {
-  const { rows } = await client.query('select onceward.plan_campaign($1, $2) as answer', [
-    id,
-    JSON.stringify(plan),
-  ])
-  const { ok, why } = rows[0].answer as { ok: boolean; why: string }
+  const { ok, why } = await callPlanCampaign(client, id, plan)
   if (!ok) throw refused(why)
 }
 

@@ -3,6 +3,7 @@ import { decidedAtOnce } from '../../contract/failure-rules.ts'
 import type { SqlTransaction } from '../../contract/handler.ts'
 import { PullSource } from '../../drivers/log/pull-source.ts'
 import type { LogRange, RangeReader } from '../../drivers/log/range-reader.ts'
+import { readDecidedPlaces } from '../../drivers/postgres/campaign/campaign-partitions.ts'
 import { assertUsable } from '../../drivers/postgres/migrate.ts'
 import type { SqlPool } from '../../drivers/postgres/pool.ts'
 import type { InlineCall } from '../../engine/batch/buffer-effects.ts'
@@ -21,7 +22,6 @@ import { assertOfConsumer } from './assert-of-consumer.ts'
 import { type Campaign, rangesOf, readCampaign, refused, suppressesEffects } from './campaign.ts'
 import { CampaignHorizon } from './campaign-horizon.ts'
 import { CampaignLease } from './campaign-lease.ts'
-import { decidedPlaces } from './campaign-places.ts'
 import { type CampaignProgress, tellProgress } from './campaign-progress.ts'
 import { CampaignReader, type TakesRecords } from './campaign-reader.ts'
 import { campaignStore } from './campaign-store.ts'
@@ -127,7 +127,7 @@ async function createReadingProcess(
   const throttle = rateMax === null ? null : new Throttle(rateMax, env)
   const selects = plan!.keys === null ? null : selectKeys(plan!.keys, consumer)
   const { ranges, takes = null } = options.beyond ?? { ranges: rangesOf(campaign) }
-  const decided = takes === null ? null : await decidedPlaces(pool, id)
+  const decided = takes === null ? null : await readDecidedPlaces(pool, id)
   const bounded = new CampaignReader(reader, { ranges, throttle, selects, takes, decided })
   const isRebuild = mode === 'rebuild'
   const kept = campaignStore({

@@ -1,3 +1,11 @@
+import {
+  type CampaignEventRow,
+  type CampaignFinding,
+  callApproveCampaign,
+  readCampaignEvents,
+  readCampaignFindings,
+  steerCampaignCall,
+} from '../../drivers/postgres/campaign/steer-campaign.ts'
 import { assertUsable } from '../../drivers/postgres/migrate.ts'
 import type { SqlClient, SqlPool } from '../../drivers/postgres/pool.ts'
 import { OncewardError } from '../../errors.ts'
@@ -22,11 +30,7 @@ export async function approveCampaign(
 ): Promise<Campaign> {
   await assertUsable(pool)
   await readCampaign(pool, id)
-  const { rows } = await pool.query(
-    `select onceward.approve_campaign($1, decode($2, 'hex'), $3, $4) as answer`,
-    [id, planDigest, because, hours],
-  )
-  const { ok, why } = rows[0].answer as { ok: boolean; why: string }
+  const { ok, why } = await callApproveCampaign(pool, id, { planDigest, because, hours })
   if (!ok) throw refused(why)
   return readCampaign(pool, id)
 }
@@ -56,8 +60,7 @@ function steer<T>(
   because: string | null = null,
   beforeCommit?: (client: SqlClient) => Promise<void>,
 ): Promise<T> {
-  const call = 'onceward.steer_campaign($1, $2, $3, $4)'
-  return act(pool, call, [id, consumer, how, because], beforeCommit, 'onceward replay list')
+  return act(pool, steerCampaignCall, [id, consumer, how, because], beforeCommit, 'onceward replay list')
 }
 
 export interface Verification {
@@ -90,39 +93,18 @@ export async function finishCampaign(pool: SqlPool, id: string): Promise<Campaig
 }
 
 /** What happened to it and who did it, oldest first. */
-export async function campaignHistory(
-  pool: SqlPool,
-  id: string,
-): Promise<
-  readonly { readonly at: Date; readonly actor: string; readonly did: string; readonly detail: string }[]
-> {
-  const { rows } = await pool.query(
-    'select at, actor, did, detail from onceward.campaign_event where campaign_id = $1 order by id',
-    [id],
-  )
-  return rows
+export function campaignHistory(pool: SqlPool, id: string): Promise<readonly CampaignEventRow[]> {
+  return readCampaignEvents(pool, id)
 }
 
-export interface CampaignFinding {
-  readonly messageId: string
-  readonly outcome: string
-  readonly code: string
-  readonly key: string | null
-  readonly position: string | null
-  readonly reason: string
-}
+export type { CampaignFinding }
 
-export async function campaignFindings(
+export function campaignFindings(
   pool: SqlPool,
   id: string,
   countMax: number,
 ): Promise<readonly CampaignFinding[]> {
-  const { rows } = await pool.query(
-    `select message_id as "messageId", outcome, code, key, position, reason from onceward.campaign_finding
-     where campaign_id = $1 order by message_id limit $2`,
-    [id, countMax],
-  )
-  return rows
+  return readCampaignFindings(pool, id, countMax)
 }
 
 export function assertTyped(campaign: Campaign, typed: string): void {

@@ -1,6 +1,7 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
 import type { SqlTransaction } from '../../contract/handler.ts'
 import type { LogRange, RangeReader } from '../../drivers/log/range-reader.ts'
+import { findUnmarked } from '../../drivers/postgres/campaign/campaign-consumer.ts'
 import type { SqlClient } from '../../drivers/postgres/pool.ts'
 import { createMessageReader } from '../../message/read-message.ts'
 import { asksOutside } from './ahead-of-live.ts'
@@ -12,11 +13,6 @@ import { deliveryOf, selectKeys } from './select-keys.ts'
 
 type Asked = Pick<Campaign, 'consumer' | 'liveGeneration' | 'mode' | 'selection' | 'effects'>
 type Contract = Consumer<unknown, SqlTransaction>
-
-const unknown = `
-  select asked.id from unnest($3::text[]) as asked (id) where not exists (
-    select from onceward.inbox i join onceward.consumer c on c.id = i.consumer_id
-    where c.name = $1 and c.generation = $2 and i.message_id = asked.id offset 0)`
 
 /**
  * Messages of a file that the live consumer has no marker of, and that a campaign would apply with their
@@ -34,13 +30,12 @@ export async function countUnknownToLive(
   const { selection, mode } = campaign
   if (selection.of !== 'file' || selection.neverLive === true || !needsMemory(mode)) return 0
   if (!asksOutside(consumer) || !suppressesEffects(campaign, consumer)) return 0
+  const live = { name: campaign.consumer, generation: campaign.liveGeneration }
   const found = new Set<string>()
   const reader = await openReader(selection)
   try {
     for await (const ids of idsIn(reader, ranges, selection.keys, consumer))
-      for (const { id } of (await client.query(unknown, [campaign.consumer, campaign.liveGeneration, ids]))
-        .rows)
-        found.add(id as string)
+      for (const id of await findUnmarked(client, live, ids)) found.add(id)
   } finally {
     await reader.close()
   }

@@ -1,16 +1,9 @@
-import type { SqlClient } from '../../drivers/postgres/pool.ts'
-import { isHeard } from '../../drivers/postgres/sql/clock-ahead.ts'
+import { isConsumerHeard } from '../../drivers/postgres/campaign/campaign-consumer.ts'
 import type { Campaign } from './campaign.ts'
 import type { RunCampaignOptions } from './run-campaign.ts'
 
 const lookEveryMs = 500
 const sayEveryMs = 5_000
-
-/** Whether a process of the live consumer gives signs of life. */
-const heard = `
-  select exists (select from onceward.run r where r.consumer_id = c.id and r.ended_at is null and r.campaign_id is null
-    and ${isHeard('r.heard_at', '30 seconds')}) as live
-  from onceward.consumer c where c.name = $1 and c.generation = $2`
 
 interface Awaited<T> {
   readonly look: () => Promise<T>
@@ -32,7 +25,7 @@ export async function waitForLive<T>(
   let saidMs = Number.NEGATIVE_INFINITY
   for (;;) {
     // Asked first: a process that ends after it has finished everything is seen to have finished.
-    const isHeard = await isLive(pool, consumer, liveGeneration)
+    const isHeard = await isConsumerHeard(pool, { name: consumer, generation: liveGeneration })
     const found = await look()
     const nowMs = env.clock.nowMs()
     if (!waits(found) || !isHeard || nowMs >= endMs || signal?.aborted) return found
@@ -42,9 +35,4 @@ export async function waitForLive<T>(
     }
     await new Promise<void>(resolve => env.timers.after(Math.min(lookEveryMs, endMs - nowMs), resolve))
   }
-}
-
-async function isLive(client: SqlClient, consumer: string, generation: number): Promise<boolean> {
-  const { rows } = await client.query(heard, [consumer, generation])
-  return rows[0]?.live === true
 }

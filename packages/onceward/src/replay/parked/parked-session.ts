@@ -1,4 +1,11 @@
 import type { Reach } from '../../crash-points.ts'
+import {
+  beginParkedRows,
+  closeCampaignRows,
+  moveParkedPlace,
+  putOffParkedRows,
+  unblockAfterCampaign,
+} from '../../drivers/postgres/campaign/parked-rows.ts'
 import { leaseLost } from '../../drivers/postgres/sql/lease-lost.ts'
 import { OncewardError } from '../../errors.ts'
 import type { DoneWork, HeldSession, PutOffWork, TakenWork, WorkLease } from '../../ports/held-work.ts'
@@ -6,23 +13,6 @@ import type { Enrolment, StoreSession } from '../../ports/store.ts'
 import type { CampaignJournal } from '../campaign/campaign-journal.ts'
 import { sqlOf } from '../campaign/campaign-session.ts'
 import { overrideSession } from '../campaign/override-session.ts'
-
-const takeUp = 'select onceward.begin_parked($1, $2, $3::bigint[], $4::integer[])::text[] as lost'
-
-/** What is tried again stays parked and stays the campaign's. */
-const putOff = `
-  update onceward.held h set lease_until = clock_timestamp() + mine.delay_ms * interval '1 millisecond', last_at = clock_timestamp()
-  from unnest($1::bigint[], $2::integer[], $3::float8[]) as mine (id, epoch, delay_ms)
-  where h.id = mine.id and h.epoch = mine.epoch`
-
-const done = `
-  update onceward.campaign_row set state = 'done' where campaign_id = $1 and held_id = any ($2::bigint[]) and state = 'open'`
-
-const moveOn = `
-  update onceward.campaign_partition set next = (next::bigint + $3)::text, run_id = $4, at = clock_timestamp()
-  where campaign_id = $1 and partition = 'parked' and epoch = $2`
-
-const free = 'select onceward.unblock_after_campaign($1, $2, $3::text[])'
 
 export interface ParkedSessionOptions {
   readonly campaignId: string
@@ -68,10 +58,10 @@ export class ParkedSession<Tx> {
     const { journal, campaignId, epoch, enrolment, reach } = this.#options
     const tx = sqlOf(this.#inner)
     const keys = this.#taken.flatMap(({ headOf }) => headOf ?? [])
-    if (keys.length > 0) await tx.query(free, [campaignId, enrolment.consumerId, keys])
+    if (keys.length > 0) await unblockAfterCampaign(tx, campaignId, enrolment.consumerId, keys)
     const move = async () => {
-      const { rowCount } = await tx.query(moveOn, [campaignId, epoch, this.#doneCount, enrolment.runId])
-      if (rowCount === 0)
+      const progress = { epoch, count: this.#doneCount, runId: enrolment.runId }
+      if (!(await moveParkedPlace(tx, campaignId, progress)))
         throw new OncewardError(
           'ownership_lost',
           `Another process runs campaign ${campaignId} by now. Nothing was committed.`,
@@ -86,13 +76,7 @@ export class ParkedSession<Tx> {
   async #takeUp(work: readonly TakenWork[]): Promise<ReadonlyMap<string, 'stored' | 'parked'>> {
     const { campaignId, enrolment, giveBack } = this.#options
     this.#taken = work
-    const { rows } = await sqlOf(this.#inner).query<{ lost: string[] }>(takeUp, [
-      campaignId,
-      enrolment.consumerId,
-      work.map(one => one.row),
-      work.map(one => one.epoch),
-    ])
-    const lost = new Set(rows[0]!.lost)
+    const lost = await beginParkedRows(sqlOf(this.#inner), campaignId, enrolment.consumerId, work)
     if (lost.size === 0) return new Map()
     giveBack(work.filter(({ row }) => lost.has(row)))
     throw leaseLost([...lost])
@@ -101,14 +85,8 @@ export class ParkedSession<Tx> {
   async #finish(finished: readonly DoneWork[], again: readonly PutOffWork[]): Promise<void> {
     const tx = sqlOf(this.#inner)
     await this.#inner.held!.finish(finished, [])
-    const { rowCount } = await tx.query(done, [this.#options.campaignId, finished.map(one => one.row)])
-    this.#doneCount = rowCount
-    if (again.length > 0)
-      await tx.query(putOff, [
-        again.map(one => one.row),
-        again.map(one => one.epoch),
-        again.map(one => one.delayMs),
-      ])
+    this.#doneCount = await closeCampaignRows(tx, this.#options.campaignId, finished)
+    if (again.length > 0) await putOffParkedRows(tx, again)
   }
 
   /**

@@ -1,19 +1,8 @@
 import type { ComparedTable } from '../../contract/upkeep-sections.ts'
 import type { SqlClient } from '../../drivers/postgres/pool.ts'
+import type { ComparedColumns } from '../../drivers/postgres/rebuild/compare-rows.ts'
+import { quote } from '../../drivers/postgres/rebuild/schemas.ts'
 import { refused } from '../campaign/campaign.ts'
-
-/** What is compared of a table, as expressions over a row called by a letter. */
-export interface ComparedColumns {
-  readonly key: readonly string[]
-  readonly columns: readonly string[]
-  /** Types without an order of their own, compared as texts. */
-  readonly asText: ReadonlySet<string>
-  /**
-   * Filled by the database with what is another value each time (a number, a UUID, a time), and not to be
-   * changed by a swap.
-   */
-  readonly generated: readonly string[]
-}
 
 /** Functions are found in the parsed default: of those the server brings itself, `pg_depend` has no rows. */
 const describe = `
@@ -92,8 +81,4 @@ export async function assertApart(
   throw refused(
     `${key.join(', ')} is the same in several rows of ${table} (${quoted}), so they cannot be compared: name columns that tell them apart in replay.compare.`,
   )
-}
-
-export function quote(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`
 }

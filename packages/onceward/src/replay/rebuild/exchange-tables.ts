@@ -1,6 +1,6 @@
 import type { SqlClient } from '../../drivers/postgres/pool.ts'
+import { quote } from '../../drivers/postgres/rebuild/schemas.ts'
 import { assertAlike, carryProperties, type Pair } from './carry-properties.ts'
-import { quote } from './compared-columns.ts'
 import { assertFree } from './dependents.ts'
 import { nameLikeLive } from './name-like-live.ts'
 

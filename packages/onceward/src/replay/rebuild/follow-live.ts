@@ -2,6 +2,7 @@ import type { Consumer } from '../../contract/define-consumer.ts'
 import type { SqlTransaction } from '../../contract/handler.ts'
 import type { LogRange } from '../../drivers/log/range-reader.ts'
 import type { SqlPool } from '../../drivers/postgres/pool.ts'
+import { findFinishedByLive } from '../../drivers/postgres/rebuild/finished-by-live.ts'
 import { createMessageReader } from '../../message/read-message.ts'
 import { type Campaign, rangesOf, readCampaign, refused } from '../campaign/campaign.ts'
 import type { TakesRecords } from '../campaign/campaign-reader.ts'
@@ -10,16 +11,6 @@ import { edgesOf } from '../campaign/preview-campaign.ts'
 import { type RunCampaignOptions, runCampaign } from '../campaign/run-campaign.ts'
 import { deliveryOf } from '../campaign/select-keys.ts'
 import { verifyCampaign } from '../campaign/steer-campaign.ts'
-import { live, shadow } from './carry-markers.ts'
-import { isHeldUnread, isPassed, placesOf } from './unfinished-by-live.ts'
-
-/** Of the messages asked for, those that the live consumer has finished and the rebuild has not applied. */
-const finished = `
-  select m.message_id as id from unnest($4::text[], $5::text[], $6::bytea[]) as m (message_id, position, digest)
-  left join lateral (select status from onceward.inbox l where l.consumer_id = ${live} and l.message_id = m.message_id limit 1) l on true
-  where not exists (select from onceward.inbox s where s.consumer_id = ${shadow} and s.message_id = m.message_id)
-    and (l.status in ('applied', 'ignored', 'stale', 'duplicate')
-      or l.status is null and ${isPassed('m')} and not ${isHeldUnread('m')})`
 
 /**
  * Brings the rebuilt tables from the end of the plan to where the live consumer is. What live has not
@@ -72,14 +63,8 @@ class Follower {
     this.takes = async (records, range) => {
       const received = await Promise.all(records.map(record => read(deliveryOf(record, range))))
       const known = received.filter(one => one.id !== null)
-      const { rows } = await pool.query(finished, [
-        id,
-        ...placesOf(positions),
-        known.map(one => one.id),
-        known.map(one => one.delivery.position),
-        known.map(one => one.digest),
-      ])
-      const wanted = new Set(rows.map(row => row.id as string))
+      const asked = known.map(({ id, delivery, digest }) => ({ id, position: delivery.position, digest }))
+      const wanted = await findFinishedByLive(pool, id, positions, asked)
       this.taken += wanted.size
       const ids = new Map(records.map((record, index) => [record, received[index]!.id]))
       return record => wanted.has(ids.get(record) ?? '')

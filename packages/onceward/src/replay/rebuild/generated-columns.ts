@@ -1,7 +1,8 @@
 import type { SqlClient } from '../../drivers/postgres/pool.ts'
+import type { ComparedColumns } from '../../drivers/postgres/rebuild/compare-rows.ts'
+import { quote } from '../../drivers/postgres/rebuild/schemas.ts'
 import { refused } from '../campaign/campaign.ts'
 import type { TableComparison } from './compare-tables.ts'
-import { type ComparedColumns, quote } from './compared-columns.ts'
 
 /** A column that the database fills, with other values in the rebuilt table than the same rows have live. */
 export interface GeneratedColumn {

@@ -1,14 +1,11 @@
 import type { SqlTransaction } from '../../contract/handler.ts'
 import { inTransaction } from '../../drivers/postgres/in-transaction.ts'
 import type { SqlPool } from '../../drivers/postgres/pool.ts'
+import { shadowSchema } from '../../drivers/postgres/rebuild/schemas.ts'
 import { OncewardError } from '../../errors.ts'
 import type { Store, StoreSession } from '../../ports/store.ts'
 import type { Campaign } from '../campaign/campaign.ts'
 import { sqlOf } from '../campaign/campaign-session.ts'
-
-/** Where a rebuild keeps its tables until they are swapped in, and where the old ones wait afterwards. */
-export const shadowSchema = (campaignId: string) => `onceward_shadow_${campaignId}`
-export const oldSchema = (campaignId: string) => `onceward_old_${campaignId}`
 
 /**
  * Of live tables, by name. The server counts on over transactions of a connection until it passes its numbers

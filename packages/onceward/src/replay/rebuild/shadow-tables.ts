@@ -1,12 +1,12 @@
 import { inTransaction } from '../../drivers/postgres/in-transaction.ts'
 import type { SqlClient, SqlPool } from '../../drivers/postgres/pool.ts'
+import { oldSchema, shadowSchema } from '../../drivers/postgres/rebuild/schemas.ts'
 import { errorText } from '../../errors.ts'
 import { type Campaign, refused } from '../campaign/campaign.ts'
 import { assertAlike, carryProperties } from './carry-properties.ts'
 import { assertDroppable, assertFree } from './dependents.ts'
 import { pairsOf } from './exchange-tables.ts'
 import { nameLikeLive } from './name-like-live.ts'
-import { oldSchema, shadowSchema } from './rebuild-store.ts'
 
 /**
  * Empty tables that are like the live ones in everything the catalogues know. Once per campaign, however

@@ -1,10 +1,13 @@
 import type { SqlClient, SqlPool } from '../../drivers/postgres/pool.ts'
+import { carryMarkers, forgetSince, missingFromShadow } from '../../drivers/postgres/rebuild/carry-markers.ts'
+import { closeRebuilt, reopenRebuilt } from '../../drivers/postgres/rebuild/held-by-rebuild.ts'
+import { recordRollback, recordSwap } from '../../drivers/postgres/rebuild/record-swap.ts'
+import { oldSchema, shadowSchema } from '../../drivers/postgres/rebuild/schemas.ts'
 import { setRoleSettings } from '../../drivers/postgres/role-settings.ts'
 import { asksOutside } from '../campaign/ahead-of-live.ts'
 import { type Campaign, readCampaign, refused } from '../campaign/campaign.ts'
 import { assertNoneGivenUp } from '../campaign/given-up.ts'
 import type { RunCampaignOptions } from '../campaign/run-campaign.ts'
-import { carryMarkers, forgetSince, missingFromShadow } from './carry-markers.ts'
 import {
   type Accepted,
   assertAccepted,
@@ -14,8 +17,6 @@ import {
 } from './compare-tables.ts'
 import { assertExchangeable, exchangeTables, pairsOf } from './exchange-tables.ts'
 import { followLive } from './follow-live.ts'
-import { closeRebuilt, reopenRebuilt } from './held-by-rebuild.ts'
-import { oldSchema, shadowSchema } from './rebuild-store.ts'
 import { assertFinishedByLive, awaitFinishedByLive, positionsOf } from './unfinished-by-live.ts'
 
 export type RebuildOptions = RunCampaignOptions
@@ -80,10 +81,7 @@ export async function swapTables(
     // Behind it: whoever gave one of those rows up has committed, or finds it gone.
     await assertNoneGivenUp(client, campaign)
     await exchangeTables(client, tables!, shadowSchema(id), oldSchema(id))
-    await client.query(
-      `update onceward.campaign set state = 'swapped', swapped_at = clock_timestamp(), compared = $2 where id = $1`,
-      [id, JSON.stringify({ tables: compared, accepted: accept })],
-    )
+    await recordSwap(client, id, { tables: compared, accepted: accept })
     env.reach('swap.moved')
     return { tables: tables!, messages, closed, compared }
   })
@@ -103,7 +101,7 @@ export async function rollBackTables(id: string, { pool, env }: RebuildOptions):
     const messages = await forgetSince(client, campaign)
     await reopenRebuilt(client, campaign)
     await exchangeTables(client, tables!, oldSchema(id), shadowSchema(id))
-    await client.query(`update onceward.campaign set state = 'cancelled' where id = $1`, [id])
+    await recordRollback(client, id)
     env.reach('swap.undone')
     return { tables: tables!, messages }
   })

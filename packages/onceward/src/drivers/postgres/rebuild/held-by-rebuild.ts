@@ -1,6 +1,5 @@
-import type { SqlClient } from '../../drivers/postgres/pool.ts'
-import type { Campaign } from '../campaign/campaign.ts'
-import { live, markerIs, shadow, unfinished } from './carry-markers.ts'
+import type { SqlClient } from '../pool.ts'
+import { live, markerIs, shadow, unfinished } from './generations.ts'
 
 /** What a swap closes can be told by this. */
 const how = 'rebuilt'
@@ -68,7 +67,7 @@ const freeKeys = `
       select from onceward.held h where h.consumer_id = ${live} and h.order_key = key
         and (h.state = 'quarantined' or h.state = 'parked' and h.code <> 'behind_parked'))))`
 
-export async function closeRebuilt(client: SqlClient, { id }: Campaign): Promise<number> {
+export async function closeRebuilt(client: SqlClient, { id }: { readonly id: string }): Promise<number> {
   const values = [id, reasonOf(id)]
   const rows = [...(await client.query(close, values)).rows, ...(await client.query(closeByKey, values)).rows]
   const keys = new Set(rows.flatMap(({ key }) => (key as string | null) ?? []))
@@ -102,6 +101,6 @@ const reopen = `
   select distinct consumer_id, order_key from held where state in ('parked', 'quarantined') and order_key is not null
   on conflict (consumer_id, key) do update set state = 'parked'`
 
-export async function reopenRebuilt(client: SqlClient, { id }: Campaign): Promise<void> {
+export async function reopenRebuilt(client: SqlClient, { id }: { readonly id: string }): Promise<void> {
   await client.query(reopen, [id, reasonOf(id)])
 }

@@ -1,17 +1,8 @@
-import type { SqlClient } from '../../drivers/postgres/pool.ts'
-import type { Campaign } from '../campaign/campaign.ts'
-
-export const live = `(select o.id from onceward.consumer o join onceward.campaign c on o.name = c.consumer_name
-  and o.generation = c.live_generation where c.id = $1)`
-export const shadow = `(select o.id from onceward.consumer o join onceward.campaign c on o.name = c.consumer_name
-  and o.generation = c.generation where c.id = $1)`
-
-export const unfinished = `('stored', 'waiting', 'parked')`
-export const markerIs = (consumer: string, messageId: string, statuses: string) =>
-  `exists (select from onceward.inbox m where m.consumer_id = ${consumer} and m.message_id = ${messageId} and m.status in ${statuses})`
+import type { SqlClient } from '../pool.ts'
+import { live, markerIs, shadow, unfinished } from './generations.ts'
 
 /** Messages whose effect the live tables have and the rebuilt ones have not. */
-export async function missingFromShadow(client: SqlClient, { id }: Campaign): Promise<number> {
+export async function missingFromShadow(client: SqlClient, { id }: { readonly id: string }): Promise<number> {
   const { rows } = await client.query(
     `select count(*)::integer as count from onceward.inbox l where l.consumer_id = ${live} and l.status = 'applied'
      and not exists (select from onceward.inbox s where s.consumer_id = ${shadow} and s.message_id = l.message_id)`,
@@ -37,7 +28,7 @@ const snapshotWithoutUs = `
  * when it comes. A live batch that is about to apply one of them waits for our lock as we wait for its
  * marker; the server ends one of the two, and it runs again.
  */
-export async function carryMarkers(client: SqlClient, { id }: Campaign): Promise<number> {
+export async function carryMarkers(client: SqlClient, { id }: { readonly id: string }): Promise<number> {
   await client.query(`update onceward.campaign set swap_snapshot = (${snapshotWithoutUs}) where id = $1`, [
     id,
   ])
@@ -73,7 +64,7 @@ const whole = `((pg_current_xact_id()::text::bigint - ((pg_current_xact_id()::te
  * Markers of what was committed since the swap, in whatever order transactions began. What people gave up
  * since stays given up.
  */
-export async function forgetSince(client: SqlClient, { id }: Campaign): Promise<number> {
+export async function forgetSince(client: SqlClient, { id }: { readonly id: string }): Promise<number> {
   // By time as well: an old row's id, cut to its lower half, may look like a recent one.
   const since = `at > (select swapped_at - interval '1 day' from onceward.campaign where id = $1)
     and not pg_visible_in_snapshot(${whole}, (select swap_snapshot from onceward.campaign where id = $1))`
