@@ -1,7 +1,7 @@
+import type { RunFacts } from '../drivers/postgres/evidence/read-campaigns.ts'
+import type { Marker } from '../drivers/postgres/evidence/read-marker.ts'
 import type { AuditAnswer, Event, Subject } from './explanation.ts'
-import type { RunFacts } from './read-campaigns.ts'
 import type { HeldStory } from './read-held.ts'
-import type { Marker } from './read-marker.ts'
 
 export interface KnownFacts {
   readonly subject: Subject

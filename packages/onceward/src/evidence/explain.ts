@@ -1,19 +1,13 @@
+import type { KnownConsumer } from '../drivers/postgres/evidence/find-subjects.ts'
+import { readRuns } from '../drivers/postgres/evidence/read-campaigns.ts'
+import { findEffects, rowsMax, windowSeconds } from '../drivers/postgres/evidence/read-ledger.ts'
 import { assertUsable } from '../drivers/postgres/migrate.ts'
 import type { SqlPool } from '../drivers/postgres/pool.ts'
 import type { Absence, ExplainOptions, ExplainQuestion, Explanation, Story, Subject } from './explanation.ts'
-import { findEffects } from './find-effect.ts'
 import { findRow } from './find-row.ts'
-import {
-  businessSubjects,
-  heldSubjects,
-  type KnownConsumer,
-  readConsumers,
-  storedId,
-  subjectsOf,
-} from './find-subjects.ts'
+import { businessSubjects, heldSubjects, readConsumers, storedId, subjectsOf } from './find-subjects.ts'
 import { readAbsence } from './read-absence.ts'
-import { readRuns } from './read-campaigns.ts'
-import { ledgerEvents, rowsMax, windowSeconds } from './read-effects.ts'
+import { ledgerEvents } from './read-effects.ts'
 import { readAggregate } from './read-traces.ts'
 import { type Lead, tellStory } from './tell-story.ts'
 
@@ -148,11 +142,11 @@ async function ofEffect(
   const subjects: Subject[] = []
   for (const row of rows) {
     const named = consumers.filter(known => known.consumer === row.consumer)
-    const traced = await subjectsOf(pool, row.message_id as string, named)
+    const traced = await subjectsOf(pool, row.message_id, named)
     subjects.push(
       ...(traced.length > 0
         ? traced
-        : named.slice(-1).map(known => ({ ...known, messageId: row.message_id as string }))),
+        : named.slice(-1).map(known => ({ ...known, messageId: row.message_id }))),
     )
   }
   if (rows.length === 0)

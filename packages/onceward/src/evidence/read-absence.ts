@@ -1,43 +1,8 @@
+import type { KnownConsumer } from '../drivers/postgres/evidence/find-subjects.ts'
+import { type ConsumerMemory, readMemory, readPurgeDay } from '../drivers/postgres/evidence/read-memory.ts'
 import type { SqlClient } from '../drivers/postgres/pool.ts'
 import type { Absence } from './explanation.ts'
-import type { KnownConsumer } from './find-subjects.ts'
 import { timeInId } from './read-time.ts'
-
-interface Memory {
-  readonly enrolledAt: Date
-  readonly purgedBefore: Date | null
-  readonly purgedCount: number | null
-  readonly lastPurgeAt: Date | null
-  readonly action: string | null
-  readonly keepDays: number | null
-  readonly losses: number
-  readonly unidentified: boolean
-  /**
-   * The database has become another copy since the consumer began; the last commit such a copy is sure to
-   * have.
-   */
-  readonly copied: boolean
-  readonly survivedTo: Date | null
-}
-
-const memory = `
-  select c.enrolled_at as "enrolledAt", h.purged_before as "purgedBefore", h.purged_count::float8 as "purgedCount",
-    h.at as "lastPurgeAt", r.action, (extract(epoch from r.keep) / 86400)::float8 as "keepDays",
-    (select count(*)::integer from onceward.loss g where g.consumer_id = c.id and g.withdrawn_because is null) as losses,
-    exists (select from onceward.held w where w.consumer_id = c.id and w.message_id is null and w.state in ('parked', 'dead', 'quarantined'))
-      as unidentified,
-    copy.noticed_at is not null as copied, copy.survived_to as "survivedTo"
-  from onceward.consumer c
-  left join onceward.horizon h on h.consumer_id = c.id
-  left join onceward.retention r on r.consumer_id = c.id and r.kind = 'markers'
-  left join lateral (
-    select l.noticed_at, l.survived_to from onceward.server_incarnation l where l.noticed_at > c.enrolled_at and l.id > (
-      select min(id) from onceward.server_incarnation) order by l.id desc limit 1) copy on true
-  where c.id = $1`
-
-const dayOf = `
-  select day::text, before from onceward.purged
-  where consumer_id = $1 and kind = 'markers' and before > $2::timestamptz order by day limit 1`
 
 /**
  * What it means that a consumer has no marker. `came`: something else proves that the message was here; then
@@ -50,27 +15,25 @@ export async function readAbsence(
   came: { readonly at: Date | null } | null = null,
 ): Promise<Absence> {
   const { consumerId, generation } = consumer
-  const known = (await client.query(memory, [consumerId])).rows[0] as Memory
+  const known = await readMemory(client, consumerId)
   const made = came?.at ?? (messageId === null ? null : await timeInId(client, messageId))
   const removed =
     made === null || known.purgedBefore === null || made >= known.purgedBefore
       ? null
-      : (await client.query(dayOf, [consumerId, made])).rows[0]
+      : await readPurgeDay(client, consumerId, made)
   const verdict = verdictOf(consumer, known, made, came !== null)
   return {
     consumer: consumer.consumer,
     generation,
     verdict,
-    text: [sentence(verdict, known, removed?.day ?? null, consumer.dedup), ...caveats(verdict, known)].join(
-      ' ',
-    ),
-    facts: { ...known, removedOn: removed?.day ?? null, madeAt: made },
+    text: [sentence(verdict, known, removed, consumer.dedup), ...caveats(verdict, known)].join(' '),
+    facts: { ...known, removedOn: removed, madeAt: made },
   }
 }
 
 function verdictOf(
   { dedup }: KnownConsumer,
-  { purgedBefore }: Memory,
+  { purgedBefore }: ConsumerMemory,
   made: Date | null,
   came: boolean,
 ): Absence['verdict'] {
@@ -81,7 +44,12 @@ function verdictOf(
   return made >= purgedBefore ? 'never arrived' : 'purged or never arrived'
 }
 
-function sentence(verdict: Absence['verdict'], known: Memory, day: string | null, dedup: string): string {
+function sentence(
+  verdict: Absence['verdict'],
+  known: ConsumerMemory,
+  day: string | null,
+  dedup: string,
+): string {
   const since = `since this consumer began on ${known.enrolledAt.toISOString()}`
   const purge =
     known.purgedBefore === null
@@ -103,7 +71,7 @@ function sentence(verdict: Absence['verdict'], known: Memory, day: string | null
 /** What else may have become of it. */
 function caveats(
   verdict: Absence['verdict'],
-  { losses, unidentified, copied, survivedTo }: Memory,
+  { losses, unidentified, copied, survivedTo }: ConsumerMemory,
 ): string[] {
   if (verdict === 'purged') return []
   return [

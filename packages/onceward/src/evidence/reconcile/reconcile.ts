@@ -1,12 +1,14 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
 import { assertUsable } from '../../drivers/postgres/migrate.ts'
 import type { SqlPool } from '../../drivers/postgres/pool.ts'
+import type { Sink } from '../../drivers/postgres/reconcile/compare-sink.ts'
+import { type Compared, readPurgedBefore } from '../../drivers/postgres/reconcile/own-drift.ts'
+import { readOnly } from '../../drivers/postgres/reconcile/read-only.ts'
 import { OncewardError } from '../../errors.ts'
 import { readConsumers } from '../find-subjects.ts'
 import { DriftBook, type FoundDrift } from './drift.ts'
 import { compareLedger, compareOwn } from './own-drift.ts'
-import { readOnly } from './read-only.ts'
-import { type Compared, compareSink, findEdited, type Sink } from './sink-drift.ts'
+import { compareSink, findEdited } from './sink-drift.ts'
 
 export interface ReconcileOptions {
   /** Kept of each kind. Default 20. */
@@ -78,11 +80,7 @@ async function comparedOf(pool: SqlPool, { name, generation }: Reconciled): Prom
       `Consumer ${name} never ran here as generation ${generation}; known: ${known.map(one => one.generation).join(', ')}. Nothing was changed.`,
     )
   const generations = known.map(one => one.consumerId)
-  const { rows } = await pool.query(
-    'select max(purged_before) as before from onceward.horizon where consumer_id = any($1::integer[])',
-    [generations],
-  )
-  return { consumerId: own.consumerId, generations, purgedBefore: rows[0].before }
+  return { consumerId: own.consumerId, generations, purgedBefore: await readPurgedBefore(pool, generations) }
 }
 
 /** The contract's own query, and the tables of its declared effect that name their messages. */

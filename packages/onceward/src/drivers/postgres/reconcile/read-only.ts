@@ -1,6 +1,6 @@
-import { inTransaction } from '../../drivers/postgres/in-transaction.ts'
-import type { SqlPool, SqlResult } from '../../drivers/postgres/pool.ts'
-import { OncewardError } from '../../errors.ts'
+import { OncewardError } from '../../../errors.ts'
+import { inTransaction } from '../in-transaction.ts'
+import type { SqlPool, SqlResult } from '../pool.ts'
 
 /** Shorter than the client's own patience, so that the server says why. */
 const timeoutSeconds = 55

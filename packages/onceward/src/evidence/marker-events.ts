@@ -1,27 +1,5 @@
-import type { SqlClient } from '../drivers/postgres/pool.ts'
-import type { Event, Subject } from './explanation.ts'
-
-export interface Marker {
-  readonly status: string
-  readonly at: Date
-  readonly arrivedAt: Date | null
-  readonly because: string | null
-  readonly position: string | null
-  readonly digest: string
-  readonly runId: number
-}
-
-const read = `
-  select status::text, at, arrived_at as "arrivedAt", because, position, encode(digest, 'hex') as digest, run_id as "runId"
-  from onceward.inbox where consumer_id = $1 and message_id = $2`
-
-export async function readMarker(
-  client: SqlClient,
-  { consumerId, messageId }: Subject,
-): Promise<Marker | null> {
-  const { rows } = await client.query(read, [consumerId, messageId])
-  return rows[0] ?? null
-}
+import type { Marker } from '../drivers/postgres/evidence/read-marker.ts'
+import type { Event } from './explanation.ts'
 
 const ends: Readonly<Record<string, string>> = {
   applied: 'its effect and its marker were committed together',

@@ -1,4 +1,4 @@
-import type { SqlPool } from '../../drivers/postgres/pool.ts'
+import type { SqlPool } from '../pool.ts'
 import { readOnly } from './read-only.ts'
 
 /** Ids greater than `after`, up to `to`; null is the end. */
