@@ -7,27 +7,27 @@ import type { BatchJournal, DecidedMessage, SuppressedEffect } from '../../ports
 import type { Campaign } from './campaign.ts'
 import { reopenGivenUp } from './given-up.ts'
 
-/** More are counted, not listed. */
+/** Further findings are counted, not listed. */
 const findingsMax = 1_000
 
 /**
- * What is no finding: it went as a replay of it may. Where nothing is applied, what would have been is one:
- * it is missing. And so is a fact that was ignored because its key is still to be rebuilt, and what people
- * gave up.
+ * Outcomes that are not findings, because a replay expects them. In a forensic campaign, a message that would
+ * have been applied is missing and therefore a finding. So is a fact that was ignored because its key awaits
+ * a rebuild, and a message that an operator gave up.
  */
 const usual = new Set(['applied', 'duplicate', 'ignored', 'stale', 'retry'])
 const forensic = new Set(['duplicate', 'retry'])
-const tellingCodes = new Set(['rebuild', givenUpCode])
+const findingCodes = new Set(['rebuild', givenUpCode])
 
-/** Moves the campaign's place, and says of each message whether it stands in the counts already. */
+/** Moves the campaign's position. Answers whether a message is already counted. */
 export type MovePlace = (
   tx: SqlTransaction,
   decided: readonly DecidedMessage[],
 ) => Promise<(message: DecidedMessage) => boolean>
 
 /**
- * What one batch of a campaign leaves beside its effects: counts, findings, what it did not ask for, and how
- * far it came.
+ * What one batch of a campaign writes beside its effects: counts, findings, suppressed effects and the
+ * position.
  */
 export class CampaignJournal implements BatchJournal {
   readonly #campaignId: string
@@ -50,10 +50,10 @@ export class CampaignJournal implements BatchJournal {
     this.#decided = decided
   }
 
-  /** `move` is called late: it is the fence, and what it locks is locked for no longer than the commit. */
+  /** `move` is the fence. It is called last, so that the rows it locks are locked only for the commit. */
   async write(tx: SqlTransaction, move: MovePlace): Promise<void> {
     const findings = this.#decided.filter(
-      ({ decision }) => !this.#expected.has(decision.outcome) || tellingCodes.has(decision.code),
+      ({ decision }) => !this.#expected.has(decision.outcome) || findingCodes.has(decision.code),
     )
     if (this.#suppressed.length > 0) await noteSuppressed(tx, this.#campaignId, this.#suppressed)
     if (findings.length > 0) await this.#writeFindings(tx, findings)

@@ -12,16 +12,16 @@ const leaseS = 15
 const beatMs = 1_000
 
 interface Watcher {
-  /** Somebody wants it to pause or to be cancelled. */
+  /** An operator asked it to pause or to be cancelled. */
   onWanted(): void
-  /** Another process runs it. */
+  /** Another process has taken the campaign over. */
   onLost(): void
 }
 
 /**
- * The right to run a campaign: one process at a time, for as long as it says that it lives. What is written
- * is fenced apart from this, by the epochs of the partitions: a process that slept through its lease commits
- * nothing more.
+ * The lease on a campaign: one process runs it at a time and extends the lease while it does. Writes are
+ * fenced separately, by the epochs of the partitions: a process that slept through its lease commits nothing
+ * more.
  */
 export class CampaignLease {
   readonly campaignId: string
@@ -39,7 +39,7 @@ export class CampaignLease {
     this.#env = env
   }
 
-  /** The database decides between two that come at once, and whether the plan is approved. */
+  /** The database decides which of two processes gets the lease, and whether the plan is approved. */
   static async take(
     pool: SqlPool,
     { id, state, holder }: Campaign,
@@ -53,7 +53,7 @@ export class CampaignLease {
     })
     if (epoch !== null) return new CampaignLease(id, epoch, pool, env)
     const who = state === 'running' ? ` by ${holder}` : ''
-    throw refused(`Campaign ${id} cannot be run: it is ${state}${who}, or was taken by another this moment.`)
+    throw refused(`Campaign ${id} cannot be run: it is ${state}${who}, or another process has just taken it.`)
   }
 
   watch(watcher: Watcher): void {
@@ -81,7 +81,7 @@ export class CampaignLease {
     this.#lost = true
   }
 
-  /** Says how it ended: at the end of every range, or before. */
+  /** Records how it ended: at the end of every range, or before. */
   async end(failure: string | null): Promise<void> {
     const wanted = this.#wanted
     await endCampaignLease(this.#pool, this.campaignId, this.#epoch, { failure, wanted })
@@ -99,7 +99,7 @@ export class CampaignLease {
       this.#wanted = extended.wanted
       watcher.onWanted()
     } catch (error) {
-      this.#env.log.warn('campaign could not be extended yet', { error: errorText(error, 300) })
+      this.#env.log.warn('campaign lease not extended yet', { error: errorText(error, 300) })
     }
   }
 }

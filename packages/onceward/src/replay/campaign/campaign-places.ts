@@ -13,16 +13,16 @@ export interface MoveOptions {
   readonly progress: readonly Progress[]
 }
 
-/** A partition as it stood before the batch: everything below `next` is counted, and what is ahead. */
+/** A partition before the batch. Every place below `next` is counted, and so are those in `ahead`. */
 interface Stood {
   readonly next: string
   readonly ahead: readonly PlaceRange[]
 }
 
 /**
- * Rejects with `ownership_lost` when another process has a partition by now. A message is counted with its
- * place, once: read again, after a death or because nobody heard of a commit, it finds its place counted.
- * (Skipping such places while reading would not help those whose commit was not heard of.)
+ * Rejects with `ownership_lost` when another process has taken a partition. A message is counted together
+ * with its place, so once. When it is read again, after a crash or after the answer to a commit was lost, its
+ * place is already counted. (Skipping such places while reading would not cover lost answers.)
  */
 export function movePlaces({ campaignId, runId, progress }: MoveOptions): MovePlace {
   return async (tx, decided) => {
@@ -46,9 +46,7 @@ function isCounted({ received }: DecidedMessage, stood: ReadonlyMap<string, Stoo
   )
 }
 
-/**
- * By partition: the places this batch decides and its position does not cover.
- */
+/** By partition: the places that this batch decides and its position does not cover. */
 function aheadOf(
   progress: readonly Progress[],
   decided: readonly DecidedMessage[],
@@ -66,7 +64,8 @@ function aheadOf(
 }
 
 /**
- * Of two whole numbers as they are written: twice for every message, where numbers made of them were garbage.
+ * Compares two whole numbers as text. It runs twice for every message, and parsed numbers would be garbage to
+ * collect.
  */
 function isBefore(one: string, other: string): boolean {
   return one.length === other.length ? one < other : one.length < other.length
@@ -83,7 +82,7 @@ function assertMoved(campaignId: string, progress: readonly Progress[], moved: R
   if (partitions.length === 0) return
   throw new OncewardError(
     'ownership_lost',
-    `Another process runs campaign ${campaignId} by now. Nothing was committed.`,
+    `Another process has taken over campaign ${campaignId}. Nothing was committed.`,
     { details: { partitions } },
   )
 }

@@ -7,16 +7,16 @@ import { extentOf } from './preview-campaign.ts'
 
 export interface CampaignProgress {
   readonly campaign: Campaign
-  /** Places done and to be done in all ranges, in the plan's unit. */
+  /** Places done, and places in all ranges, in the plan's unit. */
   readonly done: number
   readonly extent: number
-  /** Messages by outcome, exact: counted in the transactions of their effects. */
+  /** Messages by outcome. Exact: counted in the transactions of their effects. */
   readonly outcomes: Readonly<Record<string, number>>
   readonly messages: number
   readonly findings: number
   readonly suppressedEffects: number
   readonly secondsRun: number
-  /** At the pace so far; null while nothing is known, and when it does not run. */
+  /** At the rate so far. Null before the first message, and when the campaign does not run. */
   readonly secondsLeft: number | null
 }
 
@@ -37,29 +37,29 @@ function doneOf({ from }: LogRange, next: string | null | undefined): number {
   return next === null || next === undefined ? 0 : Math.max(0, Number(BigInt(next) - BigInt(from)))
 }
 
-const tellEveryMs = 1_000
+const reportEveryMs = 1_000
 
-/** Calls back about once a second until the result is called. */
-export function tellProgress(
+/** Calls back about once a second until the returned function is called. */
+export function watchProgress(
   client: SqlClient,
   id: string,
   timers: Pick<Timers, 'after'>,
   onProgress: (progress: CampaignProgress) => void,
 ): () => void {
-  let over = false
+  let ended = false
   let cancel = () => {}
   const look = async () => {
     const progress = await readProgress(client, id).catch(() => null)
-    if (over) return
+    if (ended) return
     if (progress !== null) onProgress(progress)
     later()
   }
   const later = () => {
-    cancel = timers.after(tellEveryMs, () => void look())
+    cancel = timers.after(reportEveryMs, () => void look())
   }
   later()
   return () => {
-    over = true
+    ended = true
     cancel()
   }
 }

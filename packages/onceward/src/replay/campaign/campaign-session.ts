@@ -14,17 +14,17 @@ export interface CampaignSessionOptions {
   readonly journal: CampaignJournal
   readonly consumerId: number
   /**
-   * What was decided without an effect and is decided anew; the dead and the quarantined where no row of
-   * theirs is left.
+   * Statuses without an effect whose messages are decided again. A dead or quarantined message is decided
+   * again only if its row is gone.
    */
   readonly reconsiders: readonly MarkerStatus[]
-  /** What waits at the broker for its next live try is left to it. */
+  /** Messages that wait at the broker for their next live attempt are left to that attempt. */
   readonly leavesRetried: boolean
-  /** Among the ignored: only what people gave up and the campaign names. */
+  /** Of the ignored messages, only those that an operator gave up are decided again. */
   readonly ignoredByPeopleOnly: boolean
-  /** Absent where the campaign takes up what people gave up. */
+  /** Absent when the campaign includes messages that operators gave up. */
   readonly givenUp: StoreSession<unknown>['givenUp']
-  /** Called instead of the store's own fence. */
+  /** Called instead of the store's fence. */
   readonly advance: (progress: readonly Progress[]) => Promise<void>
 }
 
@@ -33,10 +33,7 @@ type Own<Tx> = Pick<
   'insertMarkers' | 'conclude' | 'positions' | 'advance' | 'journal' | 'givenUp' | 'givenUpElsewhere'
 >
 
-/**
- * One batch of a campaign: the store's session, but for the position and the journal, which are the
- * campaign's.
- */
+/** The store's session for one batch of a campaign. Position and journal are the campaign's. */
 export function campaignSession<Tx>(
   inner: StoreSession<Tx>,
   options: CampaignSessionOptions,
@@ -63,7 +60,7 @@ export function campaignSession<Tx>(
       )
       if (undecided.length > 0) await restoreMarkers(sqlOf(inner), undecided)
     },
-    // Only asked where there are no markers, and campaigns have them.
+    // The engine asks only when there are no markers, and campaigns have markers.
     positions: () => Promise.resolve(new Map()),
     insertMarkers: leavesRetried
       ? (claims, as) => claimUnlessRetried(inner, consumerId, claim, claims, as)
@@ -72,7 +69,7 @@ export function campaignSession<Tx>(
   return overrideSession(inner, own)
 }
 
-/** By id, the markers that a batch removed to claim their messages anew, as JSON. */
+/** By id, the markers that a batch removed to claim their messages again, as JSON. */
 type Forgotten = Map<string, string>
 
 async function claimAnew<Tx>(
@@ -101,10 +98,7 @@ async function claimAnew<Tx>(
   return claims.map(({ id }, index) => byId.get(id) ?? answers[index]!)
 }
 
-/**
- * A swap that commits after the claim makes way for what the batch writes then, and has the effect already.
- * Such a batch runs again.
- */
+/** A swap may commit after the claim and already have the effect. Such a batch runs again. */
 async function assertNoneRebuilt<Tx>(
   session: StoreSession<Tx>,
   consumerId: number,
@@ -116,7 +110,7 @@ async function assertNoneRebuilt<Tx>(
     })
 }
 
-/** Statements of the campaign's own, in the batch's transaction. */
+/** For the campaign's statements in the batch's transaction. */
 export function sqlOf<Tx>(session: StoreSession<Tx>): SqlTransaction {
   return session.handlerTransaction(true).sql!
 }

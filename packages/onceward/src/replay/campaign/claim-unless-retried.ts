@@ -10,8 +10,8 @@ import { sqlOf } from './campaign-session.ts'
 type Claim = StoreSession<unknown>['insertMarkers']
 
 /**
- * Failed messages of the consumer may wait at the broker: by its contract of today, or by one of before,
- * whose copies are still read.
+ * Whether failed messages of the consumer may wait at the broker, by the current contract or by an earlier
+ * one whose copies are still read.
  */
 export async function mayWaitAtBroker(
   client: SqlClient,
@@ -28,9 +28,10 @@ export async function mayWaitAtBroker(
 const atTheBroker: MarkerAnswer = { kind: 'seen', status: 'stored', sameDigest: true }
 
 /**
- * Where failed messages wait at the broker, live has passed their position and has no marker of them. A
- * campaign that suppresses effects leaves those to the copy that comes back: applied here, the copy would be
- * a duplicate and nobody would ask for their effects. They are findings, as already held.
+ * The live consumer has passed the position of a message that waits at the broker, and has no marker of it. A
+ * campaign that suppresses effects leaves such a message to the copy that the broker delivers. If the
+ * campaign applied it, the copy would be a duplicate and its effects would never be requested. The campaign
+ * lists it among its findings, as already held.
  */
 export async function claimUnlessRetried<Tx>(
   session: StoreSession<Tx>,

@@ -17,7 +17,10 @@ export function findGivenUp<Tx>(
   return messages => findGivenUpForCampaign(sqlOf(session), campaignId, messages)
 }
 
-/** What a campaign that names it has decided anew: from then on the campaign's word counts. */
+/**
+ * Records that the campaign decided messages again that an operator had given up. From then on the campaign's
+ * outcome counts.
+ */
 export async function reopenGivenUp(
   tx: SqlTransaction,
   campaignId: string,
@@ -31,9 +34,9 @@ export async function reopenGivenUp(
 
 const leftAsItWas = new Set(['duplicate', 'already held', 'retry'])
 
-/** What people gave up and the campaign leaves out, or takes up where it names it. */
+/** Messages that operators gave up, which the campaign leaves out or includes. */
 export interface GivenUp {
-  /** Of the consumer, whether the selection covers them or not: nobody has read it yet. */
+  /** All of the consumer, within the selection or not: the selection is not read yet. */
   readonly messages: number
   readonly included: boolean
 }
@@ -49,6 +52,6 @@ export async function assertNoneGivenUp(client: SqlClient, { id }: Campaign): Pr
   const [messages, are] = found.length === 1 ? ['message', 'is'] : ['messages', 'are']
   const first = found.slice(0, 5)
   throw refused(
-    `${found.length} ${messages} that people gave up ${are} in the rebuilt tables, or may be: ${first.join(', ')}. The decision came while the rebuild ran. Cancel campaign ${id} and rebuild again: what was given up before is left out.`,
+    `${found.length} ${messages} that operators gave up ${are}, or may be, in the rebuilt tables: ${first.join(', ')}. The decision came while the rebuild ran. Cancel campaign ${id} and rebuild again: the new rebuild leaves them out.`,
   )
 }

@@ -4,12 +4,12 @@ import type { SqlClient } from '../../drivers/postgres/pool.ts'
 import { assertInsideHorizon } from '../../operations/retention/horizon.ts'
 import type { Campaign, CampaignPlan } from './campaign.ts'
 
-/** Starting from nothing (rebuild) and leaving nothing (forensic) are not in danger. */
+/** False for a rebuild, which starts empty, and for a forensic campaign, which keeps nothing. */
 export const needsMemory = (mode: CampaignMode): boolean => mode !== 'rebuild' && mode !== 'forensic'
 
 /**
- * Where retention has removed markers, nothing tells an applied message from a new one. A campaign that would
- * apply history from before that is refused. What waits in its own row is not in danger.
+ * Refuses a campaign that would apply history from before markers were removed: without a marker, an applied
+ * message looks new. Parked messages have a row and are safe.
  */
 export async function assertRemembered(
   client: SqlClient,

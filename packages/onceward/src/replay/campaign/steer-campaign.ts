@@ -16,13 +16,13 @@ import { type CampaignProgress, readProgress } from './campaign-progress.ts'
 
 export interface CampaignApproval {
   readonly because: string
-  /** The digest of the plan that was looked at, as the preview showed it. */
+  /** The digest of the reviewed plan, as the preview showed it. */
   readonly planDigest: string
   /** Default 24. */
   readonly hours?: number
 }
 
-/** Who approves is the database's session user: a person, and not the one who asked. */
+/** The approver is the database's session user: a registered person other than the requester. */
 export async function approveCampaign(
   pool: SqlPool,
   id: string,
@@ -35,14 +35,14 @@ export async function approveCampaign(
   return readCampaign(pool, id)
 }
 
-/** Asks the process that runs it; it finishes what is in a transaction first. */
+/** Asks the running process, which finishes its open transactions first. */
 export async function pauseCampaign(pool: SqlPool, id: string, because: string): Promise<Campaign> {
   await steer(pool, await readCampaign(pool, id), 'pause', because)
   return readCampaign(pool, id)
 }
 
 /**
- * For good. What was applied stays applied. A process that runs it is asked; one that died is not waited for.
+ * Final. Applied messages stay applied. A running process is asked to stop; a crashed one is not waited for.
  */
 export async function cancelCampaign(pool: SqlPool, id: string, because: string): Promise<Campaign> {
   const before = await readCampaign(pool, id)
@@ -52,7 +52,7 @@ export async function cancelCampaign(pool: SqlPool, id: string, because: string)
   return readCampaign(pool, id)
 }
 
-/** The rules are the database's; so are the audit and the answer to whoever comes second. */
+/** The database checks, audits, and answers the second of two racing operators. */
 function steer<T>(
   pool: SqlPool,
   { id, consumer }: Campaign,
@@ -65,14 +65,14 @@ function steer<T>(
 
 export interface Verification {
   readonly progress: CampaignProgress
-  /** Messages of this campaign that wait for people or for their turn. */
+  /** Messages of this campaign that wait for an operator or for a worker. */
   readonly held: number
   readonly complete: boolean
 }
 
 /**
- * Whether every range was read to its end, and what came of it. People look at the findings before they
- * finish.
+ * Checks that every range was read to its end, and counts the outcomes. An operator reviews the findings
+ * before finishing.
  */
 export async function verifyCampaign(pool: SqlPool, id: string): Promise<Verification> {
   const campaign = await readCampaign(pool, id)
@@ -81,8 +81,8 @@ export async function verifyCampaign(pool: SqlPool, id: string): Promise<Verific
 }
 
 /**
- * The end, whole or not at all: old tables that outlived it nobody would remove. Keys that were to be rebuilt
- * and were repaired are off the list.
+ * Finishes and drops the old tables in one transaction: no later step would remove tables that were left.
+ * Keys that awaited a rebuild and were repaired leave the list.
  */
 export async function finishCampaign(pool: SqlPool, id: string): Promise<Campaign> {
   const campaign = await readCampaign(pool, id)
@@ -92,7 +92,7 @@ export async function finishCampaign(pool: SqlPool, id: string): Promise<Campaig
   return readCampaign(pool, id)
 }
 
-/** What happened to it and who did it, oldest first. */
+/** Events of the campaign and their actors, oldest first. */
 export function campaignHistory(pool: SqlPool, id: string): Promise<readonly CampaignEventRow[]> {
   return readCampaignEvents(pool, id)
 }
@@ -111,6 +111,6 @@ export function assertTyped(campaign: Campaign, typed: string): void {
   if (campaign.consumer === typed) return
   throw new OncewardError(
     'usage',
-    `Campaign ${campaign.id} is not of consumer "${typed}". Nothing was changed; see "onceward replay show ${campaign.id}".`,
+    `Campaign ${campaign.id} does not belong to consumer "${typed}". Nothing was changed; see "onceward replay show ${campaign.id}".`,
   )
 }

@@ -6,7 +6,7 @@ export interface ConsumerName {
   readonly generation: number
 }
 
-/** Inserts the consumer if this role may and it is not there. */
+/** Inserts the consumer when this role may and it does not exist. */
 export async function declareConsumer(
   client: SqlClient,
   {
@@ -39,7 +39,7 @@ export async function readRebuildKeys(
   return rows.map(row => row.key as string)
 }
 
-/** The consumer's id with `oldestMs` as a time; null where the consumer is not known. */
+/** The consumer's id, and `oldestMs` as a time. Null when the consumer has never run. */
 export async function readConsumerId(
   client: SqlClient,
   { name, generation }: ConsumerName,
@@ -52,7 +52,7 @@ export async function readConsumerId(
   return rows[0] ?? null
 }
 
-/** Whether a process of the live consumer gives signs of life. */
+/** Whether a process of the live consumer has sent a heartbeat recently. */
 const heard = `
   select exists (select from onceward.run r where r.consumer_id = c.id and r.ended_at is null and r.campaign_id is null
     and ${isHeard('r.heard_at', '30 seconds')}) as live
@@ -66,7 +66,7 @@ export async function isConsumerHeard(
   return rows[0]?.live === true
 }
 
-/** Work that a campaign lets go first, and whether anybody lives who would do it. */
+/** Whether the consumer has stored work that a campaign must wait for, and a running process to do it. */
 const stored = `
   select exists (select from onceward.held h where h.consumer_id = c.id and h.order_key is not null and h.state = 'stored') as work,
     exists (select from onceward.run r where r.consumer_id = c.id and r.ended_at is null and r.campaign_id is null

@@ -37,7 +37,7 @@ export interface BegunPartition {
   readonly epoch: number
   readonly position: Position
   readonly runId: number
-  /** A position that is there stays. */
+  /** An existing position stays. */
   readonly staysInPlace: boolean
 }
 
@@ -58,10 +58,10 @@ export async function beginCampaignPartition(
 }
 
 /**
- * Positions in one order, and what was decided behind them: `ahead` grows by what the batch decided and loses
- * what the place has passed. Its stretches are as many as there are undecided records between them, and those
- * are bounded. Nothing moves back: of a batch whose commit nobody heard of, a part that is run again ends
- * before the place.
+ * Locks partitions in one order. `ahead` gains the places that the batch decided and loses those that the
+ * position has passed. It has as many ranges as there are undecided records between them, which is bounded.
+ * Positions never move back: after a lost answer to a commit, a part of the batch may run again and end
+ * before the position.
  */
 const moveOn = `
   with mine as materialized (
@@ -79,13 +79,16 @@ export interface MovedPartition {
   readonly partition: string
   /** The position before. */
   readonly stood: string
-  /** What was decided behind it before. */
+  /** Places beyond it that were already decided. */
   readonly counted: readonly PlaceRange[]
 }
 
 export type PlaceRange = readonly [from: string, to: string]
 
-/** `ahead`: by partition, the places this batch decides and its position does not cover. Answers with those that moved. */
+/**
+ * `ahead`: by partition, the places that this batch decides and its position does not cover. Returns the
+ * partitions that moved.
+ */
 export async function moveCampaignPartitions(
   client: SqlClient,
   { campaignId, runId }: { readonly campaignId: string; readonly runId: number },
@@ -108,7 +111,7 @@ function stretches(text: string): readonly PlaceRange[] {
   return Array.from(text.matchAll(/\[(\d+),(\d+)\)/g), ([, from, to]) => [from!, to!])
 }
 
-/** By partition, what was decided behind the place. */
+/** By partition, the places beyond the position that are decided. */
 export async function readDecidedPlaces(
   client: SqlClient,
   campaignId: string,

@@ -2,16 +2,16 @@ import type { SqlClient } from '../pool.ts'
 import { live } from '../rebuild/generations.ts'
 import { type AskedMessage, findGivenUp as findAmong, saidOf, stands } from '../sql/given-up.ts'
 
-/** The consumer as it is live, and as the campaign rebuilds it. $1 is the campaign. */
+/** The live generation, and the one that the campaign rebuilds. $1 is the campaign. */
 const own = `array(select o.id from onceward.consumer o join onceward.campaign c on o.name = c.consumer_name
   and o.generation in (c.generation, c.live_generation) where c.id = $1)`
 
-/** And the generations that consumed before and beside it. */
+/** Includes the generations that consumed before and beside it. */
 const consumers = `(${own} || onceward.other_generations(${live}))`
 
 /**
- * What live has applied, although people gave it up under another generation, is in its tables, and is to be
- * in rebuilt ones.
+ * A message that the live generation has applied is in its tables, and belongs into rebuilt ones, although an
+ * operator gave it up under another generation.
  */
 const unlessApplied = (
   messageId: string,
@@ -20,7 +20,7 @@ const unlessApplied = (
 
 const find = findAmong(consumers, ['$2', '$3'], unlessApplied('asked.id'))
 
-/** By place among the messages, who gave it up, when and why. */
+/** By index of the message: who gave it up, when and why. */
 export async function findGivenUpForCampaign(
   client: SqlClient,
   campaignId: string,
@@ -52,8 +52,8 @@ export async function countGivenUpByConsumer(client: SqlClient, campaignId: stri
 }
 
 /**
- * A decision that came after the rebuild had applied its message. Where there are no markers, nobody can tell
- * before from after.
+ * A decision made after the rebuild had applied its message. Without markers, every decision since the
+ * campaign's start counts.
  */
 const inShadow = `
   select coalesce(x.message_id, 'number ' || x.held_id) as message
@@ -67,7 +67,7 @@ const inShadow = `
       else x.at > c.started_at end
   order by x.held_id`
 
-/** Their ids, or the numbers of their rows. */
+/** Ids, or the numbers of the rows of messages without an id. */
 export async function findGivenUpInShadow(client: SqlClient, campaignId: string): Promise<readonly string[]> {
   const { rows } = await client.query(inShadow, [campaignId])
   return rows.map(row => row.message as string)

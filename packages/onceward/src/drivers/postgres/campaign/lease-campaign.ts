@@ -1,7 +1,7 @@
 import type { SqlClient } from '../pool.ts'
 import { leaseEnded } from '../sql/clock-ahead.ts'
 
-/** The new epoch; null where another process has the campaign or its state does not allow it to run. */
+/** The new epoch. Null when another process has the lease, or the state does not allow a run. */
 export async function leaseCampaign(
   client: SqlClient,
   id: string,
@@ -19,7 +19,7 @@ export async function leaseCampaign(
   return rows[0]?.epoch ?? null
 }
 
-/** What an operator wants of the process; null where the lease is lost. */
+/** What an operator asked the process to do. Null when the lease is lost. */
 export async function extendCampaignLease(
   client: SqlClient,
   id: string,

@@ -3,7 +3,7 @@ import type { SqlClient } from '../pool.ts'
 import { isoTime } from '../sql/iso-time.ts'
 import { effectsOf, heldRow } from '../sql/lease-work.ts'
 
-/** Writes the rows of a campaign anew from its selection; answers with their number. */
+/** Replaces the rows of a campaign by those that its selection matches now. Returns their number. */
 export async function selectCampaignRows(
   client: SqlClient,
   campaignId: string,
@@ -20,7 +20,7 @@ export interface CampaignRowsSummary {
   readonly rows: number
   readonly digest: string
   readonly oldestMs: number
-  /** Parked under the same keys and not selected, counted to 10,000. */
+  /** Parked under the same keys and not selected; counted up to 10,000. */
   readonly behind: number
 }
 
@@ -43,8 +43,8 @@ export async function describeCampaignRows(
 }
 
 /**
- * The place of a campaign on parked rows counts them. Whoever takes it over ends the claims of the one
- * before.
+ * The position of a campaign on parked rows is their count. Taking the position over ends the leases of the
+ * process before.
  */
 const takePlace = `
   with place as (
@@ -96,7 +96,7 @@ export async function hasOpenRows(client: SqlClient, campaignId: string): Promis
 
 const takeUp = 'select onceward.begin_parked($1, $2, $3::bigint[], $4::integer[])::text[] as lost'
 
-/** Answers with the rows that are not this campaign's any more. */
+/** Returns the rows that are no longer this campaign's. */
 export async function beginParkedRows(
   client: SqlClient,
   campaignId: string,
@@ -112,7 +112,7 @@ export async function beginParkedRows(
   return new Set(rows[0].lost as readonly string[])
 }
 
-/** What is tried again stays parked and stays the campaign's. */
+/** A row to be retried stays parked and stays the campaign's. */
 const putOff = `
   update onceward.held h set lease_until = clock_timestamp() + mine.delay_ms * interval '1 millisecond', last_at = clock_timestamp()
   from unnest($1::bigint[], $2::integer[], $3::float8[]) as mine (id, epoch, delay_ms)
@@ -129,7 +129,7 @@ export async function putOffParkedRows(client: SqlClient, again: readonly PutOff
 const done = `
   update onceward.campaign_row set state = 'done' where campaign_id = $1 and held_id = any ($2::bigint[]) and state = 'open'`
 
-/** Answers with how many were open. */
+/** Returns how many of them were open. */
 export async function closeCampaignRows(
   client: SqlClient,
   campaignId: string,
@@ -143,7 +143,7 @@ const moveOn = `
   update onceward.campaign_partition set next = (next::bigint + $3)::text, run_id = $4, at = clock_timestamp()
   where campaign_id = $1 and partition = 'parked' and epoch = $2`
 
-/** False where another process has the place. */
+/** False when another process has taken the position over. */
 export async function moveParkedPlace(
   client: SqlClient,
   campaignId: string,

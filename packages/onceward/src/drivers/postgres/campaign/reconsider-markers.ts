@@ -2,8 +2,8 @@ import type { MarkerStatus } from '../../../ports/store.ts'
 import type { SqlClient } from '../pool.ts'
 
 /**
- * The generation whose tables were swapped in last: what it has applied has its effect there, whatever the
- * live marker says.
+ * The generation whose tables were swapped in last. Its applied messages have their effect in those tables,
+ * although the live marker has another status.
  */
 const lastRebuilt = `
   select o.id from onceward.consumer mine
@@ -17,7 +17,7 @@ export interface RemovedMarker {
   readonly marker: string
 }
 
-/** Removes markers of these statuses, so that their messages can be claimed anew. */
+/** Removes markers of these statuses, so that their messages can be claimed again. */
 export async function removeMarkers(
   client: SqlClient,
   consumerId: number,
@@ -52,7 +52,7 @@ export async function removeMarkers(
   return rows
 }
 
-/** What is to be tried again is as it was until then: the campaign may end before. */
+/** A message to be retried gets its former marker back: the campaign may end before the retry. */
 const remember =
   'insert into onceward.inbox select * from jsonb_populate_recordset(null::onceward.inbox, $1::jsonb)'
 

@@ -2,8 +2,8 @@ import type { SqlClient } from '../pool.ts'
 import type { ConsumerName } from './campaign-consumer.ts'
 
 /**
- * Messages that live has tried and has no marker of, unless retention may have removed it. What a campaign
- * has tried itself does not count.
+ * Messages that the live consumer has attempted without leaving a marker, unless retention may have removed
+ * it. Attempts of campaigns do not count.
  */
 const retried = `
   select asked.id from unnest($2::text[]) as asked (id)

@@ -6,7 +6,7 @@ export interface Rename {
   readonly atMs: number
 }
 
-/** The audit is never shortened, so it knows every name. */
+/** The audit is never purged, so it has every name. */
 const renames = `
   select subject as "from", consumer as "to", (extract(epoch from at) * 1000)::float8 as "atMs" from onceward.audit
   where action = 'consumers rename' and outcome = 'done' order by seq desc`
