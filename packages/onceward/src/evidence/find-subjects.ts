@@ -11,7 +11,7 @@ import { readId } from '../message/identity.ts'
 import { nearestName } from '../ports/nearest-name.ts'
 import type { Subject } from './explanation.ts'
 
-/** All of them, or those of one name, which must exist. */
+/** All consumers, or those of one name, which must exist. */
 export async function readConsumers(
   client: SqlClient,
   named: string | undefined,
@@ -25,13 +25,13 @@ export async function readConsumers(
   const hint = near === null ? ` Known: ${names.join(', ') || 'none'}.` : ` Did you mean "${near}"?`
   throw new OncewardError(
     'usage',
-    `There is no consumer "${named}" in this database.${hint} Nothing was changed.`,
+    `This database has no consumer "${named}".${hint} Nothing was changed.`,
   )
 }
 
 /**
- * An id as it is kept: long ones by their hash, which may also be given itself. What no marker can be called
- * is refused with the reason.
+ * An id as it is stored. Long ids are stored as a hash, which may be given as well. An id that no marker can
+ * have is refused with the reason.
  */
 export function storedId(given: string, what: string): string {
   if (/^sha256:[0-9a-f]{64}$/.test(given)) return given
@@ -39,11 +39,11 @@ export function storedId(given: string, what: string): string {
   if ('id' in reading) return reading.id
   throw new OncewardError(
     'usage',
-    `Nothing is ever kept under this ${what}: ${reading.text}. What came with such an id is held without one; see "onceward parked list". Nothing was changed.`,
+    `Nothing is stored under this ${what}: ${reading.text}. Messages with such an id are held without one; see "onceward parked list". Nothing was changed.`,
   )
 }
 
-/** Those of the consumers that have any trace of the message. */
+/** The consumers that have a trace of the message. */
 export async function subjectsOf(
   client: SqlClient,
   messageId: string,
@@ -54,8 +54,8 @@ export async function subjectsOf(
 }
 
 /**
- * Who holds a business key or used it up, at each consumer that knows it, who waits for it, and the dead, who
- * gave it back.
+ * The messages that hold a business key or have used it, at each consumer; those that wait for it; and dead
+ * ones, which released it.
  */
 export async function businessSubjects(
   client: SqlClient,
@@ -69,7 +69,7 @@ export async function businessSubjects(
   })
 }
 
-/** What is held under the order key of an aggregate. */
+/** Messages held under the order key of an aggregate. */
 export async function heldSubjects(
   client: SqlClient,
   key: string,

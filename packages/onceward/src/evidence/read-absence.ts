@@ -5,8 +5,8 @@ import type { Absence } from './explanation.ts'
 import { timeInId } from './read-time.ts'
 
 /**
- * What it means that a consumer has no marker. `came`: something else proves that the message was here; then
- * its marker was removed, and `at` is when it was written, as far as that is known.
+ * Explains why a consumer has no marker. `came`: another trace proves that the message arrived, so its marker
+ * was removed. `at` is the marker's time, if known.
  */
 export async function readAbsence(
   client: SqlClient,
@@ -37,7 +37,7 @@ function verdictOf(
   made: Date | null,
   came: boolean,
 ): Absence['verdict'] {
-  if (dedup !== 'marker') return 'cannot be told'
+  if (dedup !== 'marker') return 'cannot be determined'
   if (purgedBefore === null) return 'never arrived'
   if (came) return 'purged'
   if (made === null) return 'purged or never arrived'
@@ -50,38 +50,38 @@ function sentence(
   day: string | null,
   dedup: string,
 ): string {
-  const since = `since this consumer began on ${known.enrolledAt.toISOString()}`
+  const since = `since this consumer was enrolled on ${known.enrolledAt.toISOString()}`
   const purge =
     known.purgedBefore === null
       ? ''
       : `Markers written before ${known.purgedBefore.toISOString()} are removed (${known.purgedCount} so far, last at ${known.lastPurgeAt!.toISOString()}${known.keepDays === null ? '' : `, kept ${Math.round(known.keepDays)} days`}).`
-  const where = known.action === 'archive' ? ' The archive has what was removed.' : ''
+  const where = known.action === 'archive' ? ' The archive has the removed markers.' : ''
   switch (verdict) {
     case 'never arrived':
-      return `It never arrived: no delivery of it was ever committed here, ${since}. ${purge}`.trim()
+      return `It never arrived: no delivery of it was committed here ${since}. ${purge}`.trim()
     case 'purged':
       return `Its marker was purged${day === null ? '' : ` on ${day}`}. ${purge}${where}`
     case 'purged or never arrived':
-      return `It was purged${day === null ? '' : ` on ${day}, if it came when its id says it was made`}, or never arrived. ${purge}${where}`
-    case 'cannot be told':
-      return `This consumer remembers by ${dedup === 'version' ? 'the version in its own rows' : 'its position in the log'} and keeps no marker of a message that got through, so its absence says nothing.`
+      return `It was purged${day === null ? '' : ` on ${day}, if it arrived at the time in its id`}, or never arrived. ${purge}${where}`
+    case 'cannot be determined':
+      return `This consumer deduplicates by ${dedup === 'version' ? 'the version in its own rows' : 'its position in the log'} and writes no marker for an applied message, so a missing marker proves nothing.`
   }
 }
 
-/** What else may have become of it. */
+/** Other possible explanations. */
 function caveats(
   verdict: Absence['verdict'],
   { losses, unidentified, copied, survivedTo }: ConsumerMemory,
 ): string[] {
   if (verdict === 'purged') return []
   return [
-    'It may still be at the broker, or under way.',
+    'It may still be at the broker, or in flight.',
     ...(copied
       ? [
-          `This database became another copy of itself meanwhile, and may lack what was committed after ${survivedTo?.toISOString() ?? 'an unknown time'}: see "onceward restore".`,
+          `The database has changed its incarnation since, and may lack commits after ${survivedTo?.toISOString() ?? 'an unknown time'}: see "onceward restore".`,
         ]
       : []),
-    ...(losses > 0 ? [`${losses} gaps of its log were declared: see "onceward losses".`] : []),
+    ...(losses > 0 ? [`${losses} losses of log records were declared: see "onceward losses".`] : []),
     ...(unidentified ? ['Messages without a readable id are held: see "onceward parked list".'] : []),
   ]
 }

@@ -11,7 +11,7 @@ import {
 import type { SqlClient } from '../drivers/postgres/pool.ts'
 import type { Event, Subject } from './explanation.ts'
 
-/** What people did to the message, found by its own name and by those of the rows it was held under. */
+/** Acts of operators on the message, found by its id and by the rows it was held under. */
 export async function readActs(
   client: SqlClient,
   subject: Subject,
@@ -60,11 +60,11 @@ function fixEvent({ id, at, actor, kind, reason, before, after }: FixRow): Event
 function moveEvents(row: RedriveRow): Event[] {
   const { id, request_id, at, actor, reason, state, why, moved_at, outcome, behind } = row
   const facts = { heldId: id, request: request_id, outcome, behind }
-  const asked: Event = { at, what: 'replay asked for', by: actor, text: reason, facts }
+  const asked: Event = { at, what: 'redrive requested', by: actor, text: reason, facts }
   if (moved_at === null) return [asked]
-  const given = behind ? 'given back to workers behind another of its key' : 'given back to workers'
+  const given = behind ? 'returned to workers behind another message of its key' : 'returned to workers'
   const text = state === 'left' ? String(why) : given
-  return [asked, { at: moved_at, what: `replay ${state}`, by: actor, text, facts }]
+  return [asked, { at: moved_at, what: `redrive ${state}`, by: actor, text, facts }]
 }
 
 function approvalEvents(row: ApprovalRow): Event[] {

@@ -2,7 +2,7 @@ import { readFindingsOf, readSuppressedOf } from '../drivers/postgres/evidence/r
 import type { SqlClient } from '../drivers/postgres/pool.ts'
 import type { Event, Subject } from './explanation.ts'
 
-/** What campaigns found of the message, and what they did not let it ask for. */
+/** Findings of campaigns about the message, and effects that they suppressed. */
 export async function readCampaigns(client: SqlClient, subject: Subject): Promise<readonly Event[]> {
   const [found, held] = await Promise.all([
     readFindingsOf(client, subject),
@@ -13,7 +13,7 @@ export async function readCampaigns(client: SqlClient, subject: Subject): Promis
       at: row.at,
       what: `campaign ${row.id} (${row.mode})`,
       by: row.actor,
-      text: `${[row.outcome, row.code, row.said].filter(part => part !== '').join(': ')}; asked for because: ${row.reason}`,
+      text: `${[row.outcome, row.code, row.said].filter(part => part !== '').join(': ')}; campaign reason: ${row.reason}`,
       facts: { campaign: row.id, mode: row.mode, outcome: row.outcome },
     })),
     ...held.map(row => ({

@@ -44,7 +44,7 @@ function effectEvents(row: LedgerRow): Event[] {
   const events: Event[] = [
     {
       at: row.created_at,
-      what: 'external effect asked for',
+      what: 'external effect requested',
       text: named,
       runId: row.run_id,
       facts: { ...facts, ...start },

@@ -12,7 +12,7 @@ import type { Event, Subject } from './explanation.ts'
 import { readActs } from './read-acts.ts'
 import { timeOf } from './read-time.ts'
 
-/** What a row of held work knows of its message, whether it is still there or was closed by people. */
+/** A held row of the message, present or closed. */
 export interface HeldTrace {
   readonly id: string
   readonly state: string
@@ -24,7 +24,7 @@ export interface HeldTrace {
   readonly version: string | null
   readonly origin: string
   readonly position: string | null
-  /** When the broker says it was sent. */
+  /** The broker's timestamp. */
   readonly sentAt: Date | null
 }
 
@@ -32,15 +32,15 @@ export interface HeldStory {
   readonly events: readonly Event[]
   readonly rows: readonly HeldTrace[]
   readonly limits: readonly string[]
-  /** People had a hand in it: replayed, fixed, skipped, deleted, released. */
+  /** Acts of operators: redriven, fixed, skipped, deleted, released. */
   readonly acts: number
 }
 
-const notFound = `Its row was not among the ${dueMax} that become due after its marker: see "onceward work list".`
+const notFound = `Its row was not among the first ${dueMax} that become due after its marker: see "onceward work list".`
 
 const unfinished: ReadonlySet<string> = new Set(['stored', 'waiting'])
 
-/** What is held of it now, what people did to it, and what they closed. */
+/** Held rows of the message, acts of operators, and closed rows. */
 export async function readHeld(
   client: SqlClient,
   subject: Subject,
@@ -86,14 +86,14 @@ function heldEvent(row: HeldEvidenceRow): Event {
   } = row
   const until =
     lease_until !== null
-      ? ', a worker has it'
+      ? ', leased by a worker'
       : due_at !== null
-        ? ', a worker takes it up'
-        : ', until a person decides'
+        ? ', due for a worker'
+        : ', until an operator decides'
   return {
     at: first_at,
     what: `held as ${state}`,
-    text: `${reason === '' ? 'its work is to be done' : reason}${until}${campaign === null ? '' : `, in the mode of campaign ${campaign} (${mode})`}`,
+    text: `${reason === '' ? 'its work is not done yet' : reason}${until}${campaign === null ? '' : `, in the mode of campaign ${campaign} (${mode})`}`,
     runId: row.run_id,
     facts: {
       heldId: id,
@@ -130,11 +130,11 @@ function closedEvent(row: ClosedEvidenceRow): Event {
 
 function closedAs({ how, isGivenUp, reopenedBy }: ClosedEvidenceRow): string {
   if (how === 'rebuilt') return 'without an effect: it is in the rebuilt tables'
-  if (isGivenUp) return 'without an effect: a declared gap, which campaigns leave as it is'
-  return `without an effect until campaign ${reopenedBy} took it up, approved for that`
+  if (isGivenUp) return 'without an effect: given up, and campaigns skip it'
+  return `without an effect until campaign ${reopenedBy} included it, with approval`
 }
 
-/** Read here: headers may hold what the database's own reader of JSON refuses. */
+/** Read here: PostgreSQL's JSON parser refuses some values that headers may hold. */
 async function withTimes(client: SqlClient, rows: readonly HeldEvidenceRow[]): Promise<readonly HeldTrace[]> {
   return Promise.all(
     rows.map(async row => ({ ...row, sentAt: await timeOf(client, row.properties.timestampMs) })),

@@ -1,13 +1,13 @@
-import { type OutboxRow, readOutboxRows } from '../drivers/postgres/evidence/read-outbox.ts'
+import { type WaitingOutboxRow, readOutboxRows } from '../drivers/postgres/evidence/read-outbox.ts'
 import type { SqlClient } from '../drivers/postgres/pool.ts'
 import { stableId } from '../message/stable-id.ts'
 import type { Event, ExplainOptions, Subject } from './explanation.ts'
 import type { Trouble } from './read-trouble.ts'
 
-/** Calls of one handler that are looked for by the ids they would have; more are rare. */
+/** How many calls of one handler are searched by their ids; more are rare. */
 const callsMax = 8
 /**
- * Rows leave the outbox only when the broker has confirmed them: what was noted and is not there was
+ * Rows leave the outbox only after the broker has confirmed them. A recorded message without a row was
  * published.
  */
 export async function readOutbox(
@@ -43,11 +43,11 @@ export async function readOutbox(
   ]
 }
 
-function stateOf({ failures, error, served, behindId, behind }: OutboxRow): string {
+function stateOf({ failures, error, served, behindId, behind }: WaitingOutboxRow): string {
   const said = failures > 0 ? `refused ${failures} times: ${error}` : 'not confirmed by the broker yet'
   const parts = [
     said,
-    ...(behindId === null ? [] : [`waits behind ${behindId}, which the broker does not take`]),
+    ...(behindId === null ? [] : [`waits behind ${behindId}, which the broker refuses`]),
     ...(behind === 0 ? [] : [`${behind} later ones of its key wait behind it`]),
     ...(served ? [] : ['no relay is connected there']),
   ]

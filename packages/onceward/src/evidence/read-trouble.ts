@@ -5,11 +5,11 @@ import type { Event, Subject } from './explanation.ts'
 export interface Trouble {
   readonly events: readonly Event[]
   readonly attempts: number
-  /** Deliveries after the first that were recognised, as far as they were noted. */
+  /** Recognised redeliveries, as far as they were recorded. */
   readonly repeats: number
   /** Rows it was held under. */
   readonly heldIds: readonly string[]
-  /** Messages it handed to the outbox, of targets that keep evidence. */
+  /** Messages it published, to targets that keep evidence. */
   readonly published: readonly PublishedTrace[]
 }
 
@@ -20,7 +20,7 @@ export interface PublishedTrace {
   readonly runId: number | null
 }
 
-/** Every attempt that failed, and what was said of the message meanwhile. */
+/** Failed attempts and notes. */
 export async function readTrouble(client: SqlClient, subject: Subject): Promise<Trouble> {
   const [failed, said] = await Promise.all([readAttempts(client, subject), readNotes(client, subject)])
   const events: Event[] = failed.map(({ number, at, runId, failureClass, code, error, place }) => ({

@@ -24,9 +24,7 @@ export async function compareOwn(pool: SqlPool, compared: Compared, book: DriftB
   }
 }
 
-/**
- * Effects outside the database, by their number: each was asked for in the transaction of an applied message.
- */
+/** External effects, by number: each was requested in the transaction of an applied message. */
 export async function compareLedger(
   pool: SqlPool,
   consumer: string,

@@ -13,7 +13,7 @@ import { readOnly } from '../../drivers/postgres/reconcile/read-only.ts'
 import { walkIds } from '../../drivers/postgres/reconcile/walk-ids.ts'
 import type { DriftBook } from './drift.ts'
 
-/** Rows without a marker that nobody can judge: no time says whether the marker is gone for its age. */
+/** `unjudged`: rows without a marker and without a time, which might have lost their marker to retention. */
 export interface SinkResult {
   readonly markers: number
   readonly effects: number
@@ -22,7 +22,7 @@ export interface SinkResult {
   readonly unnamed: number
 }
 
-/** Compares markers and effects stretch by stretch, both sides in one statement. */
+/** Compares markers and effects range by range, both sides in one statement. */
 export async function compareSink(
   pool: SqlPool,
   sink: Sink,
@@ -49,7 +49,7 @@ export async function compareSink(
   return total
 }
 
-/** Rows that the contract's own query says are not what was written. */
+/** Rows that the contract's `edited` query returns. */
 export async function findEdited(
   pool: SqlPool,
   { edited }: ReconcileSection,

@@ -12,7 +12,7 @@ import { Throttle } from '../campaign/throttle.ts'
 import { parkedQueue } from './parked-queue.ts'
 import { ParkedSession } from './parked-session.ts'
 
-/** The engine as a worker of what people have selected among the parked. */
+/** Runs the engine as a worker on the parked rows that were selected. */
 export async function createParkedProcess(
   campaign: Campaign,
   { consumer, store, pool, env: given, instance, callInline, addressing }: RunCampaignOptions,

@@ -7,17 +7,14 @@ export interface ParkedQueueOptions {
   readonly pool: SqlPool
   readonly inner: WorkQueue
   readonly campaignId: string
-  /** Of the campaign's place, under which everything here is fenced. */
+  /** The epoch of the campaign's position, which fences every write. */
   readonly epoch: number
   readonly throttle: Throttle | null
-  /** Called when every row is done or left. */
+  /** Called when no row is open. */
   readonly onEnd: () => void
 }
 
-/**
- * The rows of a campaign as work to be claimed. They stay parked: nobody but this campaign takes them from
- * here.
- */
+/** The rows of a campaign as a work queue. They stay parked, so only this campaign leases them. */
 export function parkedQueue({
   pool,
   inner,

@@ -20,13 +20,13 @@ export interface ParkedSessionOptions {
   readonly enrolment: Enrolment
   readonly journal: CampaignJournal
   readonly reach: Reach
-  /** Ends the claims of rows that were not to be had now. */
+  /** Ends the leases of rows that could not be taken now. */
   readonly giveBack: (claims: readonly WorkLease[]) => void
 }
 
 /**
- * One batch of a campaign on parked rows: a worker's session, but the rows are parked until the moment they
- * are done.
+ * A worker's session for one batch of a campaign on parked rows. The rows stay parked until the transaction
+ * that decides them.
  */
 export class ParkedSession<Tx> {
   readonly session: StoreSession<Tx>
@@ -53,7 +53,9 @@ export class ParkedSession<Tx> {
     })
   }
 
-  /** Called last: counts, the campaign's place, and keys that nothing holds any more. */
+  /**
+   * Called last. Writes counts and the campaign's position, and unblocks keys that nothing blocks any more.
+   */
   async close(): Promise<void> {
     const { journal, campaignId, epoch, enrolment, reach } = this.#options
     const tx = sqlOf(this.#inner)
@@ -64,10 +66,10 @@ export class ParkedSession<Tx> {
       if (!(await moveParkedPlace(tx, campaignId, progress)))
         throw new OncewardError(
           'ownership_lost',
-          `Another process runs campaign ${campaignId} by now. Nothing was committed.`,
+          `Another process has taken over campaign ${campaignId}. Nothing was committed.`,
           { details: { partitions: ['parked'] } },
         )
-      // A row is done once: whoever comes again does not find it open.
+      // A row is closed once: a repeated batch does not find it open.
       return () => false
     }
     await journal.writeWithEffects(tx, move, reach)
@@ -89,9 +91,7 @@ export class ParkedSession<Tx> {
     if (again.length > 0) await putOffParkedRows(tx, again)
   }
 
-  /**
-   * Those of this batch are counted among the parked still, and parked again they are no more than before.
-   */
+  /** The rows of this batch still count as parked. Parked again, they do not raise the total. */
   async #othersParked(): Promise<number> {
     return (await this.#inner.parkedTotal()) - this.#taken.length
   }

@@ -6,8 +6,8 @@ import { type Campaign, type CampaignPlan, refused } from '../campaign/campaign.
 const rowsMax = 1_000_000
 
 /**
- * Writes down exactly which rows a campaign is of, as they are now. Called again it replaces the list. Where
- * `keep` answers false nothing stays.
+ * Records exactly which rows a campaign covers, as they are now. A second call replaces the list. When `keep`
+ * returns false, nothing is stored.
  */
 export async function selectParked(
   pool: SqlPool,
@@ -16,7 +16,7 @@ export async function selectParked(
 ): Promise<CampaignPlan> {
   return inTransaction(pool, async client => {
     const rowCount = await selectCampaignRows(client, id, rowsMax + 1)
-    if (rowCount === 0) throw refused('Nothing like this is parked.')
+    if (rowCount === 0) throw refused('No parked message matches the selection.')
     if (rowCount > rowsMax)
       throw refused(`More than ${rowsMax} rows are selected: select fewer, by cause or by key.`)
     const { digest, oldestMs, behind } = await describeCampaignRows(client, id)

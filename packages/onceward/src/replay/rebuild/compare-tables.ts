@@ -9,23 +9,28 @@ import { assertApart, comparedColumns } from './compared-columns.ts'
 import { pairsOf } from './exchange-tables.ts'
 import { assertKept, compareGenerated, type GeneratedColumn, keyChanges } from './generated-columns.ts'
 
-/** The rows of a live table beside the rebuilt ones. */
+/** The result of comparing a live table with the rebuilt one. */
 export interface TableComparison {
   readonly table: string
   readonly onlyInLive: number
   readonly onlyInShadow: number
   readonly different: number
-  /** Rows that differ because one side has come to messages that the other has not: no finding. */
+  /**
+   * Rows that differ only because one side has processed messages that the other has not. Not a difference.
+   */
   readonly ahead: number
-  /** Of the differences: rows that a batch wrote which also applied what live has set aside for people. */
+  /**
+   * Of the differences: rows written by a batch that also applied messages which the live consumer has set
+   * aside.
+   */
   readonly besideSetAside: number
-  /** Columns the database fills whose values a swap would change, and the contract does not let it. */
+  /** Columns that the database fills, whose values a swap would change without the contract's permission. */
   readonly generated: readonly GeneratedColumn[]
-  /** The first keys that differ. */
+  /** The first differing keys. */
   readonly examples: readonly { readonly how: string; readonly key: Readonly<Record<string, unknown>> }[]
 }
 
-/** `liveGoesOn`: the live consumer may have come to messages the rebuild has not. */
+/** `liveGoesOn`: the live consumer may have processed messages that the rebuild has not. */
 export async function compareTables(
   client: SqlClient,
   { id, plan }: Campaign,
@@ -51,16 +56,16 @@ export async function compareTables(
   return compared
 }
 
-/** In one snapshot, while the live consumer and perhaps the rebuild go on. Nothing is locked. */
+/** Compares in one snapshot, without locks, while the live consumer and the rebuild may be running. */
 export async function lookAtTables(
   pool: SqlPool,
   id: string,
   consumer: Consumer<unknown, SqlTransaction>,
 ): Promise<readonly TableComparison[]> {
   const campaign = await readCampaign(pool, id)
-  if (campaign.mode !== 'rebuild') throw refused(`Campaign ${id} is no rebuild.`)
+  if (campaign.mode !== 'rebuild') throw refused(`Campaign ${id} is not a rebuild.`)
   if (!['paused', 'failed', 'ran', 'verified'].includes(campaign.state))
-    throw refused(`Campaign ${id} is ${campaign.state}: there are tables to compare once it has run.`)
+    throw refused(`Campaign ${id} is ${campaign.state}. It has tables to compare after it has run.`)
   const client = await pool.connect()
   try {
     await client.query('begin isolation level repeatable read read only')
@@ -75,7 +80,7 @@ export async function lookAtTables(
   }
 }
 
-/** Differences that a person has accepted, by the table's name and with a reason. */
+/** Differences that an operator has accepted, by table name, with a reason. */
 export type Accepted = Readonly<Record<string, string>>
 
 export function differs({ onlyInLive, onlyInShadow, different }: TableComparison): boolean {
@@ -83,8 +88,8 @@ export function differs({ onlyInLive, onlyInShadow, different }: TableComparison
 }
 
 /**
- * Refuses tables that differ and are not accepted, and values of the database that nobody may accept but the
- * contract.
+ * Refuses differing tables that are not accepted, and changed generated values, which only the contract can
+ * accept.
  */
 export function assertAccepted(compared: readonly TableComparison[], accepted: Accepted): void {
   assertKept(compared)
@@ -100,13 +105,13 @@ export function assertAccepted(compared: readonly TableComparison[], accepted: A
         .join(', ')}`,
   )
   throw refused(
-    `The rebuilt tables are not like the live ones. ${said.join('. ')}. See "onceward replay compare"; if the rebuilt rows are right, accept the table by name with a reason (--accept ${nameOf(open[0]!)} --because …).`,
+    `The rebuilt tables differ from the live ones. ${said.join('. ')}. See "onceward replay compare". If the rebuilt rows are right, accept the table by name with a reason (--accept ${nameOf(open[0]!)} --because …).`,
   )
 }
 
 function asideText({ besideSetAside }: TableComparison): string {
   if (besideSetAside === 0) return ''
-  return ` (${besideSetAside} written together with messages that live has set aside and the rebuild has applied)`
+  return ` (${besideSetAside} written together with messages that the live consumer has set aside and the rebuild has applied)`
 }
 
 function nameOf({ table }: TableComparison): string {

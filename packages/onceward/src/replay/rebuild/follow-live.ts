@@ -13,10 +13,10 @@ import { deliveryOf } from '../campaign/select-keys.ts'
 import { verifyCampaign } from '../campaign/steer-campaign.ts'
 
 /**
- * Brings the rebuilt tables from the end of the plan to where the live consumer is. What live has not
- * finished is left to it: it applies that to the new tables after the swap and asks for its effects. So the
- * log's end is no aim, and holes between finished messages are no obstacle. Answers with how many messages it
- * took.
+ * Brings the rebuilt tables from the end of the plan to the position of the live consumer. It skips messages
+ * that the live consumer has not finished. The live consumer applies those to the new tables after the swap
+ * and requests their effects. So the end of the log is not the aim, and unfinished messages in between do no
+ * harm. Returns how many messages it applied.
  */
 export async function followLive(id: string, options: RunCampaignOptions): Promise<number> {
   const { pool, consumer, openReader } = options
@@ -30,7 +30,7 @@ export async function followLive(id: string, options: RunCampaignOptions): Promi
   await runCampaign(id, { ...options, beyond: { ranges, takes: follower.takes } })
   const { complete, held } = await verifyCampaign(pool, id)
   if (!complete || held > 0)
-    throw refused(`The rebuild did not come through: ${held} messages wait for people. Nothing was swapped.`)
+    throw refused(`The rebuild is not complete: ${held} messages wait for an operator. Nothing was swapped.`)
   return follower.taken
 
   async function lookAhead() {
@@ -40,7 +40,7 @@ export async function followLive(id: string, options: RunCampaignOptions): Promi
   }
 }
 
-/** What the log has behind the plan, whatever retention has removed before. */
+/** Ranges of the log after the plan. Retention of the log may have removed earlier records. */
 function behind(found: readonly LogRange[], known: readonly LogRange[]): readonly LogRange[] {
   return found.flatMap(range => {
     const plan = known.find(({ partition }) => partition === range.partition)

@@ -5,7 +5,7 @@ import { type LivePositions, livePositions } from '../campaign/live-positions.ts
 import type { RunCampaignOptions } from '../campaign/run-campaign.ts'
 import { waitForLive } from '../campaign/wait-for-live.ts'
 
-/** Under the swap's lock: nothing that the live consumer commits from here on is in these tables. */
+/** Called under the swap's lock: later commits of the live consumer are not in these tables. */
 export async function assertFinishedByLive(
   client: SqlClient,
   campaign: Campaign,
@@ -15,7 +15,10 @@ export async function assertFinishedByLive(
   refuseUnfinished(await countUnfinished(client, campaign, positions), acceptUnknown)
 }
 
-/** Waits until the live consumer has finished what the rebuild has applied; people are not waited for. */
+/**
+ * Waits until the live consumer has finished the messages that the rebuild has applied. It does not wait for
+ * messages that need an operator.
+ */
 export async function awaitFinishedByLive(
   campaign: Campaign,
   options: RunCampaignOptions,
@@ -44,10 +47,10 @@ function refuseUnfinished({ unread, pending, forPeople, unknown }: Unfinished, a
   const all = unread + pending + forPeople
   if (all === 0 && unknown > 0 && !acceptUnknown)
     throw refused(
-      `Retention has removed markers of the live consumer, and ${unknown} messages of the rebuilt tables have neither a marker nor a position in the live log: nobody can tell whether live has finished them. If live has not, a swap drops their external effects and published messages. If they are older than what retention removed, swap with --accept-unknown.`,
+      `Retention has removed markers of the live consumer, and ${unknown} messages of the rebuilt tables have neither a marker nor a position in the live log. Whether the live consumer has finished them is unknown. If it has not, a swap drops their external effects and published messages. If they are older than the removed markers, swap with --accept-unknown.`,
     )
   if (all === 0) return
   throw refused(
-    `${all} messages of the rebuilt tables are not finished by the live consumer, and a swap would drop their external effects and published messages: ${unread} are not read or are being retried, ${pending} are stored, deferred or waiting, ${forPeople} are parked, dead or quarantined. Run the live consumer and its workers until they are done, and replay or skip those that wait for people ("onceward parked list"). Then swap again. Messages of a file that live never gets are applied by a replay campaign of that file with --never-live first.`,
+    `The live consumer has not finished ${all} messages of the rebuilt tables, and a swap would drop their external effects and published messages: ${unread} are not read or are being retried, ${pending} are stored, deferred or waiting, ${forPeople} are parked, dead or quarantined. Run the live consumer and its workers until they are done, and redrive or skip those that wait for an operator ("onceward parked list"). Then swap again. If messages of a file never reach the live consumer, apply them first by a replay campaign of that file with --never-live.`,
   )
 }

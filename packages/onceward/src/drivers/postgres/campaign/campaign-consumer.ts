@@ -96,7 +96,7 @@ export async function findUnmarked(
   return rows.map(row => row.id as string)
 }
 
-export interface CheckpointRow {
+export interface LivePositionRow {
   readonly partition: string
   readonly incarnation: string
   readonly next: string
@@ -105,7 +105,7 @@ export interface CheckpointRow {
 export async function readCheckpoints(
   client: SqlClient,
   { name, generation }: ConsumerName,
-): Promise<readonly CheckpointRow[]> {
+): Promise<readonly LivePositionRow[]> {
   const { rows } = await client.query(
     `select k.partition, k.incarnation, k.next from onceward.checkpoint k
      join onceward.consumer c on c.id = k.consumer_id where c.name = $1 and c.generation = $2 and k.next is not null`,

@@ -15,7 +15,7 @@ export async function listConsumers(client: SqlClient): Promise<readonly KnownCo
 }
 
 /**
- * Each look is one probe of an index: LIMIT keeps the planner from reading a table for all consumers at once.
+ * Each lookup is one index probe: LIMIT keeps the planner from scanning a table for all consumers at once.
  */
 const there = (table: string) =>
   `left join lateral (select true as there from onceward.${table} t where t.consumer_id = c.id and t.message_id = $1 limit 1) ${table} on true`
@@ -31,7 +31,7 @@ const traced = `
   left join lateral (select true as there from onceward.suppressed_effect t join onceward.campaign k on k.id = t.campaign_id
     where t.message_id = $1 and k.consumer_name = c.name and k.generation = c.generation limit 1) w on true`
 
-/** The ids of the consumers that have any trace of the message. */
+/** Ids of the consumers that have a trace of the message. */
 export async function findTraced(client: SqlClient, messageId: string): Promise<ReadonlySet<number>> {
   const { rows } = await client.query(traced, [messageId])
   return new Set(rows.filter(row => row.traced).map(row => row.id as number))

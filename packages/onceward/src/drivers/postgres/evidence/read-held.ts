@@ -11,11 +11,11 @@ const now = (
   h.campaign_id::text as campaign,
   octet_length(h.body) as bytes, case when $3 then substring(h.body from 1 for ${bytesMax}) end as start`
 
-/** Rows of others that are gone through for what is not done. */
+/** How many due rows are scanned for unfinished work. */
 export const dueMax = 20_000
 /**
- * By index where people look. What is stored or waits is looked for among what becomes due from the moment of
- * its marker on: fresh work at that very moment, what failed and is tried again at any time after it.
+ * Parked, dead and quarantined rows are found by index. Stored and waiting rows are searched among those due
+ * since the marker's time: new work is due at that time, failed work later.
  */
 const held = (bytesMax: number) => `
   select ${now(bytesMax)} from onceward.held h where h.consumer_id = $1 and h.message_id = $2 and h.state in ('parked', 'dead', 'quarantined')
@@ -24,7 +24,7 @@ const held = (bytesMax: number) => `
     select * from onceward.held w where w.consumer_id = $1 and w.due_at >= $4::timestamptz order by w.due_at limit ${dueMax}) h
   where h.message_id = $2 and h.state in ('stored', 'waiting')`
 
-/** How much of a body is read. Null reads none. */
+/** How many bytes of a body are read. Null reads none. */
 type BodyBytes = number | null
 
 /** `since`: the time of the marker of unfinished work; null otherwise. */

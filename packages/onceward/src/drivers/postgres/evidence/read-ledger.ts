@@ -1,9 +1,9 @@
 import type { SqlClient } from '../pool.ts'
 
 /**
- * The ledger has no index on its messages: it would be written three times for each effect. But its numbers
- * grow with time, so the moment of a marker is found among them by halving, and the effects of a message
- * stand right behind it: they were recorded in the marker's transaction.
+ * The ledger has no index on its messages: it would be written three times for each effect. Ledger numbers
+ * grow with time, so a binary search finds the marker's time among them. The effects of a message follow
+ * directly, since they were recorded in the marker's transaction.
  */
 const firstSince = `
   with recursive halved (low, high, step) as (
@@ -16,8 +16,8 @@ const firstSince = `
   select low::text as id from halved order by step desc limit 1`
 
 /**
- * Longest a transaction records effects after its marker's time; and how many rows of others are gone through
- * for it.
+ * How long after its marker's time a transaction may record effects, and how many rows of other messages are
+ * scanned.
  */
 export const windowSeconds = 30
 export const rowsMax = 100_000
@@ -66,7 +66,7 @@ export async function readLedgerSince(
   return (await client.query(ofMessage(bodyBytesMax ?? 0), values)).rows
 }
 
-/** Consumers and targets there are in the ledger, from one entry of its index to the next. */
+/** Consumers and targets in the ledger, by a loose index scan. */
 const targets = `
   with recursive known as (
     (select consumer_name, target from onceward.ledger order by consumer_name, target limit 1)
@@ -82,7 +82,7 @@ const ofKey = `
   cross join lateral (select * from onceward.ledger l
     where l.consumer_name = k.consumer_name and l.target = k.target and l.effect_key = $3 limit 1) l`
 
-/** Rows of the ledger with this key, at whichever consumer and target. */
+/** Ledger rows with this key, of all consumers and targets. */
 export async function findEffects(
   client: SqlClient,
   key: string,

@@ -10,8 +10,8 @@ export interface ConsumerMemory {
   readonly losses: number
   readonly unidentified: boolean
   /**
-   * The database has become another copy since the consumer began; the last commit such a copy is sure to
-   * have.
+   * The database has changed its incarnation since the consumer was enrolled. `survivedTo`: the last commit
+   * that it certainly has.
    */
   readonly copied: boolean
   readonly survivedTo: Date | null

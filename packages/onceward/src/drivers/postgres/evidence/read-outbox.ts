@@ -1,6 +1,6 @@
 import type { SqlClient } from '../pool.ts'
 
-/** What waits to be published is looked at one by one: in good times there is next to nothing. */
+/** The outbox is scanned without an index: usually it is almost empty. */
 const rowsMax = 50_000
 
 const waiting = `
@@ -12,7 +12,7 @@ const waiting = `
     coalesce((select s.behind from onceward.outbox_stuck s where s.destination = o.destination and s.id = o.id), 0) as behind
   from (select * from onceward.outbox limit ${rowsMax}) o where o.message_id = any($1::text[])`
 
-export interface OutboxRow {
+export interface WaitingOutboxRow {
   readonly id: string
   readonly target: string
   readonly destination: string
@@ -29,6 +29,6 @@ export interface OutboxRow {
 export async function readOutboxRows(
   client: SqlClient,
   messageIds: readonly string[],
-): Promise<readonly OutboxRow[]> {
+): Promise<readonly WaitingOutboxRow[]> {
   return (await client.query(waiting, [messageIds])).rows
 }

@@ -2,15 +2,15 @@ import type { SqlClient } from '../pool.ts'
 import { live, shadow } from './generations.ts'
 import { quote, shadowSchema } from './schemas.ts'
 
-/** What is compared of a table, as expressions over a row called by a letter. */
+/** The compared columns of a table. */
 export interface ComparedColumns {
   readonly key: readonly string[]
   readonly columns: readonly string[]
-  /** Types without an order of their own, compared as texts. */
+  /** Types without an equality operator, compared as text. */
   readonly asText: ReadonlySet<string>
   /**
-   * Filled by the database with what is another value each time (a number, a UUID, a time), and not to be
-   * changed by a swap.
+   * Filled by the database with a new value each time (a number, a UUID, a time). A swap must not change
+   * them.
    */
   readonly generated: readonly string[]
 }
@@ -26,21 +26,21 @@ export interface ComparedRows {
 
 const examplesMax = 10
 
-/** What is held has no effect yet. */
+/** A held message has no effect yet. */
 const isDecided = `o.status not in ('stored', 'waiting', 'parked', 'dead', 'quarantined')`
 
 /**
- * Live has come to what it has set aside, and will not by itself come further. Rebuilt it is a difference
- * that a person should see: were it a lead, one such message would hide everything its batch wrote, and a
- * table that is wrong all over would be swapped in.
+ * The live consumer has read the messages it has set aside, and will not process them by itself. If the
+ * rebuild has applied one, the difference needs an operator. Counted as a lead of the rebuild, one such
+ * message would hide every row of its batch, and a wrong table would be swapped in.
  */
 const isReached = `o.status not in ('stored', 'waiting')`
 const isSetAside = `o.status in ('parked', 'dead', 'quarantined')`
 
 /**
- * A message of the shadow, m, whose live marker is not there: where retention removes markers that says
- * nothing, and every difference would pass for a lead of the rebuild. Then only what the live position has
- * not come to, or live holds, is ahead.
+ * A message m of the shadow without a live marker. Once retention removes markers, a missing marker means
+ * nothing, and every difference would look like a lead of the rebuild. Then only messages beyond the live
+ * position, or held by the live consumer, are ahead.
  */
 const notReached = `(not exists (select from onceward.horizon h where h.consumer_id = ${live})
   or exists (select from onceward.inbox o where o.consumer_id = ${live} and o.message_id = m.message_id)
@@ -48,9 +48,8 @@ const notReached = `(not exists (select from onceward.horizon h where h.consumer
     and case when c.next ~ '^[0-9]+$' then substring(m.position from '@([0-9]+)$')::numeric >= c.next::numeric end))`
 
 /**
- * One statement for a table, however large. Of each row the transaction that wrote it last is known, and so
- * is the one that wrote each marker: a row whose transaction left a marker that the other side lacks is
- * ahead, not wrong.
+ * One statement per table. The last transaction of each row is known, and so is the transaction of each
+ * marker. A row is ahead, not wrong, if its transaction wrote a marker that the other side lacks.
  */
 function statement(table: string, id: string, { key, columns, asText }: ComparedColumns): string {
   const [schema, name] = table.split(/\.(.*)/s) as [string, string]
@@ -89,7 +88,7 @@ function statement(table: string, id: string, { key, columns, asText }: Compared
     from found`
 }
 
-/** `liveGoesOn`: the live consumer may have come to messages the rebuild has not. */
+/** `liveGoesOn`: the live consumer may have processed messages that the rebuild has not. */
 export async function compareRows(
   client: SqlClient,
   table: string,

@@ -2,24 +2,24 @@ import type { SqlClient } from '../pool.ts'
 import { live, shadow } from './generations.ts'
 
 /**
- * Messages that the rebuilt tables have and the live consumer has not finished. Their external effects are
- * still to be asked for.
+ * Messages that are in the rebuilt tables and that the live consumer has not finished. Their external effects
+ * are not requested yet.
  */
 export interface Unfinished {
-  /** Not read, or being retried: live has no marker of them. */
+  /** Not read, or being retried: without a live marker. */
   readonly unread: number
-  /** Stored, deferred or waiting for their turn: a worker's. */
+  /** Stored, deferred or waiting: a worker will process them. */
   readonly pending: number
-  /** Parked, dead or quarantined, with a row that may be tried again. */
+  /** Parked, dead or quarantined, with a row that may be redriven. */
   readonly forPeople: number
-  /** Without a marker where retention has removed some, and without a position to compare. */
+  /** Without a marker after retention has removed some, and without a position to compare. */
   readonly unknown: number
 }
 
 /**
- * Live has no marker of message m, and has passed its position for good: it was removed by retention, or was
- * never live's to do. A message with an attempt and no marker is on its way back as a retry copy, unless
- * markers of that time are removed. $2 and $3 are the positions of the live consumer by partition.
+ * The live consumer has no marker of message m and has passed its position: retention removed the marker, or
+ * the message was never the live consumer's. An attempt without a marker means that a retry copy is on its
+ * way, unless markers of that time are removed. $2 and $3 are the live positions by partition.
  */
 const isPassed = (m: string) => `
   exists (select from unnest($2::text[], $3::numeric[]) as done (partition, next)
@@ -27,7 +27,7 @@ const isPassed = (m: string) => `
   and not exists (select from onceward.attempt a where a.consumer_id = ${live} and a.message_id = ${m}.message_id
     and a.at > coalesce((select h.purged_before from onceward.horizon h where h.consumer_id = ${live}), '-infinity'))`
 
-/** Live holds the same bytes in a row without an id: it could not read them. */
+/** The live consumer holds the same bytes in a row without an id: it could not read them. */
 const isHeldUnread = (
   m: string,
 ) => `exists (select from onceward.held h where h.consumer_id = ${live} and h.message_id is null
@@ -61,7 +61,7 @@ export async function countUnfinished(
   return rows[0]
 }
 
-/** Of the messages asked for, those that the live consumer has finished and the rebuild has not applied. */
+/** Of these messages, those that the live consumer has finished and the rebuild has not applied. */
 const finished = `
   select m.message_id as id from unnest($4::text[], $5::text[], $6::bytea[]) as m (message_id, position, digest)
   left join lateral (select status from onceward.inbox l where l.consumer_id = ${live} and l.message_id = m.message_id limit 1) l on true

@@ -1,4 +1,4 @@
-/** Where a rebuild keeps its tables until they are swapped in, and where the old ones wait afterwards. */
+/** The schema of rebuilt tables before the swap, and of the old tables after it. */
 export const shadowSchema = (campaignId: string) => `onceward_shadow_${campaignId}`
 export const oldSchema = (campaignId: string) => `onceward_old_${campaignId}`
 

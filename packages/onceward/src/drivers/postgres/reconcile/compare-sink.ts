@@ -3,7 +3,7 @@ import type { Compared, DriftRow } from './own-drift.ts'
 import { readOnly } from './read-only.ts'
 import type { IdRange } from './walk-ids.ts'
 
-/** A query of effects, and the name of where it stands. */
+/** A query of effects, and its name for error texts. */
 export interface Sink {
   readonly place: string
   readonly effects: string
@@ -72,7 +72,7 @@ interface Joined {
   readonly from: string
 }
 
-/** A marker of this generation stands before those of others. */
+/** A marker of this generation precedes those of others. */
 function both({ effects }: Sink, { at, digest }: SinkShape): Joined {
   const id = 'e.message_id::text collate "C"'
   return {
@@ -88,7 +88,7 @@ function both({ effects }: Sink, { at, digest }: SinkShape): Joined {
   }
 }
 
-/** Counts of one stretch; `drift` in the order of the conditions. */
+/** Counts of one range; `drift` in the order of the conditions. */
 export interface SinkCounts {
   readonly markers: number
   readonly effects: number

@@ -4,9 +4,9 @@ import type { IdRange } from './walk-ids.ts'
 
 export interface Compared {
   readonly consumerId: number
-  /** All generations of the name, this one included. */
+  /** All generations of the consumer, including this one. */
   readonly generations: readonly number[]
-  /** Markers before it may be gone; null when none are. */
+  /** Markers before it may be removed; null when none are. */
   readonly purgedBefore: Date | null
 }
 
@@ -22,12 +22,12 @@ export interface DriftRow {
 }
 
 /**
- * Checks of our own tables against each other: what a hand in them leaves behind. $1 consumer, $2 and $3 the
- * stretch, $4 all generations, $5 the horizon.
+ * Checks of Onceward's tables against each other, which find manual changes. $1 consumer, $2 and $3 the
+ * range, $4 all generations, $5 the horizon.
  */
 export interface OwnCheck {
   readonly kind: OwnDriftKind
-  /** The table that is walked, and the column by which. */
+  /** The table to walk, and its column. */
   readonly walked: readonly [table: string, column: string]
   readonly id: string
   readonly detail: string
@@ -44,8 +44,8 @@ export const ownChecks: readonly OwnCheck[] = [
     walked: markers,
     id: 'm.message_id',
     detail: `'run ' || m.run_id || ', ' || m.status || ' ' || m.at`,
-    // A swap carries markers of another generation over, at its own time; what people set aside or close
-    // keeps its run.
+    // A swap copies markers of another generation at its own time. Markers that operators set aside or close
+    // keep their run.
     from: `from onceward.inbox m left join onceward.run r on r.id = m.run_id and r.consumer_id = any($4::integer[])
       where m.consumer_id = $1 and ${within('m.message_id')} and $5::timestamptz is not distinct from $5 and (r.id is null
         or (m.status = 'applied' and r.consumer_id = m.consumer_id
@@ -143,7 +143,7 @@ export async function readLedgerDrift(
   return (await readOnly(pool, place, text, [consumer, after, generations, purgedBefore])).rows
 }
 
-/** The number of the last effect of the stretch; null at the end. */
+/** The number of the last effect of the range; null at the end. */
 export async function endOfLedgerStretch(
   pool: SqlPool,
   place: string,
