@@ -128,9 +128,9 @@ describe('import boundaries', () => {
 
   test('the SDK of OpenTelemetry is loaded by the server of metrics alone, and only when it starts', () => {
     const loading = files.filter(file => /@opentelemetry\/(?!api')/.test(withoutComments(text.get(file)!)))
-    assert.deepEqual(loading, ['runtime/observe-server.ts'])
+    assert.deepEqual(loading, ['runtime/open-prometheus.ts'])
     assert.doesNotMatch(
-      withoutComments(text.get('runtime/observe-server.ts')!),
+      withoutComments(text.get('runtime/open-prometheus.ts')!),
       /^import .*@opentelemetry\/(?!api')/m,
     )
   })
@@ -329,7 +329,8 @@ const publicNames: Record<string, string> = {
   './file': 'createFileSource file FileDeclaration FileOptions FileSourceOptions',
   './embedded': 'EmbeddedPostgres EmbeddedPostgresOptions findEmbeddedPostgres startEmbeddedPostgres',
   './testing': `CrashPoint crashPoints createTestSurroundings DeathOptions deliveryConformance DeliveryFactory DeliveryFeature dieAt FaultKind
-    faultKinds GapRow handleConformance handlerOn HandlesFactory HandlesUnderTest HeldRow IntentRow LogLine logOptions MemoryCheckpoints Position probeRollback PublishedMessage Reach
+    faultKinds handleConformance handlerOn HandlesFactory HandlesUnderTest HeldRow IntentRow LogLine LossRow logOptions MemoryCheckpoints Position probeRollback PublishedMessage
+    publisherConformance PublisherFactory PublisherFeature PublisherUnderTest rangeReaderConformance RangeReaderFactory RangeReaderFeature RangeReaderUnderTest Reach
     replicationConformance RollbackProbe runSimulation ScenarioName ScheduleResult SimulationFailure SimulationOptions SimulationReport simulationScenarios
     sourceConformance SourceFactory SourceFeature SourceUnderTest storeConformance StoreFactory StoreFeature StoreUnderTest
     SynchronousStandby TestEnvironment TestSurroundingsOptions traceSchedule until UntilOptions`,
@@ -373,7 +374,7 @@ describe('public doors', () => {
 })
 
 test('every fault in the list of faults names a test that exists', () => {
-  const page = readFileSync(join(home, '../../docs/failures.md'), 'utf8')
+  const page = readFileSync(join(home, '../../docs/faults.md'), 'utf8')
   const rows = [...page.matchAll(/^\| (\d+) \|.*\| `([^`]+)`: (.+) \|$/gm)]
   const staged = rows.map(([, number]) => Number(number))
   const logs = Array.from({ length: 15 }, (_, index) => 41 + index)

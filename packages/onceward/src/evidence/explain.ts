@@ -3,13 +3,13 @@ import { readRuns } from '../drivers/postgres/evidence/read-campaigns.ts'
 import { findEffects, rowsMax, windowSeconds } from '../drivers/postgres/evidence/read-ledger.ts'
 import { assertUsable } from '../drivers/postgres/migrate.ts'
 import type { SqlPool } from '../drivers/postgres/pool.ts'
+import { buildStory, type Lead } from './build-story.ts'
 import type { Absence, ExplainOptions, ExplainQuestion, Explanation, Story, Subject } from './explanation.ts'
 import { findRow } from './find-row.ts'
 import { businessSubjects, heldSubjects, readConsumers, storedId, subjectsOf } from './find-subjects.ts'
 import { readAbsence } from './read-absence.ts'
 import { ledgerEvents } from './read-effects.ts'
 import { readAggregate } from './read-traces.ts'
-import { type Lead, buildStory } from './build-story.ts'
 
 /** Messages that are explained in full; an aggregate may have thousands. */
 const storiesMax = 20
@@ -65,7 +65,9 @@ function generalLimits({ contract }: ExplainOptions): string[] {
       ? ['Without --contract, the tables of effects and published messages are not searched.']
       : []),
     ...(Object.values(contract?.effect?.publish ?? {}).some(({ evidence }) => evidence !== true)
-      ? ['Published messages are known only while they are in the outbox, except for targets with evidence: true.']
+      ? [
+          'Published messages are known only while they are in the outbox, except for targets with evidence: true.',
+        ]
       : []),
   ]
 }

@@ -23,10 +23,7 @@ export async function readConsumers(
   const names = [...new Set(all.map(({ consumer }) => consumer))]
   const near = nearestName(named, names)
   const hint = near === null ? ` Known: ${names.join(', ') || 'none'}.` : ` Did you mean "${near}"?`
-  throw new OncewardError(
-    'usage',
-    `This database has no consumer "${named}".${hint} Nothing was changed.`,
-  )
+  throw new OncewardError('usage', `This database has no consumer "${named}".${hint} Nothing was changed.`)
 }
 
 /**

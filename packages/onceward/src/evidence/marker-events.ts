@@ -17,7 +17,5 @@ export function markerEvents(marker: Marker): readonly Event[] {
   const facts = { status, position, digest, because }
   if (end === undefined) return [{ at, what: 'arrived', text: `stored, and ${status} now`, runId, facts }]
   const done: Event = { at, what: status, text: because ?? end, runId, facts }
-  return arrivedAt === null
-    ? [done]
-    : [{ at: arrivedAt, what: 'arrived', text: 'stored for a worker' }, done]
+  return arrivedAt === null ? [done] : [{ at: arrivedAt, what: 'arrived', text: 'stored for a worker' }, done]
 }

@@ -1,4 +1,4 @@
-import { type WaitingOutboxRow, readOutboxRows } from '../drivers/postgres/evidence/read-outbox.ts'
+import { readOutboxRows, type WaitingOutboxRow } from '../drivers/postgres/evidence/read-outbox.ts'
 import type { SqlClient } from '../drivers/postgres/pool.ts'
 import { stableId } from '../message/stable-id.ts'
 import type { Event, ExplainOptions, Subject } from './explanation.ts'

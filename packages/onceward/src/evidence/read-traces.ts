@@ -86,9 +86,7 @@ async function patiently<T>(
     })
   } catch (error) {
     const slow = (error as { code?: string }).code === '57014'
-    const why = slow
-      ? `took longer than ${timeout}; add an index on ${column}`
-      : (error as Error).message
+    const why = slow ? `took longer than ${timeout}; add an index on ${column}` : (error as Error).message
     limits.push(`The search in ${table} failed: ${why}.`)
     return null
   }

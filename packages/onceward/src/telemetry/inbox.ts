@@ -95,7 +95,7 @@ export async function showHeld(pool: SqlPool, id: string): Promise<HeldDetails> 
     [consumerId, row.messageId],
   )
   const actions = await pool.query(
-    `select at, by, because, did from onceward.held_action where held_id = $1 order by at`,
+    `select at, actor as by, reason as because, action as did from onceward.held_action where held_id = $1 order by at`,
     [id],
   )
   return { ...row, body: readable(bytes), history: history.rows, actions: actions.rows }
@@ -136,7 +136,7 @@ function readable(bytes: Buffer): string {
 }
 
 function nothingLike(id: string): OncewardError {
-  return refused(`There is no held work with number ${id}; it may be done by now.`)
+  return refused(`There is no held work with id ${id}; it may be done by now.`)
 }
 
 function refused(why: string): OncewardError {

@@ -3,6 +3,18 @@ export type { Position } from '../ports/source.ts'
 export { type DeliveryFactory, type DeliveryFeature, deliveryConformance } from './conformance/delivery.ts'
 export { type HandlesFactory, type HandlesUnderTest, handleConformance } from './conformance/handles.ts'
 export {
+  type PublisherFactory,
+  type PublisherFeature,
+  type PublisherUnderTest,
+  publisherConformance,
+} from './conformance/publisher.ts'
+export {
+  type RangeReaderFactory,
+  type RangeReaderFeature,
+  type RangeReaderUnderTest,
+  rangeReaderConformance,
+} from './conformance/range-reader.ts'
+export {
   type PublishedMessage,
   type SourceFactory,
   type SourceFeature,
@@ -10,9 +22,9 @@ export {
   sourceConformance,
 } from './conformance/source.ts'
 export {
-  type GapRow,
   type HeldRow,
   type IntentRow,
+  type LossRow,
   type StoreFactory,
   type StoreFeature,
   type StoreUnderTest,

@@ -114,7 +114,7 @@ export const crashScenarios: Record<ConsumerPoint, CrashScenario> = {
     },
   },
   'work.leased': work,
-  'work.handed_off': { task: 'consume', hits: [1], memory: 'handed' },
+  'work.handoff': { task: 'consume', hits: [1], memory: 'handed' },
   'work.finished': work,
   'work.committed': work,
   'suspect.counted': { task: 'consume', hits: [1], after: ['batch.applied'], before: 'suspect.grouped' },

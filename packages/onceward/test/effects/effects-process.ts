@@ -1,8 +1,8 @@
 import { writeSync } from 'node:fs'
 import { createPool } from '../../src/drivers/postgres/pool.ts'
 import { createDispatcher } from '../../src/effects/external/dispatcher.ts'
-import type { Publisher } from '../../src/effects/publish/publisher.ts'
 import { createRelay } from '../../src/effects/publish/relay.ts'
+import type { Publisher } from '../../src/ports/publisher.ts'
 import { realEnvironment } from '../../src/runtime/real-environment.ts'
 import { bookPublisher } from './outbox-scene.ts'
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import type { SqlPool } from '../../src/drivers/postgres/pool.ts'
-import type { OutgoingMessage, Publisher } from '../../src/effects/publish/publisher.ts'
 import { createRelay, type Relay } from '../../src/effects/publish/relay.ts'
 import type { RelayOptions } from '../../src/effects/publish/relay-options.ts'
+import type { OutgoingMessage, Publisher } from '../../src/ports/publisher.ts'
 import { realEnvironment } from '../../src/runtime/real-environment.ts'
 import { type Child, openScene, startChild } from './scene.ts'
 

@@ -147,9 +147,9 @@ export class ProjectionScene {
   #store(): PostgresStore {
     const store = createPostgresStore({ pool: this.pool })
     if (this.#server === 'as it is') return store
-    const query: typeof store.query = (text, values) =>
-      store.query!(text.replace("current_setting('server_version_num')", "'170000'"), values)
-    return { ...store, query }
+    const query: NonNullable<typeof store.sql>['query'] = (text, values) =>
+      store.sql!.query(text.replace("current_setting('server_version_num')", "'170000'"), values)
+    return { ...store, sql: { query } }
   }
 
   /** A consumer with its workers on a queue of its own name, until it is drained. */

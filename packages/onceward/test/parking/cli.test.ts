@@ -75,19 +75,19 @@ describe('onceward parked and audit', await skipWithout('postgres'), () => {
     const done = await json('parked', 'skip', ...because, '--limit', '2', '--expect', preview.digest)
     assert.deepEqual([done.exit, done.closed], [0, 2])
     assert.equal((await json('parked', 'groups')).groups[0].count, 4)
-    const gaps = await json('parked', 'closed', '--consumer', 'cli')
-    assert.deepEqual([gaps.total, gaps.rows[0].how, gaps.rows[0].because], [2, 'skipped', 'a test'])
+    const closed = await json('parked', 'closed', '--consumer', 'cli')
+    assert.deepEqual([closed.total, closed.rows[0].how, closed.rows[0].because], [2, 'skipped', 'a test'])
   })
 
-  it('replays by number under a name, and tells what became of it', async () => {
+  it('redrives by number under a name, and shows what became of it', async () => {
     const { rows } = await json('parked', 'list', '--consumer', 'cli')
     const ids = rows.map((row: { id: string }) => row.id)
     const wrong = await json('parked', 'redrive', ids[0], '--consumer', 'other', '--because', 'x')
     assert.equal(wrong.exit, 2)
-    const replay = ['parked', 'redrive', ...ids, ...because, '--id', 'cli-1', '--rate', '1000']
-    assert.deepEqual((await json(...replay)).moved, 4)
-    assert.deepEqual((await json(...replay)).moved, 0)
-    const { replay: result } = await json('parked', 'result', 'cli-1')
+    const redrive = ['parked', 'redrive', ...ids, ...because, '--id', 'cli-1', '--rate', '1000']
+    assert.deepEqual((await json(...redrive)).moved, 4)
+    assert.deepEqual((await json(...redrive)).moved, 0)
+    const { redrive: result } = await json('parked', 'result', 'cli-1')
     assert.deepEqual(result.outcomes, { 'at work': 4 })
     assert.equal((await json('parked', 'stop', 'cli-1', '--because', 'x')).exit, 2)
     assert.match((await run('parked', 'result', 'cli-1')).stdout, /at work\s+4/)
@@ -95,7 +95,7 @@ describe('onceward parked and audit', await skipWithout('postgres'), () => {
     assert.match(other.error, /cli-1 is not of consumer "other"/)
   })
 
-  it('goes on under its name with a replay that was stopped', async () => {
+  it('continues under its name a redrive that was stopped', async () => {
     await scene.publish('halted', { id: 'a' }, { id: 'b' })
     const bad = failing('halted', new Set(['a', 'b']))
     const running = await scene.start('halted', { ...direct, failure: { attemptsMax: 1 }, ...bad })
@@ -108,7 +108,7 @@ describe('onceward parked and audit', await skipWithout('postgres'), () => {
     await stopRedrive(scene.pool, 'halted-1', 'wait')
     const on = await json(
       'parked',
-      'replay',
+      'redrive',
       '--consumer',
       'halted',
       '--because',

@@ -89,7 +89,7 @@ describe('a parked key', await skipWithout('postgres'), () => {
     assert.deepEqual(await blockedKeys(scene, 'swept'), [])
   })
 
-  it('goes on past a head that is skipped, which counts as a declared gap', async () => {
+  it('continues past a head that is skipped, which counts as a declared gap', async () => {
     await scene.publish('skipped', ...jobs('a', 0, 3))
     const running = await scene.start('skipped', { ...inOrder, ...failing('skipped', new Set(['a-000'])) })
     await until('all are parked', async () => (await scene.held('skipped')).length === 3)
@@ -104,7 +104,7 @@ describe('a parked key', await skipWithout('postgres'), () => {
     assert.deepEqual(await scene.done('skipped'), ['a-001', 'a-002'])
     assert.deepEqual(await scene.markers('skipped'), ['a-000 ignored', 'a-001 applied', 'a-002 applied'])
     const { rows } = await scene.pool.query(
-      `select message_id, how, reason, body is not null as kept from onceward.closed_held where held_id = $1`,
+      `select message_id, closed_as as how, reason, body is not null as kept from onceward.closed_held where held_id = $1`,
       [head!.id],
     )
     assert.deepEqual(rows, [

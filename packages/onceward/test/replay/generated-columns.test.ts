@@ -123,7 +123,7 @@ describe('a column the database fills', await skipWithout('postgres'), () => {
         Scene.prototype.contract.call({ path: 'x' } as Scene, {
           replay: { modes: ['rebuild'], tables: ['effect'], compare },
         }),
-      /replay\.compare\.effect\.mayChange.*names times, which replay\.compare\.effect\.columns says must be the same/s,
+      /replay\.compare\.effect\.mayChange.*lists times, which replay\.compare\.effect\.columns requires to be equal/s,
     )
   })
 })

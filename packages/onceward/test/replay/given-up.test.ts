@@ -265,7 +265,7 @@ describe('what people gave up', await skipWithout('postgres'), () => {
         previewText(await replay.preview(id, { dryRun: true })),
         /^WARNING: 1 message of facts was skipped or deleted by people; where the selection covers it, it WILL be applied.*\nIt needs approval/m,
       )
-      await assert.rejects(replay.run(id), /needs the approval/)
+      await assert.rejects(replay.run(id), /needs an unexpired approval/)
       const bob = await people.login(['onceward_approver'], { person: true })
       await approveCampaign(bob.pool, id, { because: 'asked the customer', planDigest: campaign.planDigest! })
       await replay.run(id)
@@ -345,7 +345,7 @@ describe('what people gave up', await skipWithout('postgres'), () => {
     await scene.live(consumer)
     assert.deepEqual(await booked(scene), withoutFraud)
     const [marker] = await scene.rows<{ because: string }>(
-      `select because from onceward.inbox where message_id = 'a2'`,
+      `select reason as because from onceward.inbox where message_id = 'a2'`,
     )
     assert.match(marker!.because, /^skipped by \S+: fraud: never journal this$/)
   })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { createPool, migrate } from 'onceward/postgres'
 import type { SqlClient, SqlPool, SqlResult } from '../../src/drivers/postgres/pool.ts'
-import { ServerLife } from '../../src/drivers/postgres/server-incarnation.ts'
+import { ServerIncarnation } from '../../src/drivers/postgres/server-incarnation.ts'
 import { createDatabase, skipWithout } from '../services/services.ts'
 
 const healthy = {
@@ -33,7 +33,7 @@ const withPostgres = await skipWithout('postgres')
 describe('the life of a server, as a process sees it', () => {
   it('takes no answer for a server set back only because it was overtaken by a later one', async () => {
     const client = new Scripted()
-    const life = new ServerLife()
+    const life = new ServerIncarnation()
     const slow = life.check(client)
     const quick = life.check(client)
     client.answers[1]!({ flushed: '200000000' })
@@ -47,7 +47,7 @@ describe('the life of a server, as a process sees it', () => {
 
   it('goes on where the server hides what it said before', async () => {
     const client = new Scripted()
-    const life = new ServerLife()
+    const life = new ServerIncarnation()
     for (const [n, found] of [{}, { system_identifier: null, timeline: null, flushed: null }, {}].entries()) {
       const checked = life.check(client)
       client.answers[n]!(found)
@@ -68,7 +68,7 @@ describe('a life that is met for the first time', withPostgres, () => {
     await migrate(pool)
     await pool.query(`
       insert into onceward.consumer (name, generation, owner, risk, dedup) values ('facts', 1, 'tests', 'money', 'marker');
-      insert into onceward.run (consumer_id, instance, handler_version, mode, deliveries_max, started_at, heard_at)
+      insert into onceward.run (consumer_id, instance, handler_version, mode, deliveries_max, started_at, heartbeat_at)
         select id, 'i', '1', 'live', 1, '2026-01-01 00:00Z', '2026-01-01 01:00Z' from onceward.consumer;
       insert into onceward.checkpoint (consumer_id, partition, epoch, incarnation, next, run_id, at)
         select consumer_id, 'p', 1, 'i', '5', id, '2026-01-01 02:00Z' from onceward.run`)
@@ -81,7 +81,7 @@ describe('a life that is met for the first time', withPostgres, () => {
   it('is named in the first refusal, with what is sure to be there: batches behind a pooler may have moved on before anybody looked', async () => {
     await pool.query('update onceward.server_incarnation set timeline = timeline + 1')
     await assert.rejects(
-      new ServerLife().check(pool),
+      new ServerIncarnation().check(pool),
       (error: Error & { details: Record<string, unknown> }) => {
         assert.match(error.message, /after 2026-01-01T01:00:00\.000Z.*onceward restore accept \d+ /)
         assert.equal((error.details.survivedTo as Date).toISOString(), '2026-01-01T01:00:00.000Z')
@@ -98,7 +98,7 @@ describe('a life that is met for the first time', withPostgres, () => {
       const pooler: SqlClient = {
         query: (text, values) => (asked++ === 0 ? pool : healthyPool).query(text, values),
       }
-      await assert.rejects(new ServerLife().check(pooler), { code: 'wrong_server' })
+      await assert.rejects(new ServerIncarnation().check(pooler), { code: 'wrong_server' })
       const { rows } = await healthyPool.query(
         'select from onceward.server_incarnation where accepted_at is null',
       )
@@ -138,26 +138,26 @@ describe('lives of servers whose clocks differ', withPostgres, () => {
       `update onceward.server_incarnation set timeline = timeline + 1, accepted_at = clock_timestamp() + interval '5 minutes' where id = $1`,
       [ahead.id],
     )
-    await assert.rejects(new ServerLife().check(pool), { code: 'server_changed' })
+    await assert.rejects(new ServerIncarnation().check(pool), { code: 'server_changed' })
     const { rows } = await pool.query('select id from onceward.server_incarnation where accepted_at is null')
     await accept(rows[0].id)
-    await new ServerLife().check(pool)
+    await new ServerIncarnation().check(pool)
   })
 
   it('a sign of life from ahead does not tell people too late a time', async () => {
     await pool.query(`
       insert into onceward.consumer (name, generation, owner, risk, dedup) values ('facts', 1, 'tests', 'money', 'marker');
-      insert into onceward.run (consumer_id, instance, handler_version, mode, deliveries_max, started_at, heard_at)
+      insert into onceward.run (consumer_id, instance, handler_version, mode, deliveries_max, started_at, heartbeat_at)
         select id, 'sound', '1', 'live', 1, '2026-01-01 00:00Z', '2026-01-01 01:00Z' from onceward.consumer;
-      insert into onceward.run (consumer_id, instance, handler_version, mode, deliveries_max, started_at, heard_at)
+      insert into onceward.run (consumer_id, instance, handler_version, mode, deliveries_max, started_at, heartbeat_at)
         select id, 'ahead', '1', 'live', 1, '2026-01-01 00:00Z', clock_timestamp() + interval '1 year' from onceward.consumer`)
     const life = await noticed()
-    assert.equal(life.survived_to.toISOString(), '2026-01-01T01:00:00.000Z')
+    assert.equal(life.complete_until.toISOString(), '2026-01-01T01:00:00.000Z')
     await accept(life.id)
     await pool.query(
-      `update onceward.run set heard_at = clock_timestamp() + interval '30 seconds' where instance = 'ahead'`,
+      `update onceward.run set heartbeat_at = clock_timestamp() + interval '30 seconds' where instance = 'ahead'`,
     )
     const capped = await noticed()
-    assert.ok(capped.survived_to <= capped.noticed_at, 'a server a little behind counts it as of now')
+    assert.ok(capped.complete_until <= capped.detected_at, 'a server a little behind counts it as of now')
   })
 })

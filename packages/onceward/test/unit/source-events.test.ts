@@ -67,7 +67,7 @@ describe('what a source tells', () => {
     const { reader, watch, tell } = await start()
     assert.deepEqual(watch.read().reasons, [])
     tell({ kind: 'degraded', part: 'reading dead-letter queue d', reason: 'odd' })
-    assert.deepEqual(watch.read().reasons, ['reading dead-letter queue d fails and is tried again: odd'])
+    assert.deepEqual(watch.read().reasons, ['reading dead-letter queue d fails and is retried: odd'])
     tell({ kind: 'restored', part: 'reading dead-letter queue d' })
     assert.equal(watch.read().ready, true)
     tell({ kind: 'degraded', part: 'reading dead-letter queue d', reason: 'odd' })

@@ -259,7 +259,7 @@ describe('the message that killed its process', () => {
     const [held] = rig.store.memory.committed.held.values()
     assert.deepEqual(
       [held!.id, held!.state, held!.failureClass, held!.code, held!.attempts, held!.reason],
-      ['n7', 'parked', 'poison', 'process_died', 3, 'its process died 3 times'],
+      ['n7', 'parked', 'poison', 'process_died', 3, 'its process crashed 3 times'],
     )
     assert.equal(rig.store.memory.committed.held.size, 1)
     const { n7, ...others } = rig.applied
@@ -271,7 +271,7 @@ describe('the message that killed its process', () => {
       [3],
       'only the killer has attempts on record',
     )
-    assert.equal(rig.env.counted.get('killers'), 1)
+    assert.equal(rig.env.counted.get('parkedSuspects'), 1)
   })
 
   test('blocks its key, and only its key', async () => {

@@ -1,5 +1,5 @@
-import type { LogRecord } from '../../drivers/log/log-record.ts'
 import { withBytes } from '../../message/stored-json.ts'
+import type { LogRecord } from '../../ports/log-record.ts'
 import type { DeliveryProperties } from '../../ports/source.ts'
 import { refuse } from './find-archive.ts'
 

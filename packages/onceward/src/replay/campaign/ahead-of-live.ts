@@ -1,6 +1,6 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
-import type { LogRange, RangeReader } from '../../drivers/log/range-reader.ts'
 import type { SqlClient } from '../../drivers/postgres/pool.ts'
+import type { LogRange, RangeReader } from '../../ports/range-reader.ts'
 import { type Campaign, rangesOf, refused, suppressesEffects } from './campaign.ts'
 import { needsMemory } from './horizon.ts'
 import { livePositions } from './live-positions.ts'

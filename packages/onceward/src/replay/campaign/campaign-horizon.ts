@@ -28,10 +28,10 @@ export class CampaignHorizon implements HorizonCheck {
   async check<M>(
     fresh: readonly ReadableMessage<M>[],
     _facts: unknown,
-    session: Pick<StoreSession<unknown>, 'horizon'>,
+    session: Pick<StoreSession<unknown>, 'history'>,
   ): Promise<void> {
-    if (session.horizon === undefined || fresh.length === 0) return
-    const { purgedBeforeMs } = await session.horizon()
+    if (session.history === undefined || fresh.length === 0) return
+    const { purgedBeforeMs } = await session.history.horizon()
     if (purgedBeforeMs === null) return
     const behind = fresh.find(received => this.#madeMs(received) < purgedBeforeMs)
     if (behind === undefined) return

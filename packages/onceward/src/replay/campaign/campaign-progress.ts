@@ -1,7 +1,7 @@
-import type { LogRange } from '../../drivers/log/range-reader.ts'
 import { readCampaignCounts } from '../../drivers/postgres/campaign/campaign-journal.ts'
 import type { SqlClient } from '../../drivers/postgres/pool.ts'
 import type { Timers } from '../../environment.ts'
+import type { LogRange } from '../../ports/range-reader.ts'
 import { type Campaign, rangesOf, readCampaign } from './campaign.ts'
 import { extentOf } from './preview-campaign.ts'
 

@@ -1,8 +1,8 @@
-import { type LogRecord, recordWith } from '../../drivers/log/log-record.ts'
-import type { Page, PullReader } from '../../drivers/log/pull-source.ts'
-import type { LogRange, RangeReader } from '../../drivers/log/range-reader.ts'
+import type { PullReader } from '../../drivers/log/pull-source.ts'
 import type { PlaceRange } from '../../drivers/postgres/campaign/campaign-partitions.ts'
 import { OncewardError } from '../../errors.ts'
+import { type LogRecord, recordWith } from '../../ports/log-record.ts'
+import type { LogRange, Page, RangeReader } from '../../ports/range-reader.ts'
 import type { Position } from '../../ports/source.ts'
 import type { Throttle } from './throttle.ts'
 

@@ -5,7 +5,7 @@ import {
   restoreMarkers,
 } from '../../drivers/postgres/campaign/reconsider-markers.ts'
 import type { Progress } from '../../ports/source.ts'
-import type { MarkerAnswer, MarkerStatus, StoreSession } from '../../ports/store.ts'
+import type { FindGivenUp, MarkerAnswer, MarkerStatus, StoreSession } from '../../ports/store.ts'
 import type { CampaignJournal } from './campaign-journal.ts'
 import { claimUnlessRetried } from './claim-unless-retried.ts'
 import { overrideSession } from './override-session.ts'
@@ -23,15 +23,12 @@ export interface CampaignSessionOptions {
   /** Of the ignored messages, only those that an operator gave up are decided again. */
   readonly ignoredByPeopleOnly: boolean
   /** Absent when the campaign includes messages that operators gave up. */
-  readonly givenUp: StoreSession<unknown>['givenUp']
+  readonly givenUp: FindGivenUp | undefined
   /** Called instead of the store's fence. */
   readonly advance: (progress: readonly Progress[]) => Promise<void>
 }
 
-type Own<Tx> = Pick<
-  StoreSession<Tx>,
-  'insertMarkers' | 'conclude' | 'positions' | 'advance' | 'journal' | 'givenUp' | 'givenUpElsewhere'
->
+type Own<Tx> = Pick<StoreSession<Tx>, 'insertMarkers' | 'conclude' | 'log' | 'campaign' | 'history'>
 
 /** The store's session for one batch of a campaign. Position and journal are the campaign's. */
 export function campaignSession<Tx>(
@@ -46,12 +43,16 @@ export function campaignSession<Tx>(
           claimAnew(inner, { consumerId, reconsiders, ignoredByPeopleOnly, forgotten }, claims, as)
       : (claims, as) => inner.insertMarkers(claims, as)
   const own: Own<Tx> = {
-    journal,
-    ...(givenUp && { givenUp }),
-    givenUpElsewhere: undefined,
-    async advance(progress) {
-      if (forgotten.size > 0) await assertNoneRebuilt(inner, consumerId, [...forgotten.keys()])
-      await advance(progress)
+    campaign: { journal, givenUp },
+    // The campaign's own lookup covers all generations.
+    history: { horizon: () => inner.history!.horizon() },
+    log: {
+      async advance(progress) {
+        if (forgotten.size > 0) await assertNoneRebuilt(inner, consumerId, [...forgotten.keys()])
+        await advance(progress)
+      },
+      // The engine asks only when there are no markers, and campaigns have markers.
+      positions: () => Promise.resolve(new Map()),
     },
     async conclude(conclusions) {
       await inner.conclude(conclusions)
@@ -60,8 +61,6 @@ export function campaignSession<Tx>(
       )
       if (undecided.length > 0) await restoreMarkers(sqlOf(inner), undecided)
     },
-    // The engine asks only when there are no markers, and campaigns have markers.
-    positions: () => Promise.resolve(new Map()),
     insertMarkers: leavesRetried
       ? (claims, as) => claimUnlessRetried(inner, consumerId, claim, claims, as)
       : claim,

@@ -37,7 +37,7 @@ export interface CampaignStoreOptions<Tx> {
  */
 export function campaignStore<Tx>(options: CampaignStoreOptions<Tx>): Store<Tx> {
   const { store, campaign, staysInPlace = false } = options
-  const client = { query: store.query! }
+  const client = store.sql!
   // No crash suspects: an operator watches a campaign, a forensic campaign must leave no attempt behind, and
   // crashes of the live consumer do not concern it.
   const { suspects: _, ...kept } = store
@@ -52,28 +52,30 @@ export function campaignStore<Tx>(options: CampaignStoreOptions<Tx>): Store<Tx> 
       campaign.mode === 'forensic'
         ? leaveNothing(options, enrolment, work)
         : keepAll(options, enrolment, work),
-    async takePartitions({ runId }, partitions) {
-      const rows = await takeCampaignPartitions(client, campaign.id, runId, partitions)
-      return rows.map(({ partition, epoch, incarnation, next }) => ({
-        partition,
-        epoch,
-        lastRun: null,
-        stored: next === null ? null : { incarnation, next },
-        resumeAt: null,
-      }))
+    checkpoints: {
+      async take({ runId }, partitions) {
+        const rows = await takeCampaignPartitions(client, campaign.id, runId, partitions)
+        return rows.map(({ partition, epoch, incarnation, next }) => ({
+          partition,
+          epoch,
+          lastRun: null,
+          stored: next === null ? null : { incarnation, next },
+          resumeAt: null,
+        }))
+      },
+      async begin({ runId }, partition, epoch, position) {
+        const begun = { campaignId: campaign.id, partition, epoch, position, runId, staysInPlace }
+        if (!(await beginCampaignPartition(client, begun)))
+          throw new OncewardError(
+            'ownership_lost',
+            `Another process has taken over campaign ${campaign.id}. Nothing was changed.`,
+            { details: { partitions: [partition] } },
+          )
+      },
+      // A loss in the history concerns the campaign alone: the live consumer's position is not touched.
+      declareLoss: () => Promise.resolve(),
+      withdrawLoss: () => Promise.resolve(),
     },
-    async beginPartition({ runId }, partition, epoch, position) {
-      const begun = { campaignId: campaign.id, partition, epoch, position, runId, staysInPlace }
-      if (!(await beginCampaignPartition(client, begun)))
-        throw new OncewardError(
-          'ownership_lost',
-          `Another process has taken over campaign ${campaign.id}. Nothing was changed.`,
-          { details: { partitions: [partition] } },
-        )
-    },
-    // A loss in the history concerns the campaign alone: the live consumer's position is not touched.
-    declareLoss: () => Promise.resolve(),
-    withdrawLoss: () => Promise.resolve(),
   }
 }
 

@@ -1,9 +1,9 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
 import type { CampaignMode } from '../../contract/handler.ts'
-import type { LogRange } from '../../drivers/log/range-reader.ts'
 import { listCampaignRows, readCampaignRow } from '../../drivers/postgres/campaign/campaigns.ts'
 import type { SqlClient } from '../../drivers/postgres/pool.ts'
 import { OncewardError } from '../../errors.ts'
+import type { LogRange } from '../../ports/range-reader.ts'
 import type { ArchivePlan } from '../archive/archive-plan.ts'
 import type { Selection } from './selection.ts'
 

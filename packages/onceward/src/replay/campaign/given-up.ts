@@ -6,14 +6,11 @@ import {
   findGivenUpInShadow,
 } from '../../drivers/postgres/campaign/given-up.ts'
 import type { SqlClient } from '../../drivers/postgres/pool.ts'
-import type { DecidedMessage, StoreSession } from '../../ports/store.ts'
+import type { DecidedMessage, FindGivenUp, StoreSession } from '../../ports/store.ts'
 import { type Campaign, refused } from './campaign.ts'
 import { sqlOf } from './campaign-session.ts'
 
-export function findGivenUp<Tx>(
-  session: StoreSession<Tx>,
-  campaignId: string,
-): NonNullable<StoreSession<Tx>['givenUp']> {
+export function findGivenUp<Tx>(session: StoreSession<Tx>, campaignId: string): FindGivenUp {
   return messages => findGivenUpForCampaign(sqlOf(session), campaignId, messages)
 }
 

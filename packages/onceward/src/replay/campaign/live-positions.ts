@@ -1,8 +1,8 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
-import type { LogRange, RangeReader } from '../../drivers/log/range-reader.ts'
 import { readCheckpoints } from '../../drivers/postgres/campaign/campaign-consumer.ts'
 import type { SqlClient } from '../../drivers/postgres/pool.ts'
 import { progressOf } from '../../engine/consumer/checkpoints.ts'
+import type { LogRange, RangeReader } from '../../ports/range-reader.ts'
 import type { Position } from '../../ports/source.ts'
 import type { Campaign } from './campaign.ts'
 
@@ -20,7 +20,7 @@ export async function livePositions(
   { consumer, liveGeneration }: Pick<Campaign, 'consumer' | 'liveGeneration'>,
   contract: Pick<Consumer, 'dedup' | 'settle'>,
   ranges: readonly LogRange[],
-  reader: Pick<RangeReader, 'told'> | null,
+  reader: Pick<RangeReader, 'committed'> | null,
 ): Promise<LivePositions> {
   const rows = await readCheckpoints(client, { name: consumer, generation: liveGeneration })
   // If the broker does not answer, or refuses this user, the store's position is used. It may be earlier,
@@ -28,7 +28,7 @@ export async function livePositions(
   const partitions = ranges.map(({ partition }) => partition)
   const keeper = progressOf(contract)
   const asked = keeper === 'broker' || keeper === 'first' ? reader : null
-  const committed = await Promise.resolve(asked?.told?.(partitions)).catch(() => undefined)
+  const committed = await Promise.resolve(asked?.committed?.(partitions)).catch(() => undefined)
   const stored = new Map<string, Position>(rows.map(row => [row.partition, row]))
   const furthest = new Map<string, string>()
   for (const { partition, incarnation } of ranges) {

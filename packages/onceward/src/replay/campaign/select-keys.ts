@@ -1,8 +1,8 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
 import type { SqlTransaction } from '../../contract/handler.ts'
-import type { LogRecord } from '../../drivers/log/log-record.ts'
-import type { LogRange } from '../../drivers/log/range-reader.ts'
 import { createMessageReader } from '../../message/read-message.ts'
+import type { LogRecord } from '../../ports/log-record.ts'
+import type { LogRange } from '../../ports/range-reader.ts'
 import type { Delivery } from '../../ports/source.ts'
 
 /**

@@ -1,5 +1,5 @@
-import type { Edge } from '../../drivers/log/range-reader.ts'
 import { OncewardError } from '../../errors.ts'
+import type { Edge } from '../../ports/range-reader.ts'
 import { type HeldState, heldStates } from '../../ports/store.ts'
 
 /**

@@ -48,7 +48,7 @@ export class ParkedSession<Tx> {
     }
     this.session = overrideSession(inner, {
       held,
-      journal: options.journal,
+      campaign: { journal: options.journal },
       parkedTotal: () => this.#othersParked(),
     })
   }

@@ -30,12 +30,12 @@ export interface TableComparison {
   readonly examples: readonly { readonly how: string; readonly key: Readonly<Record<string, unknown>> }[]
 }
 
-/** `liveGoesOn`: the live consumer may have processed messages that the rebuild has not. */
+/** `liveContinues`: the live consumer may have processed messages that the rebuild has not. */
 export async function compareTables(
   client: SqlClient,
   { id, plan }: Campaign,
   { replay }: Consumer<unknown, SqlTransaction>,
-  liveGoesOn: boolean,
+  liveContinues: boolean,
 ): Promise<readonly TableComparison[]> {
   const compared: TableComparison[] = []
   for (const table of plan!.tables!) {
@@ -45,7 +45,7 @@ export async function compareTables(
     await assertAlike(client, pair!, what => what.startsWith('column '))
     const columns = await comparedColumns(client, table, replay.compare[name])
     await assertApart(client, table, other, columns.key)
-    const rows = await compareRows(client, table, id, columns, liveGoesOn)
+    const rows = await compareRows(client, table, id, columns, liveContinues)
     const { onlyInLive, onlyInShadow, different } = rows
     const generated = [
       ...keyChanges(columns, onlyInLive + onlyInShadow + different),

@@ -59,5 +59,5 @@ export function rebuildStore<Tx>(store: Store<Tx>, pool: SqlPool, { id }: Campai
       const { rows, rowCount } = await client.query(text, values)
       return { rows, rowCount: rowCount ?? 0 }
     })
-  return { ...store, query }
+  return { ...store, sql: { ...store.sql, query } }
 }

@@ -201,7 +201,7 @@ describe('e-mail', await skipWithout('postgres'), () => {
     const to = { host: '127.0.0.1', port, tls: 'starttls', credentials: null } as const
     const outgoing = { from: 'a@b.example', to: ['c@d.example'], message: Buffer.from('x\r\n') }
     const answer = await sendMail(to, outgoing, { signal: AbortSignal.timeout(10_000), expired: () => false })
-    assert.match((answer as { error: string }).error, /went on talking before TLS began/)
+    assert.match((answer as { error: string }).error, /sent data before TLS began/)
   })
 
   it('that is no mail is not sent', async () => {
@@ -267,14 +267,14 @@ describe('e-mail', await skipWithout('postgres'), () => {
       contentType: 'application/json',
       requestDigest: bytesDigest(body),
       createdAt: new Date(0),
-      claimedAtMs: 0,
+      leasedAtMs: 0,
       attempts: 1,
     }
     const log = { debug() {}, info() {}, warn() {}, error() {} }
     const answer = await send(request, { signal: AbortSignal.timeout(5_000), expired: () => false, log })
     assert.deepEqual(answer, {
       kind: 'not sendable',
-      error: 'This mail cannot be written: Error: no such charset. Nothing was sent.',
+      error: 'The mail cannot be composed: Error: no such charset. Nothing was sent.',
     })
   })
 })

@@ -61,7 +61,7 @@ describe('what a policy lets follow a call that may have happened', await skipWi
     assert.deepEqual([later.row.state, later.row.response_excerpt], ['unknown', refusal.body])
   })
 
-  it('keyed: nothing is repeated once half of the key’s life is over, whatever the attempts left', async () => {
+  it('keyed: nothing is repeated after half of the key’s lifetime, whatever the attempts left', async () => {
     const consumer = rig.nextConsumer()
     const [old, fresh] = [`${consumer}-old`, `${consumer}-fresh`]
     await rig.scene.intend(consumer, [old, fresh])

@@ -55,7 +55,7 @@ export async function readConsumerId(
 /** Whether a process of the live consumer has sent a heartbeat recently. */
 const heard = `
   select exists (select from onceward.run r where r.consumer_id = c.id and r.ended_at is null and r.campaign_id is null
-    and ${isHeard('r.heard_at', '30 seconds')}) as live
+    and ${isHeard('r.heartbeat_at', '30 seconds')}) as live
   from onceward.consumer c where c.name = $1 and c.generation = $2`
 
 export async function isConsumerHeard(
@@ -70,7 +70,7 @@ export async function isConsumerHeard(
 const stored = `
   select exists (select from onceward.held h where h.consumer_id = c.id and h.order_key is not null and h.state = 'stored') as work,
     exists (select from onceward.run r where r.consumer_id = c.id and r.ended_at is null and r.campaign_id is null
-      and ${isHeard('r.heard_at', '30 seconds')}) as live
+      and ${isHeard('r.heartbeat_at', '30 seconds')}) as live
   from onceward.consumer c where c.name = $1 and c.generation = $2`
 
 export async function readStoredWork(

@@ -46,7 +46,7 @@ export async function readCampaignEvents(
   id: string,
 ): Promise<readonly CampaignEventRow[]> {
   const { rows } = await client.query(
-    'select at, actor, did, detail from onceward.campaign_event where campaign_id = $1 order by id',
+    'select at, actor, action as did, detail from onceward.campaign_event where campaign_id = $1 order by id',
     [id],
   )
   return rows

@@ -3,7 +3,7 @@ import type { MessageOfConsumer } from './read-marker.ts'
 
 const lineage = `
   select held_id::text as id, at, actor, kind, reason, encode(digest_before, 'hex') as before, encode(digest_after, 'hex') as after
-  from onceward.lineage where consumer_id = $1 and message_id = $2 order by id limit 100`
+  from onceward.fix where consumer_id = $1 and message_id = $2 order by id limit 100`
 
 export interface FixRow {
   readonly id: string
@@ -48,7 +48,7 @@ export async function readRedrives(
 }
 
 const actions = `
-  select at, by, because, did, held_id::text as id from onceward.held_action where held_id = any($1::bigint[]) limit 1000`
+  select at, actor as by, reason as because, action as did, held_id::text as id from onceward.held_action where held_id = any($1::bigint[]) limit 1000`
 export interface HeldActionRow {
   readonly at: Date
   readonly by: string

@@ -11,7 +11,7 @@ const findings = `
 interface OfCampaign {
   readonly id: string
   readonly mode: string
-  /** Why the campaign was asked for. */
+  /** Why the campaign was requested. */
   readonly reason: string
   readonly actor: string
   readonly at: Date

@@ -88,14 +88,14 @@ function statement(table: string, id: string, { key, columns, asText }: Compared
     from found`
 }
 
-/** `liveGoesOn`: the live consumer may have processed messages that the rebuild has not. */
+/** `liveContinues`: the live consumer may have processed messages that the rebuild has not. */
 export async function compareRows(
   client: SqlClient,
   table: string,
   campaignId: string,
   columns: ComparedColumns,
-  liveGoesOn: boolean,
+  liveContinues: boolean,
 ): Promise<ComparedRows> {
-  const { rows } = await client.query(statement(table, campaignId, columns), [campaignId, liveGoesOn])
+  const { rows } = await client.query(statement(table, campaignId, columns), [campaignId, liveContinues])
   return rows[0]
 }
