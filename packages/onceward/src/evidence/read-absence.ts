@@ -50,7 +50,7 @@ function sentence(
   day: string | null,
   dedup: string,
 ): string {
-  const since = `since this consumer was enrolled on ${known.enrolledAt.toISOString()}`
+  const since = `since this consumer was registered on ${known.enrolledAt.toISOString()}`
   const purge =
     known.purgedBefore === null
       ? ''

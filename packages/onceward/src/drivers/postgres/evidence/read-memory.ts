@@ -10,7 +10,7 @@ export interface ConsumerMemory {
   readonly losses: number
   readonly unidentified: boolean
   /**
-   * The database has changed its incarnation since the consumer was enrolled. `survivedTo`: the last commit
+   * The database has changed its incarnation since the consumer was registered. `survivedTo`: the last commit
    * that it certainly has.
    */
   readonly copied: boolean

@@ -6,7 +6,7 @@ import { quote, shadowSchema } from './schemas.ts'
 export interface ComparedColumns {
   readonly key: readonly string[]
   readonly columns: readonly string[]
-  /** Types without an equality operator, compared as text. */
+  /** Types without a usable equality operator, compared as text. */
   readonly asText: ReadonlySet<string>
   /**
    * Filled by the database with a new value each time (a number, a UUID, a time). A swap must not change
