@@ -140,6 +140,16 @@ describe('import boundaries', () => {
     assert.deepEqual(importing, ['drivers/kafka/client/wire.ts'])
   })
 
+  test('a proxy is only the handle that a handler gets', () => {
+    const handles = ['drivers/memory/store.ts', 'drivers/postgres/adapters/knex.ts']
+    const allowed = [...handles, 'testing/conformance/delivery-bench.ts']
+    const proxied = files.filter(file => /\bnew Proxy\b/.test(withoutComments(text.get(file)!)))
+    assert.deepEqual(
+      proxied.filter(file => !allowed.includes(file)),
+      [],
+    )
+  })
+
   test('no public door re-exports wholesale', () => {
     for (const file of Object.values(doorFiles())) assert.doesNotMatch(text.get(file)!, /export \*/, file)
   })
