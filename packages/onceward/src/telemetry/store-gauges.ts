@@ -1,10 +1,11 @@
 import type { Consumer } from '../contract/define-consumer.ts'
+import { readGauges, type StoreReading } from '../drivers/postgres/gauges/read-gauges.ts'
 import type { SqlPool } from '../drivers/postgres/pool.ts'
 import type { Environment } from '../environment.ts'
 import { errorText } from '../errors.ts'
 import { type AttentionReason, attentionReason, attentionReasons } from './attention-reason.ts'
+import { partitionsMax } from './catalogue.ts'
 import type { GaugeKey, See } from './metrics.ts'
-import { type ReadProgress, readGauges, type StoreReading } from './read-gauges.ts'
 
 /** How old the values shown may be, unless the process was told otherwise. */
 export const gaugesMaxAgeMs = 15_000
@@ -36,6 +37,16 @@ const gauges: readonly GaugeKey[] = [
 const openStates = ['pending', 'in flight', 'retryable', 'unknown', 'reconciling', 'failed'] as const
 const states = ['stored', 'waiting', 'parked', 'dead', 'quarantined'] as const
 
+/** How far a campaign is. Given by the runtime: campaigns are a room above. */
+export type ReadProgress = (
+  pool: SqlPool,
+  id: string,
+) => Promise<{ readonly campaign: { readonly mode: string }; readonly done: number; readonly extent: number }>
+
+interface Reading extends StoreReading {
+  readonly progress: readonly { readonly mode: string; readonly share: number }[]
+}
+
 export interface StoreGaugesOptions {
   readonly pool: SqlPool
   readonly consumer: Pick<Consumer, 'name' | 'generation' | 'failure'>
@@ -55,7 +66,7 @@ export class StoreGauges {
   readonly #stop: () => void
   readonly #maxAgeMs: number
   readonly #bornMs: number
-  #seen: { readonly reading: StoreReading; readonly atMs: number } | null = null
+  #seen: { readonly reading: Reading; readonly atMs: number } | null = null
   #askedMs = Number.NEGATIVE_INFINITY
   #collectedMs = Number.NEGATIVE_INFINITY
   #cancelNext: (() => void) | null = null
@@ -117,8 +128,9 @@ export class StoreGauges {
   async #look(): Promise<void> {
     const { pool, consumer, readProgress, env } = this.#options
     try {
-      const reading = await readGauges(pool, consumer, readProgress)
-      this.#seen = { reading, atMs: env.clock.nowMs() }
+      const reading = await readGauges(pool, consumer, partitionsMax)
+      const progress = await progressOf(pool, reading.running, readProgress)
+      this.#seen = { reading: { ...reading, progress }, atMs: env.clock.nowMs() }
       this.#failed = false
     } catch (error) {
       if (!this.#failed && !this.#closed)
@@ -130,7 +142,7 @@ export class StoreGauges {
     }
   }
 
-  #grown(): { readonly since: number; readonly reading: StoreReading } | null {
+  #grown(): { readonly since: number; readonly reading: Reading } | null {
     const seen = this.#seen
     if (seen === null) return null
     const sinceMs = this.#options.env.clock.nowMs() - seen.atMs
@@ -161,7 +173,7 @@ export class StoreGauges {
   /**
    * A reason and class seen once is shown as 0 when nothing waits any more, so that its alert ends at once.
    */
-  #showAttention(see: See, { setAside }: StoreReading, since: number): void {
+  #showAttention(see: See, { setAside }: Reading, since: number): void {
     const { name: consumer, failure } = this.#options.consumer
     const waiting = setAside.flatMap(row => {
       const reason = attentionReason(row, failure)
@@ -180,7 +192,7 @@ export class StoreGauges {
   }
 
   /** What was open once and is not any more is none, and said to be. */
-  #showEffects(see: See, { ledger }: StoreReading, since: number): void {
+  #showEffects(see: See, { ledger }: Reading, since: number): void {
     const { name: consumer } = this.#options.consumer
     for (const { target } of ledger) this.#targets.add(target)
     for (const target of this.#targets) {
@@ -192,7 +204,7 @@ export class StoreGauges {
     }
   }
 
-  #showMemory(see: See, reading: StoreReading, since: number): void {
+  #showMemory(see: See, reading: Reading, since: number): void {
     const { name: consumer } = this.#options.consumer
     if (reading.horizonAge !== null) see('horizonAge', reading.horizonAge + since, { consumer })
     for (const { kind, keep, removed } of reading.retention) {
@@ -214,4 +226,18 @@ export class StoreGauges {
 /** 0 is no age: there is nothing that grows older. */
 function olderBy(since: number, age: number): number {
   return age === 0 ? 0 : age + since
+}
+
+/** One statement for each of a few running campaigns. */
+async function progressOf(
+  pool: SqlPool,
+  running: readonly string[],
+  readProgress: ReadProgress,
+): Promise<Reading['progress']> {
+  const progress: { mode: string; share: number }[] = []
+  for (const id of running) {
+    const { campaign, done, extent } = await readProgress(pool, id)
+    progress.push({ mode: campaign.mode, share: extent === 0 ? 1 : done / extent })
+  }
+  return progress
 }

@@ -1,8 +1,10 @@
 import type { SqlPool } from '../drivers/postgres/pool.ts'
+import { readUnservedOutbox, type UnservedDestination } from '../drivers/postgres/status/unserved-outbox.ts'
+import { readUnservedWork, type UnservedWork } from '../drivers/postgres/status/unserved-work.ts'
 import type { Environment } from '../environment.ts'
 import { errorText } from '../errors.ts'
+import { lackText } from './lack-text.ts'
 import type { Labels } from './metrics.ts'
-import { lackText, type UnservedWork, unservedWork } from './unserved-work.ts'
 
 /** Time between two looks at least, however often metrics are collected. */
 const everyMs = 5_000
@@ -13,30 +15,19 @@ type Key = 'outboxUnserved' | 'heldUnserved'
 
 interface Unserved<K extends Key, Row> {
   readonly key: K
-  readonly read: string
+  readonly read: (pool: SqlPool, rowsMax: number) => Promise<readonly Row[]>
   readonly labels: (row: Row) => Labels<K>
   /** What is not known when the database does not answer. */
   readonly unknown: string
-}
-
-interface Destination {
-  readonly destination: string
-  readonly broker: string
-  readonly waiting: number
 }
 
 /**
  * Rows of the outbox whose destination has no live relay. Destinations that are served or known are shown as
  * 0.
  */
-const outbox: Unserved<'outboxUnserved', Destination> = {
+const outbox: Unserved<'outboxUnserved', UnservedDestination> = {
   key: 'outboxUnserved',
-  read: `
-    with unserved as materialized (select destination, waiting from onceward.outbox_unserved)
-    select name as destination, split_part(name, ':', 1) as broker, coalesce(waiting, 0) as waiting
-    from (select name from onceward.destination union select destination from onceward.relay
-      union select destination from unserved) as known (name)
-    left join unserved on unserved.destination = name order by waiting desc, name limit ${shownMax}`,
+  read: readUnservedOutbox,
   labels: ({ broker, destination }) => ({ broker, destination }),
   unknown: 'rows of the outbox without a relay are not counted',
 }
@@ -46,13 +37,7 @@ const outbox: Unserved<'outboxUnserved', Destination> = {
  */
 const work: Unserved<'heldUnserved', UnservedWork> = {
   key: 'heldUnserved',
-  read: `
-    with unserved as materialized (${unservedWork})
-    select * from unserved
-    union all
-    select c.name, c.generation, null, 0 from onceward.consumer c where not exists (
-      select from unserved u where u.consumer = c.name and u.generation = c.generation and u.campaign is null)
-    order by waiting desc, consumer, generation, campaign limit ${shownMax}`,
+  read: readUnservedWork,
   labels: row => ({ 'waits.for': lackText(row) }),
   unknown: 'held work without a worker is not counted',
 }
@@ -100,9 +85,9 @@ class UnservedGauge<K extends Key, Row extends { readonly waiting: number }> {
 
   async #look(): Promise<void> {
     try {
-      const { rows } = await this.#pool.query(this.#of.read)
+      const rows = await this.#of.read(this.#pool, shownMax)
       for (const [name, known] of this.#seen) this.#seen.set(name, { ...known, waiting: 0 })
-      for (const row of rows as Row[]) this.#note(row)
+      for (const row of rows) this.#note(row)
       this.#failed = false
     } catch (error) {
       if (!this.#failed && !this.#closed) this.#env.log.warn(this.#of.unknown, { error: errorText(error) })

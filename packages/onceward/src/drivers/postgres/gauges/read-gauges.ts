@@ -1,6 +1,5 @@
-import { inTransaction } from '../drivers/postgres/in-transaction.ts'
-import type { SqlPool } from '../drivers/postgres/pool.ts'
-import { partitionsMax } from './catalogue.ts'
+import { inTransaction } from '../in-transaction.ts'
+import type { SqlPool } from '../pool.ts'
 
 /** Rows are counted this far: what is beyond is too many in any case, and a look stays short. */
 export const countedMax = 100_000
@@ -43,7 +42,8 @@ export interface StoreReading {
   readonly retention: readonly { readonly kind: string; readonly keep: number; readonly removed: number }[]
   readonly overdue: number
   readonly campaigns: readonly { readonly mode: string; readonly state: string; readonly count: number }[]
-  readonly progress: readonly { readonly mode: string; readonly share: number }[]
+  /** Ids of running campaigns, a few. */
+  readonly running: readonly string[]
 }
 
 const age = (column: string) => `extract(epoch from clock_timestamp() - ${column})::float8`
@@ -88,7 +88,7 @@ const read = `
       as "fullestKey",
     (select coalesce(jsonb_agg(jsonb_build_object('partition', partition, 'age', ${age('at')})), '[]') from (
       select k.partition, k.at from c join onceward.checkpoint k on k.consumer_id = c.id
-      order by k.partition limit ${partitionsMax}) p) as checkpoints,
+      order by k.partition limit $3) p) as checkpoints,
     (select count(*)::float8 from c join onceward.loss g on g.consumer_id = c.id
       where g.accepted_at is null and g.resumed_at is null) as losses,
     (select coalesce(jsonb_agg(jsonb_build_object('target', target, 'state', state, 'count', n, 'oldest', oldest)), '[]') from (
@@ -110,27 +110,15 @@ const fold = `
   select onceward.fold_parked_counts(200000)
   where (select count(*) from (select from onceward.parked_count limit 500) few) = 500`
 
-/** How far a campaign is. Given by the runtime: campaigns are a room above. */
-export type ReadProgress = (
-  pool: SqlPool,
-  id: string,
-) => Promise<{ readonly campaign: { readonly mode: string }; readonly done: number; readonly extent: number }>
-
-/** One statement of five seconds at most, and one more for each of a few running campaigns. */
+/** One statement of five seconds at most. */
 export async function readGauges(
   pool: SqlPool,
   { name, generation }: { readonly name: string; readonly generation: number },
-  readProgress: ReadProgress,
+  partitionsMax: number,
 ): Promise<StoreReading> {
   await pool.query(fold)
-  const { running, ...reading } = await inTransaction(pool, async client => {
+  return inTransaction(pool, async client => {
     await client.query('set local statement_timeout = 5000')
-    return (await client.query(read, [name, generation])).rows[0]
+    return (await client.query(read, [name, generation, partitionsMax])).rows[0]
   })
-  const progress: { mode: string; share: number }[] = []
-  for (const id of running as string[]) {
-    const { campaign, done, extent } = await readProgress(pool, id)
-    progress.push({ mode: campaign.mode, share: extent === 0 ? 1 : done / extent })
-  }
-  return { ...reading, progress }
 }

@@ -1,6 +1,6 @@
-import { migrations } from '../../drivers/postgres/migrations/index.ts'
-import type { OwnPool, PooledClient, SqlClient } from '../../drivers/postgres/pool.ts'
-import type { BrokerIdentity } from '../../ports/source.ts'
+import type { BrokerIdentity } from '../../../ports/source.ts'
+import { migrations } from '../migrations/index.ts'
+import type { OwnPool, PooledClient, SqlClient } from '../pool.ts'
 
 /**
  * What a check needs to know of a database. What comes from our own tables is null or empty where there is no

@@ -1,4 +1,4 @@
-import type { SqlPool } from '../drivers/postgres/pool.ts'
+import type { SqlPool } from '../pool.ts'
 
 export interface RetentionStatus {
   readonly consumers: readonly KindStatus[]

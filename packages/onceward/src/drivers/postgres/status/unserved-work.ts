@@ -1,6 +1,7 @@
-import { isHeard } from '../drivers/postgres/sql/clock-ahead.ts'
-import { effectsOf } from '../drivers/postgres/sql/lease-work.ts'
-import { workerSuffix } from '../ports/held-work.ts'
+import { workerSuffix } from '../../../ports/held-work.ts'
+import type { SqlClient } from '../pool.ts'
+import { isHeard } from '../sql/clock-ahead.ts'
+import { effectsOf } from '../sql/lease-work.ts'
 
 /** Rows are counted this far. */
 const countedMax = 100_000
@@ -37,8 +38,29 @@ export interface UnservedWork {
   readonly waiting: number
 }
 
-export function lackText({ consumer, generation, campaign }: UnservedWork): string {
-  return campaign === null
-    ? `a worker of ${consumer}, generation ${generation}`
-    : `the approval of campaign ${campaign}`
+const leftBehind = `select * from (${unservedWork}) u where consumer = $1 and generation <> $2 and campaign is null order by generation`
+
+/** The work of other generations of this consumer that has no worker. */
+export async function readLeftBehind(
+  client: SqlClient,
+  name: string,
+  generation: number,
+): Promise<readonly UnservedWork[]> {
+  return (await client.query(leftBehind, [name, generation])).rows
+}
+
+const orZero = `
+  with unserved as materialized (${unservedWork})
+  select * from unserved
+  union all
+  select c.name, c.generation, null, 0 from onceward.consumer c where not exists (
+    select from unserved u where u.consumer = c.name and u.generation = c.generation and u.campaign is null)
+  order by waiting desc, consumer, generation, campaign limit $1`
+
+/** The same for every consumer of the database; those whose work is served have 0. */
+export async function readUnservedWork(
+  client: Pick<SqlClient, 'query'>,
+  rowsMax: number,
+): Promise<readonly UnservedWork[]> {
+  return (await client.query(orZero, [rowsMax])).rows
 }

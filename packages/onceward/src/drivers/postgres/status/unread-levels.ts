@@ -1,4 +1,4 @@
-import { isHeard } from '../drivers/postgres/sql/clock-ahead.ts'
+import { isHeard } from '../sql/clock-ahead.ts'
 
 /** Messages that wait for their next try at a log, in delay levels that no process reads now. */
 export interface UnreadLevels {
