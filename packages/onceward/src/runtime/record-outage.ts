@@ -4,9 +4,9 @@ import type { Log } from '../environment.ts'
 import { errorText } from '../errors.ts'
 import type { Enrolment } from '../ports/store.ts'
 
-const pause = 'update onceward.run set paused_since = clock_timestamp(), paused_because = $2 where id = $1'
+const pause = 'update onceward.run set paused_since = clock_timestamp(), paused_reason = $2 where id = $1'
 const resume = `
-  update onceward.run set paused_since = null, paused_because = null where id = any($1::integer[])`
+  update onceward.run set paused_since = null, paused_reason = null where id = any($1::integer[])`
 
 /**
  * Writes down that a run has paused its source, for "onceward status". Nothing depends on it: when it fails,

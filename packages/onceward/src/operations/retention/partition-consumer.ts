@@ -125,14 +125,14 @@ async function lockOut(client: SqlClient, name: string, consumerId: number): Pro
 }
 
 async function inDays(client: SqlClient, name: string, consumerId: number, form: string): Promise<boolean> {
-  const { rows } = await client.query('select id_time from onceward.marker_days where consumer_id = $1', [
+  const { rows } = await client.query('select id_format from onceward.marker_days where consumer_id = $1', [
     consumerId,
   ])
   if (rows.length === 0) return false
-  if (rows[0].id_time === form) return true
+  if (rows[0].id_format === form) return true
   throw new OncewardError(
     'usage',
-    `The markers of consumer ${name} lie in days of ${rows[0].id_time} ids, the contract says ${form}. Nothing was changed. Set identity.idTime back, or use a new generation.`,
+    `The markers of consumer ${name} lie in days of ${rows[0].id_format} ids, the contract says ${form}. Nothing was changed. Set identity.idTime back, or use a new generation.`,
   )
 }
 
@@ -145,7 +145,7 @@ async function countMarkers(client: SqlClient, consumerId: number, max: number |
 }
 
 async function assertNotRebuilt(client: SqlClient, name: string, consumerId: number): Promise<void> {
-  const { rows } = await client.query('select onceward.is_rebuilt($1) as rebuilt', [consumerId])
+  const { rows } = await client.query('select onceward.has_open_rebuild($1) as rebuilt', [consumerId])
   if (!rows[0].rebuilt) return
   throw new OncewardError(
     'usage',
@@ -155,7 +155,7 @@ async function assertNotRebuilt(client: SqlClient, name: string, consumerId: num
 
 async function assertStopped(client: SqlClient, name: string, consumerId: number): Promise<void> {
   const { rows } = await client.query(
-    `select instance from onceward.run where consumer_id = $1 and ended_at is null and ${isHeard('heard_at', '1 minute')}`,
+    `select instance from onceward.run where consumer_id = $1 and ended_at is null and ${isHeard('heartbeat_at', '1 minute')}`,
     [consumerId],
   )
   if (rows.length === 0) return

@@ -41,8 +41,8 @@ export interface RestoreView {
   readonly exposures: readonly Exposure[]
 }
 
-const lifeColumns = `id::text, system_identifier as "systemIdentifier", timeline, noticed_at as "noticedAt", why, noticed_by as "noticedBy", survived_to as "survivedTo",
-  accepted_at as "acceptedAt", accepted_by as "acceptedBy", accepted_because as "acceptedBecause"`
+const lifeColumns = `id::text, system_identifier as "systemIdentifier", timeline, detected_at as "noticedAt", reason as why, detected_by as "noticedBy", complete_until as "survivedTo",
+  accepted_at as "acceptedAt", accepted_by as "acceptedBy", accepted_reason as "acceptedBecause"`
 
 /** Who only approves does not stop consumers, and still sees what is known. */
 const noticeIfAllowed = `select case when has_function_privilege('onceward.record_incarnation(text)', 'execute')
@@ -68,10 +68,10 @@ export async function readRestore(pool: SqlPool): Promise<RestoreView> {
 
 async function readExposures(pool: SqlPool): Promise<readonly Exposure[]> {
   const { rows } = await pool.query(`
-    select r.consumer_name as consumer, r.kind, r.place, r.reader, r.keeper,
+    select r.consumer_name as consumer, r.kind, r.source as place, r.consumer_group as reader, r.position_kept_by as keeper,
       coalesce((select jsonb_agg(jsonb_build_object('partition', c.partition, 'next', c.next) order by c.partition)
         from onceward.checkpoint c join onceward.consumer k on k.id = c.consumer_id
-        where k.name = r.consumer_name and c.next is not null and r.keeper <> 'queue'), '[]') as partitions,
+        where k.name = r.consumer_name and c.next is not null and r.position_kept_by <> 'queue'), '[]') as partitions,
       coalesce((select jsonb_agg(t.target order by t.target)
         from (select distinct l.target from onceward.ledger l where l.consumer_name = r.consumer_name) t), '[]') as targets
     from onceward.reader r order by 1, 2, 3, 4`)

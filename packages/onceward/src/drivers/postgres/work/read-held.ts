@@ -89,7 +89,7 @@ export async function readHeldRow(pool: SqlPool, id: string): Promise<StoredWork
     [consumerId, row.messageId],
   )
   const actions = await pool.query(
-    `select at, by, because, did from onceward.held_action where held_id = $1 order by at`,
+    `select at, actor as by, reason as because, action as did from onceward.held_action where held_id = $1 order by at`,
     [id],
   )
   return { ...row, body: bytes, history: history.rows, actions: actions.rows }
