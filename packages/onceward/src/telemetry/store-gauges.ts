@@ -7,11 +7,11 @@ import { type AttentionReason, attentionReason, attentionReasons } from './atten
 import { partitionsMax } from './catalogue.ts'
 import type { GaugeKey, See } from './metrics.ts'
 
-/** How old the values shown may be, unless the process was told otherwise. */
+/** The highest age of reported values, unless the process sets another. */
 export const gaugesMaxAgeMs = 15_000
-/** Readings closer together than a third of this would cost the database more than they tell. */
+/** Lower limit of that age: more frequent reads would cost the database more than they are worth. */
 const ageLeastMs = 3_000
-/** Without a collection for this long, nothing is read any more until the next one. */
+/** After this long without a collection, reading stops until the next one. */
 const abandonedMs = 600_000
 
 const gauges: readonly GaugeKey[] = [
@@ -37,7 +37,7 @@ const gauges: readonly GaugeKey[] = [
 const openStates = ['pending', 'in flight', 'retryable', 'unknown', 'reconciling', 'failed'] as const
 const states = ['stored', 'waiting', 'parked', 'dead', 'quarantined'] as const
 
-/** How far a campaign is. Given by the runtime: campaigns are a room above. */
+/** Reads the progress of a campaign. The runtime passes it in: campaigns are a room above. */
 export type ReadProgress = (
   pool: SqlPool,
   id: string,
@@ -52,14 +52,15 @@ export interface StoreGaugesOptions {
   readonly consumer: Pick<Consumer, 'name' | 'generation' | 'failure'>
   readonly env: Environment
   readonly readProgress: ReadProgress
-  /** Values older than this are not shown. Default 15 s. */
+  /** Values older than this are not reported. Default 15 s. */
   readonly gaugesMaxAgeMs?: number | undefined
 }
 
 /**
- * What only the database knows of a consumer. A collection shows the last reading and never waits for the
- * database. Once collected from, the process reads again by itself before a reading is too old, so that a
- * scrape every minute shows values of the last seconds as well; a process nobody collects from reads nothing.
+ * The gauges of a consumer that only the database knows. A collection reports the last reading and never
+ * waits for the database. After the first collection the process reads again before a reading is too old, so
+ * that a scrape every minute also shows values of the last seconds. A process without collections reads
+ * nothing.
  */
 export class StoreGauges {
   readonly #options: StoreGaugesOptions
@@ -89,8 +90,8 @@ export class StoreGauges {
   }
 
   /**
-   * Age of the oldest held work of this generation that waits for no person; 0 where there is none, or
-   * nothing is known.
+   * Age of the oldest held work of this generation that waits for no person; 0 if there is none or it is
+   * unknown.
    */
   get heldOldestMs(): number {
     this.#collectedMs = this.#options.env.clock.nowMs()
@@ -99,7 +100,7 @@ export class StoreGauges {
     return grown === null ? 0 : olderBy(grown.since, grown.reading.ownOldest) * 1_000
   }
 
-  /** Resolves when no look is under way; nothing is asked any more. */
+  /** Stops reading; resolves when the current read has ended. */
   async close(): Promise<void> {
     this.#closed = true
     this.#cancelNext?.()
@@ -124,7 +125,7 @@ export class StoreGauges {
     this.#cancelNext = timers.after(this.#maxAgeMs / 2, () => this.#lookIfDue())
   }
 
-  /** One that fails shows what was known, and is said once. */
+  /** After a failed read the last values stay, and one warning is logged. */
   async #look(): Promise<void> {
     const { pool, consumer, readProgress, env } = this.#options
     try {
@@ -134,7 +135,7 @@ export class StoreGauges {
       this.#failed = false
     } catch (error) {
       if (!this.#failed && !this.#closed)
-        env.log.warn('metrics of the database are not read', {
+        env.log.warn('database metrics could not be read', {
           consumer: consumer.name,
           error: errorText(error),
         })
@@ -171,7 +172,8 @@ export class StoreGauges {
   }
 
   /**
-   * A reason and class seen once is shown as 0 when nothing waits any more, so that its alert ends at once.
+   * A reason and class that occurred once is reported as 0 when nothing waits any more, so that its alert
+   * ends at once.
    */
   #showAttention(see: See, { setAside }: Reading, since: number): void {
     const { name: consumer, failure } = this.#options.consumer
@@ -191,7 +193,7 @@ export class StoreGauges {
     }
   }
 
-  /** What was open once and is not any more is none, and said to be. */
+  /** A target that had open effects once is reported as 0 when it has none. */
   #showEffects(see: See, { ledger }: Reading, since: number): void {
     const { name: consumer } = this.#options.consumer
     for (const { target } of ledger) this.#targets.add(target)
@@ -223,7 +225,7 @@ export class StoreGauges {
   }
 }
 
-/** 0 is no age: there is nothing that grows older. */
+/** 0 means that nothing waits, so it does not grow. */
 function olderBy(since: number, age: number): number {
   return age === 0 ? 0 : age + since
 }

@@ -6,9 +6,9 @@ import { errorText } from '../errors.ts'
 import { lackText } from './lack-text.ts'
 import type { Labels } from './metrics.ts'
 
-/** Time between two looks at least, however often metrics are collected. */
+/** The shortest time between two reads, however often metrics are collected. */
 const everyMs = 5_000
-/** More than this are an error elsewhere; labels stay bounded. */
+/** Rows reported at most, so that labels stay bounded. More of them mean an error elsewhere. */
 const shownMax = 50
 
 type Key = 'outboxUnserved' | 'heldUnserved'
@@ -17,41 +17,41 @@ interface Unserved<K extends Key, Row> {
   readonly key: K
   readonly read: (pool: SqlPool, rowsMax: number) => Promise<readonly Row[]>
   readonly labels: (row: Row) => Labels<K>
-  /** What is not known when the database does not answer. */
+  /** The log line for a failed read. */
   readonly unknown: string
 }
 
 /**
- * Rows of the outbox whose destination has no live relay. Destinations that are served or known are shown as
- * 0.
+ * Rows of the outbox whose destination has no live relay. Known destinations with a relay are reported as 0.
  */
 const outbox: Unserved<'outboxUnserved', UnservedDestination> = {
   key: 'outboxUnserved',
   read: readUnservedOutbox,
   labels: ({ broker, destination }) => ({ broker, destination }),
-  unknown: 'rows of the outbox without a relay are not counted',
+  unknown: 'outbox rows without a relay could not be counted',
 }
 
 /**
- * Held work of any consumer of the database that nobody does. Consumers whose work is done are shown as 0.
+ * Held work of any consumer of the database that no worker processes. Consumers with a worker are reported as
+ * 0.
  */
 const work: Unserved<'heldUnserved', UnservedWork> = {
   key: 'heldUnserved',
   read: readUnservedWork,
   labels: row => ({ 'waits.for': lackText(row) }),
-  unknown: 'held work without a worker is not counted',
+  unknown: 'held work without a worker could not be counted',
 }
 
 /**
- * Every process shows what no process serves, whatever it serves itself: nobody else would. Looked up
- * asynchronously, not during the scrape.
+ * Every process reports what no process serves, because the process that should is missing. The database is
+ * read asynchronously, not during the scrape.
  */
 class UnservedGauge<K extends Key, Row extends { readonly waiting: number }> {
   readonly #of: Unserved<K, Row>
   readonly #pool: SqlPool
   readonly #env: Environment
   readonly #stop: () => void
-  /** What was unserved once and is not any more is shown as 0. */
+  /** An entry that was unserved once is reported as 0 when it is served again. */
   readonly #seen = new Map<string, { readonly labels: Labels<K>; readonly waiting: number }>()
   #askedMs = Number.NEGATIVE_INFINITY
   #looking: Promise<void> | null = null
@@ -103,7 +103,7 @@ class UnservedGauge<K extends Key, Row extends { readonly waiting: number }> {
   }
 }
 
-/** Resolves when no look is under way; nothing is asked any more. */
+/** The gauges of all unserved rows. `close` stops reading and resolves when the current read has ended. */
 export function showUnserved(pool: SqlPool, env: Environment): { close(): Promise<void> } {
   const gauges = [new UnservedGauge(outbox, pool, env), new UnservedGauge(work, pool, env)]
   return {

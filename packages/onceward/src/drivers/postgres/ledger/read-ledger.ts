@@ -1,13 +1,13 @@
 import type { SqlPool } from '../pool.ts'
 
-/** One external effect, as people see it. Its body is never shown: its length and digest are. */
+/** One external effect as operators see it: the length and digest of its body, never the body. */
 export interface LedgerEntry {
   readonly id: string
   readonly consumer: string
   readonly target: string
   readonly key: string
   readonly state: string
-  /** No dispatcher takes it again by itself. */
+  /** No dispatcher retries it; an operator must decide. */
   readonly waitsForPeople: boolean
   readonly attempts: number
   readonly createdAt: Date
@@ -42,7 +42,7 @@ export interface LedgerAction {
 export interface LedgerFilter {
   readonly consumer?: string | undefined
   readonly target?: string | undefined
-  /** Default: everything that waits for people. `open`: all that is not completed. */
+  /** Default: effects that wait for people. `open`: all that are not completed. */
   readonly state?: string | undefined
   readonly limit?: number | undefined
 }
@@ -51,7 +51,7 @@ const entry = `ledger.id::text, consumer_name as consumer, target, effect_key as
   state <> 'completed' and due_at = 'infinity' as "waitsForPeople", attempts, created_at as "createdAt",
   last_attempt_at as "lastAttemptAt", completed_at as "completedAt", last_error as note`
 
-/** Oldest first. Without a state it reads only the index of what is not completed. */
+/** Oldest first. Without a state it reads only the index of open effects. */
 export async function readLedgerList(pool: SqlPool, filter: LedgerFilter): Promise<readonly LedgerEntry[]> {
   const { state, consumer, target, limit = 50 } = filter
   const wanted =

@@ -15,12 +15,12 @@ export interface Status {
   readonly relays: readonly { destination: string; instance: string; buckets: number; leaseSeconds: number }[]
   readonly partitions: readonly PartitionStatus[]
   readonly openLosses: number
-  /** Acknowledged messages that nobody works on, and what they wait for. */
+  /** Acknowledged messages that no worker processes, and what they wait for. */
   readonly unserved: readonly UnservedWork[]
-  /** Messages whose next try waits at a log, and that nobody reads. */
+  /** Messages whose next attempt waits in a log that no process reads. */
   readonly unreadLevels: readonly UnreadLevels[]
   readonly queues: readonly { name: string; waiting: number; leased: number; oldestSeconds: number | null }[]
-  /** What is kept, how far back memory reaches, and how large it is. */
+  /** How long each kind of row is kept, the horizon, and the size of the tables. */
   readonly retention: RetentionStatus
 }
 
@@ -31,12 +31,12 @@ export interface OutboxStatus {
   readonly queue: string
   readonly waiting: number
   readonly oldestSeconds: number
-  /** Rows the broker did not take at their last try; others may wait behind them. */
+  /** Rows that the broker rejected at the last attempt; others may wait behind them. */
   readonly failing: number
-  /** Rows that were not tried because an earlier one of their key failed. */
+  /** Rows that were not sent because an earlier one of their key failed. */
   readonly behind: number
   readonly lastError: string | null
-  /** A live relay is connected to the destination. Rows of the others wait until one is. */
+  /** A live relay is connected to the destination. Rows of other destinations wait until one is. */
   readonly served: boolean
 }
 
@@ -45,14 +45,14 @@ export interface ConsumerStatus {
   readonly generation: number
   readonly owner: string
   readonly risk: string
-  /** Runs that give signs of life. */
+  /** Runs with a recent heartbeat. */
   readonly openRuns: number
-  /** Runs that ended without saying so, and whose messages nobody has taken up yet. */
+  /** Runs that ended without recording it, and whose messages no process has taken over yet. */
   readonly silentRuns: number
-  /** Why the source is paused, and for how long; null when nobody has paused it. */
+  /** Why the source is paused, and for how long; null if it is not. */
   readonly pausedBecause: string | null
   readonly pausedSeconds: number | null
-  /** To be worked on, or waiting for its turn; and how long the oldest of it has been here. */
+  /** Work that is due or waits for its turn, and the age of the oldest. */
   readonly pending: number
   readonly oldestPendingSeconds: number | null
   readonly parked: number
@@ -60,7 +60,7 @@ export interface ConsumerStatus {
   readonly quarantined: number
 }
 
-/** Who reads a partition of a log, and the last position the store was told. */
+/** The process that reads a partition of a log, and its last stored position. */
 export interface PartitionStatus {
   readonly consumer: string
   readonly partition: string
@@ -70,7 +70,7 @@ export interface PartitionStatus {
   readonly secondsAgo: number
 }
 
-/** Runs without an end, and whether they give signs of life; those of a campaign are heard by its lease. */
+/** Open runs, and whether their heartbeat is recent; for runs of a campaign its lease decides. */
 const heardRuns = `
   select r.*, case when r.campaign_id is null then ${isHeard('r.heartbeat_at', `${silentAfterMs} milliseconds`)}
     else exists (select from onceward.campaign c where c.id = r.campaign_id and c.lease_until > clock_timestamp()

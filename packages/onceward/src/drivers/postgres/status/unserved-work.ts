@@ -6,17 +6,17 @@ import { effectsOf } from '../sql/lease-work.ts'
 /** Rows are counted this far. */
 const countedMax = 100_000
 
-/** A worker of consumer c gives signs of life. One starts within a second where there is due work. */
+/** A worker of consumer c has a recent heartbeat. Where work is due, one starts within a second. */
 const hasWorker = `exists (select from onceward.run r where r.consumer_id = c.id and r.ended_at is null and r.campaign_id is null
   and r.mode = 'live' and right(r.instance, ${workerSuffix.length}) = '${workerSuffix}' and ${isHeard('r.heartbeat_at', '30 seconds')})`
 
-/** What a rebuild has set aside is told with its campaign. */
+/** Work that a rebuild has set aside is reported with its campaign. */
 const isRebuild = `exists (select from onceward.campaign r where r.consumer_name = c.name and r.mode = 'rebuild' and r.generation = c.generation)`
 
 /**
- * Acknowledged messages that nobody works on: stored, deferred or waiting under a name and generation without
- * a live worker, or held by a campaign whose approval has expired. One row for each thing that is missing;
- * `campaign` is null where a worker is.
+ * Acknowledged messages that no worker processes: stored, deferred or waiting under a name and generation
+ * without a live worker, or held by a campaign whose approval has expired. One row for each missing worker or
+ * approval; `campaign` is null for a worker.
  */
 export const unservedWork = `
   select c.name as consumer, c.generation, null::text as campaign, due.waiting

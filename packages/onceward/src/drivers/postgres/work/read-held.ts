@@ -1,30 +1,30 @@
 import type { HeldState } from '../../../ports/store.ts'
 import type { SqlPool } from '../pool.ts'
 
-/** Work kept here, as people see it. */
+/** Held work as operators see it. */
 export interface HeldWork {
   readonly id: string
   readonly consumer: string
   readonly generation: number
   readonly state: HeldState
-  /** What becomes of it next. `stuck`: its worker let the lease run out, and nobody has taken it yet. */
-  readonly next: 'claimed' | 'stuck' | 'due' | 'later' | 'for people'
+  /** What happens to it next. `stuck`: its lease expired, and no worker has leased it again. */
+  readonly next: 'leased' | 'stuck' | 'due' | 'later' | 'for people'
   readonly messageId: string | null
   readonly key: string | null
   readonly version: string | null
   readonly attempts: number
-  /** How often a worker took it. */
+  /** How often a worker leased it. */
   readonly leases: number
   readonly ageSeconds: number
-  /** Until it is due, or its lease ends; null for what only people take up. */
+  /** Time until it is due, or until its lease ends; null for work that waits for people. */
   readonly dueInSeconds: number | null
   readonly leaseSeconds: number | null
   readonly failureClass: string
   readonly code: string
   readonly reason: string
-  /** Of the run that held it first: it is worked on in this mode. */
+  /** The mode of the run that held it first; workers process it in this mode. */
   readonly mode: string
-  /** The campaign that held it; null for what came live. */
+  /** The campaign that held it; null for live messages. */
   readonly campaign: string | null
 }
 
@@ -49,7 +49,7 @@ const columns = `
   extract(epoch from due_at - clock_timestamp())::float8 as "dueInSeconds",
   extract(epoch from lease_until - clock_timestamp())::float8 as "leaseSeconds",
   failure_class as "failureClass", code, reason, held.mode, campaign_id::text as campaign,
-  case when due_at is null then 'for people' when lease_until > clock_timestamp() then 'claimed' when lease_until is not null then 'stuck'
+  case when due_at is null then 'for people' when lease_until > clock_timestamp() then 'leased' when lease_until is not null then 'stuck'
     when due_at <= clock_timestamp() then 'due' else 'later' end as next`
 const tables = 'onceward.held join onceward.consumer on consumer.id = held.consumer_id'
 
