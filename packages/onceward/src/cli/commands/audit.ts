@@ -1,6 +1,7 @@
 import { Command } from 'commander'
+import type { AuditRow } from '../../drivers/postgres/audit/read-audit.ts'
 import { type Reconciliation, reconcile } from '../../evidence/reconcile/reconcile.ts'
-import { type AuditRow, listAudit, verifyAudit } from '../../operations/parking/verify-audit.ts'
+import { listAudit, verifyAudit } from '../../operations/parking/verify-audit.ts'
 import { withPool } from '../database.ts'
 import { loadConsumer } from '../load-consumer.ts'
 import { consoleLog, counted, print, safe, table } from '../output.ts'

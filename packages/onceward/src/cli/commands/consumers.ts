@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { listReadings, renameConsumer, separateConsumer } from '../../operations/server/names.ts'
+import { listReaders, renameConsumer, separateConsumer } from '../../operations/server/names.ts'
 import { withPool } from '../database.ts'
 import { counted, print, table } from '../output.ts'
 
@@ -23,7 +23,7 @@ function listCommand(): Command {
     .option('--json', 'print one JSON object')
     .action((flags: Flags) =>
       withPool(flags.json === true, async pool => {
-        const readings = await listReadings(pool)
+        const readings = await listReaders(pool)
         print(flags.json === true, { ok: true, readings }, () =>
           table(
             ['consumer', 'kind', 'reads', 'virtual host', 'group', 'last start'],

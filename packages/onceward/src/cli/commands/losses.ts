@@ -1,5 +1,6 @@
 import { Command } from 'commander'
-import { acceptLoss, type DeclaredLoss, readLosses } from '../../operations/losses.ts'
+import type { DeclaredLoss } from '../../drivers/postgres/losses/read-losses.ts'
+import { acceptLoss, readLosses } from '../../operations/losses.ts'
 import { withPool } from '../database.ts'
 import { print, table } from '../output.ts'
 import { type SaidFlags, said } from '../said-flags.ts'

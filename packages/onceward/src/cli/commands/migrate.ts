@@ -1,4 +1,5 @@
 import { Command } from 'commander'
+import { grantRoles } from '../../operations/server/roles.ts'
 import { migrate } from '../../postgres.ts'
 import { environmentName } from '../../runtime/addresses.ts'
 import { withPool } from '../database.ts'
@@ -17,7 +18,7 @@ export function migrateCommand(): Command {
         options.json === true,
         async pool => {
           const result = await migrate(pool, { environment: environmentName() })
-          if (options.roles === true) await pool.query('select onceward.create_roles()')
+          if (options.roles === true) await grantRoles(pool)
           print(options.json === true, { ok: true, ...result }, () =>
             result.applied.length === 0
               ? `schema is at version ${result.to}, nothing to do`

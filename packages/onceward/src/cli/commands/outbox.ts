@@ -1,5 +1,6 @@
 import { Command } from 'commander'
-import { dropStuck, listStuck, type StuckMessage } from '../../operations/stuck-outbox.ts'
+import type { StuckMessage } from '../../drivers/postgres/outbox/read-stuck.ts'
+import { dropStuck, listStuck } from '../../operations/stuck-outbox.ts'
 import { withPool } from '../database.ts'
 import { counted, oneLine, print, table } from '../output.ts'
 import { passJson } from '../pass-json.ts'

@@ -1,8 +1,8 @@
 import { Command } from 'commander'
+import type { Exposure } from '../../drivers/postgres/server/read-incarnations.ts'
 import {
   acceptServer,
   declareServer,
-  type Exposure,
   type RestoreView,
   readRestore,
 } from '../../operations/server/incarnations.ts'
@@ -72,9 +72,9 @@ function acceptCommand(): Command {
     })
 }
 
-function viewText({ inRecovery, open, lives, exposures }: RestoreView): string {
+function viewText({ inRecovery, open, incarnations, exposures }: RestoreView): string {
   if (inRecovery) return 'This is a standby. Ask the primary: nothing is decided here.'
-  const head = lives[0]
+  const head = incarnations[0]
   if (open === null)
     return `Nothing waits. Timeline ${head?.timeline ?? 'unknown'} was accepted by ${oneLine(head?.acceptedBy ?? 'nobody')} on ${head?.acceptedAt?.toISOString() ?? 'no day'}: ${oneLine(head?.acceptedBecause ?? '')}`
   const since = open.survivedTo?.toISOString() ?? 'an unknown time'

@@ -5,7 +5,7 @@ import { OncewardError } from '../../errors.ts'
 import type { Consumer } from '../../index.ts'
 import { consumerIdOf, type PlannedKind, planPurge } from '../../operations/retention/plan-purge.ts'
 import { type PurgeResult, purgeConsumer } from '../../operations/retention/purge-consumer.ts'
-import { declareTerms, passBegins, passEnds } from '../../operations/retention/record-pass.ts'
+import { declareTerms, recordPassBegin, recordPassEnd } from '../../operations/retention/record-pass.ts'
 import { realEnvironment } from '../../runtime/real-environment.ts'
 import { readSourceWindow } from '../../runtime/source-window.ts'
 import { type RetentionStatus, readRetention } from '../../telemetry/read-retention.ts'
@@ -84,7 +84,7 @@ function runCommand(): Command {
         const env = realEnvironment({ log: consoleLog(json) })
         const folder = flags.archive ?? process.env.ONCEWARD_ARCHIVE_FOLDER
         await declareTerms(pool, consumerId, retention, 0)
-        await passBegins(pool, consumerId)
+        await recordPassBegin(pool, consumerId)
         const result = await purgeConsumer({
           pool,
           env,
@@ -96,7 +96,7 @@ function runCommand(): Command {
           share: flags.fullSpeed === true ? 1 : 0.1,
           onProgress: progress(json),
         })
-        await passEnds(pool, consumerId, 0, result.ended ?? result.putOff)
+        await recordPassEnd(pool, consumerId, 0, result.ended ?? result.putOff)
         print(json, { ok: result.ended === null, ...result }, () => resultText(result))
         if (result.ended !== null) process.exitCode = 1
       })

@@ -1,7 +1,7 @@
 import type { BatchContext, BatchItem, SqlTransaction } from '../../contract/handler.ts'
+import { lockWaitingKeys, releaseWaiting } from '../../drivers/postgres/work/release-waiting.ts'
 import { type Verdict as AnyVerdict, Verdict } from '../../engine/batch/verdicts.ts'
 import { invariant } from '../../errors.ts'
-import { lockWaitingKeys, releaseWaiting } from '../../inbox/release-waiting.ts'
 import { movePlainKeys } from './move-plain-keys.ts'
 import type { ProjectionPlan, ProjectionTable } from './plan.ts'
 import type { KeyFacts } from './read-facts.ts'

@@ -1,7 +1,7 @@
 import { Command } from 'commander'
+import type { DeletionRequest } from '../../../drivers/postgres/parking/read-approvals.ts'
 import {
   approveRequest,
-  type DeletionRequest,
   deleteParked,
   listApprovals,
   requestDeletion,

@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander'
+import type { ParkedFilter, ParkedState } from '../../../drivers/postgres/parking/read-parked.ts'
 import { OncewardError } from '../../../errors.ts'
-import { type ParkedFilter, type ParkedState, parkedStates } from '../../../operations/parking/list-parked.ts'
+import { parkedStates } from '../../../operations/parking/list-parked.ts'
 import { rowNumber, wholeNumber } from '../../whole-number.ts'
 
 export const lister = 'onceward parked list'

@@ -1,6 +1,6 @@
+import type { ParkedRow } from '../../../drivers/postgres/parking/read-parked.ts'
 import type { SqlPool } from '../../../drivers/postgres/pool.ts'
 import { OncewardError } from '../../../errors.ts'
-import type { ParkedRow } from '../../../operations/parking/list-parked.ts'
 import { type ParkedPreview, previewParked } from '../../../operations/parking/preview-parked.ts'
 import { counted, print, table } from '../../output.ts'
 import { type FilterFlags, filterOf } from './flags.ts'

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import { Command } from 'commander'
+import type { RedriveReport } from '../../../drivers/postgres/parking/read-redrive.ts'
 import type { SqlPool } from '../../../drivers/postgres/pool.ts'
 import { refused } from '../../../operations/parking/act.ts'
 import {
-  type RedriveReport,
   type RedriveStage,
   runRedrive,
   showRedrive,
