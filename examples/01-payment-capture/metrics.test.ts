@@ -33,10 +33,10 @@ async function counters(): Promise<Record<string, number>> {
 }
 
 const names = [
-  'consumer.processed',
-  'consumer.duplicates',
-  'consumer.duplicate_conflicts',
-  'external.suppressed duplicate',
+  'onceward.consumer.applied.messages',
+  'onceward.consumer.duplicates',
+  'onceward.consumer.conflicts',
+  'onceward.external.suppressed.effects duplicate',
 ]
 
 for (const broker of ['postgres', 'rabbitmq'] as const satisfies BrokerName[]) {

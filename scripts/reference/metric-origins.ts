@@ -28,7 +28,7 @@ export const metricOrigins: Partial<Record<MetricKey, readonly Origin[]>> = {
     delivery('consumer.messages.processed.total'),
     state('consumer.inbox.quarantined.count', { outcome: 'quarantined' }),
   ],
-  processed: [idempotency('consumer.processed.total'), state('consumer.inbox.processed.count')],
+  applied: [idempotency('consumer.processed.total'), state('consumer.inbox.processed.count')],
   duplicates: [
     idempotency('consumer.duplicates.total'),
     delivery('consumer.duplicates.total'),
@@ -56,7 +56,7 @@ export const metricOrigins: Partial<Record<MetricKey, readonly Origin[]>> = {
     state('consumer.offset.commit.failure.count', { status: 'failure' }),
   ],
   settleMissed: [idempotency('consumer.ack.after.commit.failures')],
-  claims: [state('consumer.inbox.claimed.count')],
+  leases: [state('consumer.inbox.claimed.count')],
   leasesExpired: [state('consumer.inbox.claim.expired.count')],
   heldOldest: [state('consumer.inbox.oldest_pending_age.seconds')],
 }

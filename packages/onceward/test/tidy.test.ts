@@ -128,9 +128,9 @@ describe('import boundaries', () => {
 
   test('the SDK of OpenTelemetry is loaded by the server of metrics alone, and only when it starts', () => {
     const loading = files.filter(file => /@opentelemetry\/(?!api')/.test(withoutComments(text.get(file)!)))
-    assert.deepEqual(loading, ['runtime/observe-server.ts'])
+    assert.deepEqual(loading, ['runtime/open-prometheus.ts'])
     assert.doesNotMatch(
-      withoutComments(text.get('runtime/observe-server.ts')!),
+      withoutComments(text.get('runtime/open-prometheus.ts')!),
       /^import .*@opentelemetry\/(?!api')/m,
     )
   })

@@ -52,7 +52,7 @@ export function storedId(given: string, what: string): string {
 const there = (table: string) =>
   `left join lateral (select true as there from onceward.${table} t where t.consumer_id = c.id and t.message_id = $1 limit 1) ${table} on true`
 
-const tables = ['inbox', 'attempt', 'note', 'lineage', 'closed_held']
+const tables = ['inbox', 'attempt', 'note', 'fix', 'closed_held']
 
 const traced = `
   select c.id, coalesce(${tables.map(table => `${table}.there`).join(', ')}, held.there, w.there, false) as traced

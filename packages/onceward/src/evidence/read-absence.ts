@@ -21,17 +21,17 @@ interface Memory {
 }
 
 const memory = `
-  select c.enrolled_at as "enrolledAt", h.purged_before as "purgedBefore", h.purged_count::float8 as "purgedCount",
+  select c.registered_at as "enrolledAt", h.purged_before as "purgedBefore", h.purged_count::float8 as "purgedCount",
     h.at as "lastPurgeAt", r.action, (extract(epoch from r.keep) / 86400)::float8 as "keepDays",
-    (select count(*)::integer from onceward.loss g where g.consumer_id = c.id and g.withdrawn_because is null) as losses,
+    (select count(*)::integer from onceward.loss g where g.consumer_id = c.id and g.withdrawn_reason is null) as losses,
     exists (select from onceward.held w where w.consumer_id = c.id and w.message_id is null and w.state in ('parked', 'dead', 'quarantined'))
       as unidentified,
-    copy.noticed_at is not null as copied, copy.survived_to as "survivedTo"
+    copy.detected_at is not null as copied, copy.complete_until as "survivedTo"
   from onceward.consumer c
   left join onceward.horizon h on h.consumer_id = c.id
   left join onceward.retention r on r.consumer_id = c.id and r.kind = 'markers'
   left join lateral (
-    select l.noticed_at, l.survived_to from onceward.server_incarnation l where l.noticed_at > c.enrolled_at and l.id > (
+    select l.detected_at, l.complete_until from onceward.server_incarnation l where l.detected_at > c.registered_at and l.id > (
       select min(id) from onceward.server_incarnation) order by l.id desc limit 1) copy on true
   where c.id = $1`
 

@@ -3,7 +3,7 @@ import type { Event, Subject } from './explanation.ts'
 
 const lineage = `
   select held_id::text as id, at, actor, kind, reason, encode(digest_before, 'hex') as before, encode(digest_after, 'hex') as after
-  from onceward.lineage where consumer_id = $1 and message_id = $2 order by id limit 100`
+  from onceward.fix where consumer_id = $1 and message_id = $2 order by id limit 100`
 
 const redrives = `
   select rr.held_id::text as id, r.request_id, r.at, r.actor, r.reason, rr.state, rr.why, rr.moved_at, rr.outcome, rr.behind
@@ -11,7 +11,7 @@ const redrives = `
   where rr.message_id = $2 and r.consumer_id = $1 limit 100`
 
 const actions = `
-  select at, by, because, did, held_id::text as id from onceward.held_action where held_id = any($1::bigint[]) limit 1000`
+  select at, actor as by, reason as because, action as did, held_id::text as id from onceward.held_action where held_id = any($1::bigint[]) limit 1000`
 const triage = `
   select at, actor, concat_ws(', ', label, assignee, note) as text, held_id::text as id from onceward.triage where held_id = any($1::bigint[])`
 const approvals = `

@@ -55,8 +55,8 @@ const held = `
 const unfinished: ReadonlySet<string> = new Set(['stored', 'waiting'])
 
 const closed = `
-  select c.held_id::text as id, c.how, c.at, c.actor, c.reason, c.record, octet_length(c.body) as bytes,
-    c.reopened_by::text as "reopenedBy", onceward.is_given_up(c.how, c.reopened_by) as "isGivenUp",
+  select c.held_id::text as id, c.closed_as as how, c.at, c.actor, c.reason, c.record, octet_length(c.body) as bytes,
+    c.reopened_by::text as "reopenedBy", onceward.is_given_up(c.closed_as, c.reopened_by) as "isGivenUp",
     case when $3 then substring(c.body from 1 for ${shownBytesMax}) end as start
   from onceward.closed_held c where c.consumer_id = $1 and c.message_id = $2 limit 100`
 

@@ -12,7 +12,7 @@ export interface Marker {
 }
 
 const read = `
-  select status::text, at, arrived_at as "arrivedAt", because, position, encode(digest, 'hex') as digest, run_id as "runId"
+  select status::text, at, arrived_at as "arrivedAt", reason as because, position, encode(digest, 'hex') as digest, run_id as "runId"
   from onceward.inbox where consumer_id = $1 and message_id = $2`
 
 export async function readMarker(

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { type Meter, metrics } from '@opentelemetry/api'
 import { errorCode, errorText, OncewardError } from '../errors.ts'
+import { openPrometheus } from './open-prometheus.ts'
 import type { Health } from './run-health.ts'
 
 export interface ObserveServer {
@@ -19,14 +20,15 @@ const requestMs = 5_000
 
 /**
  * Serves `/metrics` for Prometheus, `/livez` (the event loop turns) and `/readyz` (the work is being done).
- * Nothing here can be changed from outside, and nothing of a message is shown. The SDK is loaded only here:
- * the library knows the API alone.
+ * The pages are read-only and show nothing of a message.
  */
 export async function startObserveServer(at: {
   readonly host: string
   readonly port: number
 }): Promise<ObserveServer> {
-  const { exposition, meter } = await openMeter()
+  const { exposition, provider } = await openPrometheus()
+  // Handlers that use the API find it too, unless an SDK was registered before.
+  metrics.setGlobalMeterProvider(provider)
   let read: () => Health = () => ({
     ready: false,
     reasons: ['starting'],
@@ -45,7 +47,7 @@ export async function startObserveServer(at: {
   const { address, port } = server.address() as AddressInfo
   return {
     url: `http://${address.includes(':') ? `[${address}]` : address}:${port}`,
-    meter,
+    meter: provider.getMeter('onceward'),
     watch(reader) {
       read = reader
     },
@@ -55,25 +57,6 @@ export async function startObserveServer(at: {
         server.closeAllConnections()
       }),
   }
-}
-
-/**
- * One provider with a reader that is asked; handlers that use the API find it too, unless somebody registered
- * another before.
- */
-async function openMeter(): Promise<{ exposition: () => Promise<string>; meter: Meter }> {
-  const { MeterProvider } = await import('@opentelemetry/sdk-metrics')
-  const { PrometheusExporter, PrometheusSerializer } = await import('@opentelemetry/exporter-prometheus')
-  const exporter = new PrometheusExporter({ preventServerStart: true })
-  const serializer = new PrometheusSerializer('', false, undefined, true, true)
-  const provider = new MeterProvider({ readers: [exporter] })
-  metrics.setGlobalMeterProvider(provider)
-  const exposition = async () => {
-    const { resourceMetrics, errors } = await exporter.collect()
-    if (errors.length > 0) throw errors[0]
-    return serializer.serialize(resourceMetrics)
-  }
-  return { exposition, meter: provider.getMeter('onceward') }
 }
 
 function answer(

@@ -13,9 +13,19 @@ export const catalogue = { ...messages, ...failures, ...durations, ...source, ..
 
 export type MetricKey = keyof typeof catalogue
 
-/** The name under which the Prometheus exporter shows it; a histogram adds `_bucket`, `_sum` and `_count`. */
-export function prometheusName({ name, kind }: Pick<MetricSpec, 'name' | 'kind'>): string {
-  const plain = name.replaceAll(/[^a-zA-Z0-9_]/g, '_')
+const unitSuffix: Readonly<Partial<Record<string, string>>> = { s: '_seconds', '1': '_ratio' }
+
+/**
+ * The name with its unit, as OpenTelemetry translates names for Prometheus: `s` becomes `_seconds`, `1`
+ * becomes `_ratio`. Units in braces add nothing, because the name ends with that noun.
+ */
+export function nameWithUnit(name: string, unit: string): string {
+  return `${name.replaceAll(/[^a-zA-Z0-9_]/g, '_')}${unitSuffix[unit] ?? ''}`
+}
+
+/** The name on the metrics page; a histogram adds `_bucket`, `_sum` and `_count`. */
+export function prometheusName({ name, kind, unit }: Pick<MetricSpec, 'name' | 'kind' | 'unit'>): string {
+  const plain = nameWithUnit(name, unit)
   return kind === 'counter' ? `${plain}_total` : plain
 }
 

@@ -95,7 +95,7 @@ export async function showHeld(pool: SqlPool, id: string): Promise<HeldDetails> 
     [consumerId, row.messageId],
   )
   const actions = await pool.query(
-    `select at, by, because, did from onceward.held_action where held_id = $1 order by at`,
+    `select at, actor as by, reason as because, action as did from onceward.held_action where held_id = $1 order by at`,
     [id],
   )
   return { ...row, body: readable(bytes), history: history.rows, actions: actions.rows }

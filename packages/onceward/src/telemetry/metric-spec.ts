@@ -28,10 +28,14 @@ export type Label =
   | 'messaging.operation.name'
 
 export interface MetricSpec {
+  /** As OpenTelemetry has it: `onceward.…` without a unit, or a name of the messaging conventions. */
   readonly name: string
   readonly kind: 'counter' | 'histogram' | 'gauge'
-  /** As OpenTelemetry writes units: `s`, `1` for shares and switches, `{message}` for things counted. */
-  readonly unit: string
+  /**
+   * As OpenTelemetry writes units: `s`, `1` for ratios, `{message}` for things counted, whose plural ends the
+   * name. Empty for switches (0 or 1) and for `info`.
+   */
+  readonly unit: 's' | '1' | '' | `{${string}}`
   readonly labels: readonly Label[]
   /** Labels that have one value. */
   readonly fixed?: Partial<Record<Label, string>>

@@ -73,7 +73,7 @@ export interface PartitionStatus {
 
 /** Runs without an end, and whether they give signs of life; those of a campaign are heard by its lease. */
 const heardRuns = `
-  select r.*, case when r.campaign_id is null then ${isHeard('r.heard_at', `${silentAfterMs} milliseconds`)}
+  select r.*, case when r.campaign_id is null then ${isHeard('r.heartbeat_at', `${silentAfterMs} milliseconds`)}
     else exists (select from onceward.campaign c where c.id = r.campaign_id and c.lease_until > clock_timestamp()
       and c.holder = r.instance) end as heard
   from onceward.run r where r.consumer_id = consumer.id and r.ended_at is null`
@@ -97,7 +97,7 @@ export async function readStatus(pool: SqlPool): Promise<Status> {
     left join lateral (
       select count(*) filter (where heard)::int as open,
         count(*) filter (where not heard and campaign_id is null and cleared_at is null)::int as silent,
-        min(paused_because) filter (where heard) as because,
+        min(paused_reason) filter (where heard) as because,
         extract(epoch from clock_timestamp() - min(paused_since) filter (where heard))::float8 as seconds
       from (${heardRuns}) r) runs on true
     group by consumer.id, runs.open, runs.silent, runs.because, runs.seconds order by name, generation`)

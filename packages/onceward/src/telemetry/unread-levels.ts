@@ -10,7 +10,7 @@ export interface UnreadLevels {
 
 /** A level is a topic beside the one that the consumer reads, as the partitions its runs took say. */
 const levels = `
-  select k.consumer_id, split.level as topic, coalesce(r.ended_at is null and ${isHeard('r.heard_at', '30 seconds')}, false) as is_read
+  select k.consumer_id, split.level as topic, coalesce(r.ended_at is null and ${isHeard('r.heartbeat_at', '30 seconds')}, false) as is_read
   from onceward.checkpoint k left join onceward.run r on r.id = k.run_id
   cross join lateral (select substring(k.partition from '^(.*)/[0-9]+$') as level, substring(k.partition from '^(.*)\\.retry\\.[0-9]+/[0-9]+$') as base) split
   where split.base is not null and exists (

@@ -7,7 +7,7 @@ const countedMax = 100_000
 
 /** A worker of consumer c gives signs of life. One starts within a second where there is due work. */
 const hasWorker = `exists (select from onceward.run r where r.consumer_id = c.id and r.ended_at is null and r.campaign_id is null
-  and r.mode = 'live' and right(r.instance, ${workerSuffix.length}) = '${workerSuffix}' and ${isHeard('r.heard_at', '30 seconds')})`
+  and r.mode = 'live' and right(r.instance, ${workerSuffix.length}) = '${workerSuffix}' and ${isHeard('r.heartbeat_at', '30 seconds')})`
 
 /** What a rebuild has set aside is told with its campaign. */
 const isRebuild = `exists (select from onceward.campaign r where r.consumer_name = c.name and r.mode = 'rebuild' and r.generation = c.generation)`

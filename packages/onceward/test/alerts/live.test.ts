@@ -20,13 +20,13 @@ import { selectorsOf } from './selectors.ts'
  * staged here.
  */
 const notStaged = [
-  'consumer_ack_after_commit_failures_total',
-  'consumer_claims_expired_total',
-  'consumer_commit_failures_total',
-  'consumer_horizon_behind_total',
-  'consumer_offset_commits_total',
-  'consumer_parking_full_total',
-  'consumer_redelivered_total',
+  'onceward_consumer_ack_failures_total',
+  'onceward_work_expired_leases_total',
+  'onceward_consumer_commit_failures_total',
+  'onceward_retention_behind_horizon_messages_total',
+  'onceward_consumer_offset_commits_total',
+  'onceward_parking_delayed_batches_total',
+  'onceward_consumer_redelivered_messages_total',
 ]
 
 const orders = defineConsumer<{ do: string }>({

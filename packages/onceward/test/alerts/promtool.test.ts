@@ -79,8 +79,8 @@ describe('the rules, read by promtool', withPromtool, () => {
       exp_samples: fires ? [{ labels: labels(name), value: 1 }] : [],
     })
     const delivered = 'messaging_client_consumed_messages_total{consumer="views",mode="live"}'
-    const up = { series: 'consumer_up{consumer="views"}', values: '1x60' }
-    const apply = (part: string) => `consumer_business_apply_latency_${part}{consumer="views"}`
+    const up = { series: 'onceward_consumer_up{consumer="views"}', values: '1x60' }
+    const apply = (part: string) => `onceward_consumer_handler_duration_seconds_${part}{consumer="views"}`
     const tests = [
       {
         interval: '1m',

@@ -134,9 +134,13 @@ describe('answers of the review lists', await skipWithout('postgres'), () => {
     let now: Scraped = await scrape(server.url)
     await until('both are stored and seen', async () => {
       now = await scrape(server.url)
-      return now.by('consumer_held', 'state').stored === 2
+      return now.by('onceward_work_messages', 'state').stored === 2
     })
-    assert.equal(now.sum('consumer_lag', { consumer: 'lags' }), 0, 'nothing waits at the source')
-    assert.ok(now.sum('consumer_held_oldest', { consumer: 'lags' }) > 0, 'and the store has it')
+    assert.equal(
+      now.sum('onceward_consumer_lag_messages', { consumer: 'lags' }),
+      0,
+      'nothing waits at the source',
+    )
+    assert.ok(now.sum('onceward_work_oldest_age_seconds', { consumer: 'lags' }) > 0, 'and the store has it')
   })
 })

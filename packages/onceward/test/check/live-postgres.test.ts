@@ -239,7 +239,7 @@ describe('check --live on PostgreSQL', () => {
     const byVersion = { dedup: 'version', ...projected(), identity: { id: () => '1' } } as const
     seen.note('OW507', await look({ name: 'payments_old', ...byVersion }), known)
     await pool.query(
-      `insert into onceward.reader (consumer_name, kind, place, reader, keeper) values ('payments_old', 'postgres', 'q', '', 'queue')`,
+      `insert into onceward.reader (consumer_name, kind, source, consumer_group, position_kept_by) values ('payments_old', 'postgres', 'q', '', 'queue')`,
     )
     seen.note('OW509', await look({ name: 'payments' }), known)
     await pool.query('delete from onceward.reader')

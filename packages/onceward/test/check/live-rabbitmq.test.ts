@@ -362,7 +362,7 @@ describe('check --live on RabbitMQ', await skipWithout('rabbitmq'), () => {
     const pool = createPool(database.url, { max: 1 })
     await migrate(pool, { environment: 'production' })
     await pool.query(
-      `insert into onceward.broker (kind, cluster, added_by, because) values ('rabbitmq', 'elsewhere', 'me', 'x')`,
+      `insert into onceward.broker (kind, cluster, added_by, reason) values ('rabbitmq', 'elsewhere', 'me', 'x')`,
     )
     await pool.end()
     for (const source of [queue(`${own}.any`), stream(`${own}.any`, { start: 'first' })]) {

@@ -117,8 +117,8 @@ export async function readers(pool: Pool) {
       (await pool.query(`select * from onceward.loss where ${ofConsumer} order by id`, [consumer])).rows.map(
         row => ({
           partition: row.partition,
-          from: { incarnation: row.from_incarnation, next: row.from_next },
-          to: row.to_next === null ? null : { incarnation: row.to_incarnation, next: row.to_next },
+          from: { incarnation: row.from_incarnation, next: row.from_position },
+          to: row.to_position === null ? null : { incarnation: row.to_incarnation, next: row.to_position },
           records: row.records === null ? null : Number(row.records),
         }),
       ),

@@ -84,7 +84,7 @@ describe('what is not there any more, or never was', await skipWithout('postgres
   })
 
   it('claims nothing for what a lost copy of the database may have known', async () => {
-    await scene.pool.query(`insert into onceward.server_incarnation (database_oid, why, survived_to, accepted_at, accepted_by, accepted_because)
+    await scene.pool.query(`insert into onceward.server_incarnation (database_oid, reason, complete_until, accepted_at, accepted_by, accepted_reason)
       values (1, 'promoted', '2026-01-02 03:04:05Z', clock_timestamp(), 'somebody', 'failover')`)
     const { absences } = await explain(scene.pool, { by: 'message', id: fresh })
     await scene.pool.query('delete from onceward.server_incarnation where database_oid = 1')

@@ -100,7 +100,7 @@ describe('onceward work', await skipWithout('postgres'), () => {
     await worker.drain()
     assert.deepEqual(await scene.markers('freed'), ['a applied'])
     const { rows } = await scene.pool.query(
-      'select by = session_user as mine, because, did from onceward.held_action where held_id = $1',
+      'select actor = session_user as mine, reason as because, action as did from onceward.held_action where held_id = $1',
       [row.id],
     )
     assert.deepEqual(rows, [{ mine: true, because: 'mended', did: 'released from parked' }])

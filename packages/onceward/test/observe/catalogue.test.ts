@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
-import { PrometheusExporter, PrometheusSerializer } from '@opentelemetry/exporter-prometheus'
-import { MeterProvider } from '@opentelemetry/sdk-metrics'
 import { metricOrigins } from '../../../../scripts/reference/metric-origins.ts'
+import { openPrometheus } from '../../src/runtime/open-prometheus.ts'
 import {
   catalogue,
   type MetricKey,
@@ -69,13 +68,21 @@ const rows = (head: string) => {
   return lines.slice(at + 2, end === -1 ? undefined : end).filter(line => line !== '')
 }
 
-function openProvider() {
-  const exporter = new PrometheusExporter({ preventServerStart: true })
-  const provider = new MeterProvider({ readers: [exporter] })
-  const serializer = new PrometheusSerializer('', false, undefined, true, true)
-  const exported = async () => serializer.serialize((await exporter.collect()).resourceMetrics)
-  return { metrics: createMetrics(provider.getMeter('test')), exported }
+async function openProvider() {
+  const { provider, exposition } = await openPrometheus()
+  return { metrics: createMetrics(provider.getMeter('onceward')), exported: exposition, provider }
 }
+
+/** Names that the OpenTelemetry messaging conventions define. */
+const conventions = [
+  'messaging.client.consumed.messages',
+  'messaging.client.operation.duration',
+  'messaging.client.sent.messages',
+  'messaging.process.duration',
+]
+
+const plural = (noun: string) =>
+  /[^aeiou]y$/.test(noun) ? noun.replace(/y$/, 'ies') : /ss$|h$/.test(noun) ? `${noun}es` : `${noun}s`
 
 describe('the table of metrics', () => {
   test('answers to every name of the source documents, and to no other', () => {
@@ -92,6 +99,30 @@ describe('the table of metrics', () => {
     const names = specs.map(prometheusName)
     assert.deepEqual([...new Set(names)], names)
     for (const { name, description } of specs) assert.ok(description.length > 10, name)
+  })
+
+  test('every name is ours by its prefix, or one of the messaging conventions', () => {
+    const foreign = specs.filter(({ name }) => !/^onceward(\.[a-z_]+)+$/.test(name)).map(({ name }) => name)
+    assert.deepEqual(foreign.sort(), conventions)
+    for (const spec of specs) assert.match(prometheusName(spec), /^(onceward|messaging)(_[a-z]+)+$/)
+  })
+
+  test('every name ends with its unit', () => {
+    for (const spec of specs) {
+      const end = new RegExp(`_${endOf(spec)}${spec.kind === 'counter' ? '_total' : ''}$`)
+      assert.match(prometheusName(spec), end)
+      if (spec.unit.startsWith('{')) assert.match(spec.name, new RegExp(`\\.${endOf(spec)}$`))
+      else assert.doesNotMatch(spec.name, /[._](seconds|ratio|total)$/)
+      if (spec.kind === 'histogram') assert.equal(spec.unit, 's')
+    }
+    const switches = specs.filter(({ unit }) => unit === '').map(prometheusName)
+    assert.deepEqual(switches, ['onceward_consumer_paused', 'onceward_consumer_up', 'onceward_consumer_info'])
+  })
+
+  test('a metric of a handler keeps the name its author chose', async () => {
+    const { provider, exported } = await openProvider()
+    provider.getMeter('mine').createHistogram('orders.time', { unit: 's' }).record(1)
+    assert.match(await exported(), /^orders_time_count 1$/m)
   })
 
   test('is the one in the docs, line by line', () => {
@@ -113,7 +144,7 @@ describe('the table of metrics', () => {
   })
 
   test('is exported under exactly these names, kinds and labels', async () => {
-    const { metrics, exported } = openProvider()
+    const { metrics, exported } = await openProvider()
     const labelled = Object.fromEntries(
       Object.entries(catalogue as Record<string, MetricSpec>).map(([key, { labels }]) => [
         key,
@@ -144,25 +175,31 @@ describe('the table of metrics', () => {
   })
 
   test('keeps values from outside from becoming ever more time series', async () => {
-    const { metrics, exported } = openProvider()
+    const { metrics, exported } = await openProvider()
     for (let n = 0; n < 5_000; n++)
       metrics.add('outcomes', 1, { consumer: 'c', outcome: 'applied', type: `type-${n}` })
     for (const code of ['two\nlines', 'x'.repeat(500), '\u001b[31mred', 'snow ☃'])
       metrics.add('publishFailures', 1, { broker: 'kafka', code })
     const text = await exported()
-    const series = text.split('\n').filter(line => line.startsWith('consumer_outcomes_total{'))
+    const series = text.split('\n').filter(line => line.startsWith('onceward_consumer_outcomes_total{'))
     assert.equal(series.length, 101)
-    assert.match(text, /^consumer_outcomes_total\{.*type="other".*\} 4900$/m)
-    assert.match(text, /^outbox_publish_failures_total\{broker="kafka",code="other"\} 4$/m)
+    assert.match(text, /^onceward_consumer_outcomes_total\{.*type="other".*\} 4900$/m)
+    assert.match(text, /^onceward_outbox_publish_failures_total\{broker="kafka",code="other"\} 4$/m)
     assert.ok(!text.includes('\u001b'))
   })
 
   test('labels counts of another mode as such', async () => {
-    const { metrics, exported } = openProvider()
-    metrics.add('processed', 1, { consumer: 'c' })
-    metrics.inMode('rebuild').add('processed', 2, { consumer: 'c' })
+    const { metrics, exported } = await openProvider()
+    metrics.add('applied', 1, { consumer: 'c' })
+    metrics.inMode('rebuild').add('applied', 2, { consumer: 'c' })
     const text = await exported()
-    assert.match(text, /^consumer_processed_total\{mode="live",consumer="c"\} 1$/m)
-    assert.match(text, /^consumer_processed_total\{mode="rebuild",consumer="c"\} 2$/m)
+    assert.match(text, /^onceward_consumer_applied_messages_total\{mode="live",consumer="c"\} 1$/m)
+    assert.match(text, /^onceward_consumer_applied_messages_total\{mode="rebuild",consumer="c"\} 2$/m)
   })
 })
+
+function endOf({ name, unit }: MetricSpec): string {
+  if (unit === 's') return 'seconds'
+  if (unit === '1') return 'ratio'
+  return unit === '' ? name.split('.').at(-1)! : plural(unit.slice(1, -1))
+}

@@ -103,10 +103,10 @@ describe('a run whose counts are known', await skipWithout('postgres'), () => {
       await until('the database was looked at, and the last batches are counted', async () => {
         now = await scrape(url)
         return (
-          now.sum('consumer_held') > 0 &&
-          now.sum('consumer_outcomes_total') >= 34 &&
+          now.sum('onceward_work_messages') > 0 &&
+          now.sum('onceward_consumer_outcomes_total') >= 34 &&
           now.sum('messaging_client_sent_messages_total') >= 4 &&
-          now.sum('external_call_duration_count') >= 3
+          now.sum('onceward_external_call_duration_seconds_count') >= 3
         )
       })
       const total = (name: string, labels = {}) =>
@@ -118,8 +118,8 @@ describe('a run whose counts are known', await skipWithout('postgres'), () => {
         total('messaging_client_consumed_messages', { messaging_destination_name: 'counted_in' }),
         30,
       )
-      assert.equal(total('consumer_redelivered'), 0)
-      assert.deepEqual(by('consumer_outcomes', 'outcome'), {
+      assert.equal(total('onceward_consumer_redelivered_messages'), 0)
+      assert.deepEqual(by('onceward_consumer_outcomes', 'outcome'), {
         applied: 15,
         ignored: 1,
         duplicate: 5,
@@ -127,57 +127,60 @@ describe('a run whose counts are known', await skipWithout('postgres'), () => {
         parked: 4,
         retry: 4,
       })
-      assert.deepEqual(by('consumer_outcomes', 'type'), { known: 29, listed: 1, other: 4 })
-      assert.equal(total('consumer_processed'), 15)
-      assert.equal(total('consumer_duplicates'), 5)
-      assert.equal(total('consumer_duplicate_conflicts'), 2)
-      assert.deepEqual(by('consumer_effect_skips', 'reason'), { marker: 5 })
+      assert.deepEqual(by('onceward_consumer_outcomes', 'type'), { known: 29, listed: 1, other: 4 })
+      assert.equal(total('onceward_consumer_applied_messages'), 15)
+      assert.equal(total('onceward_consumer_duplicates'), 5)
+      assert.equal(total('onceward_consumer_conflicts'), 2)
+      assert.deepEqual(by('onceward_effect_skips', 'reason'), { marker: 5 })
       assert.equal(
-        total('consumer_inbox_inserts'),
+        total('onceward_inbox_inserted_markers'),
         16 + 1 + 2 + 1,
         'new ids: those before, the stranger, failing, parked',
       )
-      assert.deepEqual(by('consumer_effect_failures', 'class'), { transient: 6 })
-      assert.deepEqual(by('consumer_retries', 'class'), { transient: 4 })
-      assert.deepEqual(by('consumer_retries_exhausted', 'class'), { transient: 2 })
-      assert.deepEqual(by('consumer_deserialization_failures', 'reason'), {
+      assert.deepEqual(by('onceward_consumer_failed_attempts', 'class'), { transient: 6 })
+      assert.deepEqual(by('onceward_consumer_retries', 'class'), { transient: 4 })
+      assert.deepEqual(by('onceward_consumer_exhausted_messages', 'class'), { transient: 2 })
+      assert.deepEqual(by('onceward_consumer_unreadable_messages', 'reason'), {
         undecodable: 3,
         'unknown type': 1,
       })
-      assert.deepEqual(by('consumer_poison_detected', 'reason'), { undecodable: 3, 'unknown type': 1 })
-      assert.deepEqual(by('consumer_set_aside', 'outcome'), { quarantined: 5, parked: 4 })
-      assert.deepEqual(by('consumer_set_aside', 'class'), {
+      assert.deepEqual(by('onceward_consumer_poison_messages', 'reason'), {
+        undecodable: 3,
+        'unknown type': 1,
+      })
+      assert.deepEqual(by('onceward_consumer_set_aside_messages', 'outcome'), { quarantined: 5, parked: 4 })
+      assert.deepEqual(by('onceward_consumer_set_aside_messages', 'class'), {
         poison: 4,
         corruption: 2,
         transient: 2,
         verdict: 1,
       })
-      assert.equal(total('external_calls', { target: 'gateway', result: 'completed' }), 3)
+      assert.equal(total('onceward_external_calls', { target: 'gateway', result: 'completed' }), 3)
       assert.equal(gateway.calls.length, 3)
       assert.equal(now.sum('messaging_client_sent_messages_total', { broker: 'postgres' }), 4)
-      assert.equal(total('consumer_ack_after_commit_failures'), 0)
-      assert.equal(total('consumer_commit_failures'), 0)
-      assert.deepEqual(now.by('consumer_held', 'state'), {
+      assert.equal(total('onceward_consumer_ack_failures'), 0)
+      assert.equal(total('onceward_consumer_commit_failures'), 0)
+      assert.deepEqual(now.by('onceward_work_messages', 'state'), {
         stored: 0,
         waiting: 0,
         parked: 4,
         dead: 0,
         quarantined: 5,
       })
-      assert.equal(now.sum('consumer_parking_used', { cap: 'total' }), 4 / 1_000_000)
-      assert.deepEqual(now.by('consumer_attention', 'reason'), {
+      assert.equal(now.sum('onceward_parking_used_ratio', { cap: 'total' }), 4 / 1_000_000)
+      assert.deepEqual(now.by('onceward_consumer_attention_messages', 'reason'), {
         unreadable: 4,
         conflict: 2,
         exhausted: 2,
         'set aside': 1,
       })
-      assert.ok(now.sum('consumer_attention_oldest', { reason: 'unreadable' }) > 0)
-      assert.equal(now.sum('consumer_attention_oldest', { reason: 'poison' }), 0)
-      assert.ok(now.sum('consumer_gauges_age') <= 15)
-      assert.equal(now.sum('consumer_up', { consumer: 'counted' }), 1)
-      assert.equal(now.sum('consumer_info', { owner: 'tests', risk: 'projection' }), 1)
-      assert.ok(now.sum('messaging_process_duration_count', { stage: 'inline' }) > 0)
-      assert.ok(now.sum('external_call_duration_count') === 3)
+      assert.ok(now.sum('onceward_consumer_attention_oldest_age_seconds', { reason: 'unreadable' }) > 0)
+      assert.equal(now.sum('onceward_consumer_attention_oldest_age_seconds', { reason: 'poison' }), 0)
+      assert.ok(now.sum('onceward_consumer_gauges_age_seconds') <= 15)
+      assert.equal(now.sum('onceward_consumer_up', { consumer: 'counted' }), 1)
+      assert.equal(now.sum('onceward_consumer_info', { owner: 'tests', risk: 'projection' }), 1)
+      assert.ok(now.sum('messaging_process_duration_seconds_count', { stage: 'inline' }) > 0)
+      assert.ok(now.sum('onceward_external_call_duration_seconds_count') === 3)
       assert.ok(![...now.values.keys()].some(series => /plain-|evil|call-/.test(series)), 'no ids in labels')
     } finally {
       run.child.kill('SIGTERM')
@@ -245,7 +248,7 @@ describe('a run whose counts are known', await skipWithout('postgres'), () => {
       await until('it says where', () => run.url() !== undefined)
       await until('it is ready', async () => (await fetch(`${run.url()}/readyz`)).status === 200)
       const now = await scrape(run.url()!)
-      assert.equal(now.sum('outbox_oldest', { broker: 'postgres' }), 0)
+      assert.equal(now.sum('onceward_outbox_oldest_age_seconds', { broker: 'postgres' }), 0)
     } finally {
       run.child.kill('SIGTERM')
       await run.ended

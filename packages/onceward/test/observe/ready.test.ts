@@ -89,7 +89,10 @@ describe('readiness', await skipWithout('postgres'), () => {
     assert.match(reason!, /^the oldest unfinished message is \d+ s old, and the contract says 1 s at most$/)
     assert.equal(none, undefined)
     assert.equal((await fetch(`${server.url}/livez`)).status, 200, 'alive all the same')
-    assert.ok((await scrape(server.url)).sum('consumer_effect_lag', { partition: 'ready_slow' }) >= 1)
+    assert.ok(
+      (await scrape(server.url)).sum('onceward_consumer_effect_lag_seconds', { partition: 'ready_slow' }) >=
+        1,
+    )
     open()
     await until('it is ready again', async () => (await ready()).status === 200)
     void running.drain()
@@ -103,12 +106,12 @@ describe('readiness', await skipWithout('postgres'), () => {
     const failure = { deadLetter: 'ready_dead' }
     const carriers = await run(t, { name: 'ready_carriers', failure, handle }, ['relay'])
     assert.deepEqual((await carriers.ready()).reasons, [])
-    assert.deepEqual((await scrape(carriers.server.url)).by('consumer_up', 'consumer'), {})
+    assert.deepEqual((await scrape(carriers.server.url)).by('onceward_consumer_up', 'consumer'), {})
     const workers = await run(t, { name: 'ready_worker', inbox: { mode: 'stored' }, handle }, ['worker'])
     assert.deepEqual((await workers.ready()).reasons, [])
-    assert.deepEqual((await scrape(workers.server.url)).by('consumer_up', 'consumer'), {})
+    assert.deepEqual((await scrape(workers.server.url)).by('onceward_consumer_up', 'consumer'), {})
     const reader = await run(t, { name: 'ready_reader', inbox: { mode: 'stored' }, handle }, ['consumer'])
-    assert.equal((await scrape(reader.server.url)).sum('consumer_up'), 1)
+    assert.equal((await scrape(reader.server.url)).sum('onceward_consumer_up'), 1)
   })
 
   test('ends while the broker is away, and so does being up', withRabbit, async t => {
@@ -129,10 +132,10 @@ describe('readiness', await skipWithout('postgres'), () => {
     await until('it is not', async () =>
       (await ready()).reasons.includes('the broker of its source does not answer'),
     )
-    assert.equal((await scrape(server.url)).sum('consumer_up'), 0)
+    assert.equal((await scrape(server.url)).sum('onceward_consumer_up'), 0)
     proxy.accept()
     await until('it is ready again', async () => (await ready()).status === 200)
-    assert.equal((await scrape(server.url)).sum('consumer_up'), 1)
+    assert.equal((await scrape(server.url)).sum('onceward_consumer_up'), 1)
   })
 
   test(
@@ -246,7 +249,7 @@ describe('readiness', await skipWithout('postgres'), () => {
     await Promise.all(Array.from({ length: 20 }, () => scrape(server.url)))
     await until(
       'it was read',
-      async () => (await scrape(server.url)).by('consumer_held', 'state').parked === 0,
+      async () => (await scrape(server.url)).by('onceward_work_messages', 'state').parked === 0,
     )
     assert.equal(asked, 1)
     // A scrape every minute shows values of the last seconds: the process reads again by itself.
@@ -256,13 +259,13 @@ describe('readiness', await skipWithout('postgres'), () => {
       await env.turn()
     }
     const minuteLater = await scrape(server.url)
-    assert.equal(minuteLater.by('consumer_held', 'state').parked, 0)
-    assert.ok(minuteLater.sum('consumer_gauges_age') <= 15)
+    assert.equal(minuteLater.by('onceward_work_messages', 'state').parked, 0)
+    assert.ok(minuteLater.sum('onceward_consumer_gauges_age_seconds') <= 15)
     away = true
     await env.advance(16_000)
     const last = await scrape(server.url)
-    assert.equal(last.by('consumer_held', 'state').parked, Number.NaN, 'not the last value for ever')
-    assert.ok(last.sum('consumer_gauges_age') >= 16)
+    assert.equal(last.by('onceward_work_messages', 'state').parked, Number.NaN, 'not the last value for ever')
+    assert.ok(last.sum('onceward_consumer_gauges_age_seconds') >= 16)
     away = false
     await env.advance(700_000)
     await until('nothing is scheduled once nobody collects', async () => {

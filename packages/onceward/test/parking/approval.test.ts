@@ -109,7 +109,7 @@ describe('a second person', await skipWithout('postgres'), () => {
     assert.deepEqual(done, { ok: true, closed: 2, freed: 0 })
     await assert.rejects(deleteParked(ann.pool, { id: request.id, consumer: 'deleted' }), /done already/)
     const { rows } = await scene.pool.query(
-      `select message_id, how, body, record ? 'body' as record_has_body, length(digest) > 30 as digest from onceward.closed_held
+      `select message_id, closed_as as how, body, record ? 'body' as record_has_body, length(digest) > 30 as digest from onceward.closed_held
        where held_id = any ($1::bigint[]) order by 1`,
       [order.ids],
     )

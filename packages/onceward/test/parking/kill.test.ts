@@ -110,7 +110,7 @@ describe('an operator whose process is killed', await skipWithout('postgres'), (
     const dying = await operate({ ...act, dieAt: { point: 'parking.fixed', hit: 1 } })
     assert.equal(dying, 'SIGKILL')
     assert.equal(await body(), original)
-    const { rows } = await scene.pool.query('select count(*)::int from onceward.lineage where held_id = $1', [
+    const { rows } = await scene.pool.query('select count(*)::int from onceward.fix where held_id = $1', [
       order.ids[0],
     ])
     assert.equal(rows[0].count, 0)

@@ -204,7 +204,7 @@ describe('the operator', await skipWithout('postgres'), () => {
     assert.deepEqual(await scene.done('fixed'), ['a'])
     assert.deepEqual(await scene.held('fixed'), [], 'both contents are known under this id')
     const { rows: lineage } = await scene.pool.query(
-      `select kind, convert_from(body_before, 'UTF8') as before, encode(digest_after, 'hex') as after from onceward.lineage where held_id = $1`,
+      `select kind, convert_from(body_before, 'UTF8') as before, encode(digest_after, 'hex') as after from onceward.fix where held_id = $1`,
       [id],
     )
     assert.deepEqual(lineage, [{ kind: 'payload', before: '{"id":"a","part":"bad"}', after: digestAfter }])

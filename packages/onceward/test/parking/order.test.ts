@@ -104,7 +104,7 @@ describe('a parked key', await skipWithout('postgres'), () => {
     assert.deepEqual(await scene.done('skipped'), ['a-001', 'a-002'])
     assert.deepEqual(await scene.markers('skipped'), ['a-000 ignored', 'a-001 applied', 'a-002 applied'])
     const { rows } = await scene.pool.query(
-      `select message_id, how, reason, body is not null as kept from onceward.closed_held where held_id = $1`,
+      `select message_id, closed_as as how, reason, body is not null as kept from onceward.closed_held where held_id = $1`,
       [head!.id],
     )
     assert.deepEqual(rows, [

@@ -23,7 +23,7 @@ const today = { ...parks, identity: { id: (m: unknown) => (m as Renamed).ref } }
 type LetGo = (scene: Scene, name: string) => Promise<void>
 const doors: readonly (readonly [string, LetGo])[] = [
   [
-    'inbox release',
+    'work release',
     async (scene, name) => {
       for (const { id } of await scene.held(name))
         await releaseHeld(scene.pool, { id, consumer: name, because: 'the contract reads it now' })

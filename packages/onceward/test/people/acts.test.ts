@@ -58,7 +58,7 @@ describe('an act of a person', await skipWithout('postgres'), () => {
     const { id, digest, declare, store, enrolment } = await declared('lossy')
     const said = { id, consumer: 'lossy', because: 'rebuilt from the archive', seen: digest }
     for (const update of [
-      `update onceward.loss set accepted_at = now(), accepted_because = 'x'`,
+      `update onceward.loss set accepted_at = now(), accepted_reason = 'x'`,
       `update onceward.loss set accepted_by = 'x'`,
     ])
       for (const { pool } of [ann, approver, run]) assert.match(await refusal(pool, update), denied)
@@ -106,13 +106,13 @@ describe('an act of a person', await skipWithout('postgres'), () => {
     assert.match(
       await refusal(
         ann.pool,
-        `insert into onceward.server_incarnation (database_oid, why) values (1, 'somebody without a name')`,
+        `insert into onceward.server_incarnation (database_oid, reason) values (1, 'somebody without a name')`,
       ),
       denied,
     )
     await assert.rejects(declareServer(ann.pool, ' '), /Say why/)
     const { open } = await declareServer(ann.pool, 'disk put back to the snapshot of 03:00')
-    assert.equal(open!.noticedBy, ann.name)
+    assert.equal(open!.detectedBy, ann.name)
     const told = {
       actor: ann.name,
       action: 'restore notice',
@@ -135,7 +135,7 @@ describe('an act of a person', await skipWithout('postgres'), () => {
        values ('campaigned', 1, 1, '', 'replay', '{}', 'x')`,
       `update onceward.campaign set rate_max = 1`,
       `update onceward.campaign set lease_until = null, holder = 'x'`,
-      `insert into onceward.campaign_row (campaign_id, held_id, seen) values (1, 1, '')`,
+      `insert into onceward.campaign_row (campaign_id, held_id, row_version) values (1, 1, '')`,
       'delete from onceward.campaign_row',
       'delete from onceward.rebuild_key',
     ])

@@ -21,8 +21,8 @@ const stays: Record<string, string> = {
   'audit.subject': 'the same',
   'audit.detail': 'the same',
   'campaign_event.detail': 'what happened to a campaign, written once',
-  'ledger.asked_as': 'what a target was told of an effect is made of the name of then',
-  'reader.reader':
+  'ledger.original_consumer_name': 'the target was called under the name of that time',
+  'reader.consumer_group':
     'a group of the broker, which the rename does not touch: another consumer that reads as it is refused',
 }
 
@@ -89,7 +89,7 @@ describe('a consumer that is renamed', await skipWithout('postgres'), () => {
     const scene = await Scene.open(t)
     const { replay } = await lived(scene)
     const set = (sql: string) => scene.pool.query(sql)
-    await set(`update onceward.run set ended_at = null, heard_at = clock_timestamp()`)
+    await set(`update onceward.run set ended_at = null, heartbeat_at = clock_timestamp()`)
     await assert.rejects(rename(scene), /It is running/)
     await set(`update onceward.run set ended_at = clock_timestamp()`)
     await set(
@@ -112,7 +112,7 @@ describe('a consumer that is renamed', await skipWithout('postgres'), () => {
     await assert.rejects(rename(scene, 'other_intake'), /memory of its own/)
     await assert.rejects(renameConsumer(scene.pool, oldName, newName, '\u3000'), /Say why/)
     // What a clock that was a year ahead has left belongs to nobody who lives.
-    await set(`update onceward.run set ended_at = null, heard_at = clock_timestamp() + interval '1 year'`)
+    await set(`update onceward.run set ended_at = null, heartbeat_at = clock_timestamp() + interval '1 year'`)
     await set(`update onceward.ledger set due_at = clock_timestamp() + interval '1 year'`)
     await rename(scene)
     assert.deepEqual(
@@ -156,7 +156,7 @@ describe('a consumer that is renamed', await skipWithout('postgres'), () => {
       async () => (await scene.rows(`select from onceward.ledger where state = 'completed'`)).length === 1,
     )
     await scene.pool.query(
-      `with silent as materialized (update onceward.run set heard_at = clock_timestamp() - interval '1 minute') select`,
+      `with silent as materialized (update onceward.run set heartbeat_at = clock_timestamp() - interval '1 minute') select`,
     )
     await rename(scene)
     await send('m2', 'charge 1')

@@ -14,7 +14,7 @@ const notWrittenByProcesses: Record<string, string> = {
   audit_head: 'the chain is written by its functions',
   person: 'who is a person is the owner’s word',
   approval: 'people approve',
-  lineage: 'people fix',
+  fix: 'people fix',
   closed_held: 'people give up',
   redrive: 'people let go',
   redrive_row: 'people let go',
@@ -27,7 +27,7 @@ const notWrittenByProcesses: Record<string, string> = {
   campaign_step: 'the owner says which steps there are',
   server_incarnation: 'written by record_incarnation and accept_incarnation',
   broker: 'written by register_broker and accept_broker',
-  reading: 'written by register_reader and the acts on names',
+  reader: 'written by register_reader and the acts on names',
   marker_days: 'the owner moves markers into days',
   late_marker: 'written by a trigger',
   cluster_name: 'written by register_cluster',
@@ -174,7 +174,7 @@ describe('the rights of the roles, as the catalogue has them', await skipWithout
 
   it('a right that was given by hand goes when the roles are made again', async () => {
     await pool.query(`grant insert, update on onceward.campaign to onceward_operator;
-      grant update (accepted_at, accepted_because) on onceward.loss to onceward_operator`)
+      grant update (accepted_at, accepted_reason) on onceward.loss to onceward_operator`)
     await pool.query('select onceward.create_roles()')
     assert.deepEqual(await written('onceward_operator'), [])
   })

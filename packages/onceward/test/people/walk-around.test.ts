@@ -238,7 +238,7 @@ describe('a person with a console of SQL', await skipWithout('postgres'), () => 
   it('acts on what is there now, not on what a snapshot remembers', async t => {
     await pool.query(`insert into onceward.checkpoint (consumer_id, partition, epoch, run_id, incarnation, next, at)
         values (1, 't/0', 1, 1, 'life', '5', now() - interval '1 hour');
-      insert into onceward.loss (consumer_id, partition, from_incarnation, from_next, to_incarnation, to_next, records, reason, declared_by)
+      insert into onceward.loss (consumer_id, partition, from_incarnation, from_position, to_incarnation, to_position, records, reason, declared_by_run)
         values (1, 't/0', 'life', '5', 'life', '9', 4, 'retention', 1)`)
     const accept = `select onceward.accept_loss(g.id, 'pay', onceward.loss_digest(g), 'x') as answer from onceward.loss g`
     const client = await ann.pool.connect()

@@ -47,7 +47,7 @@ const booked = async (scene: Scene) =>
   )
 const markers = (scene: Scene, generation: number) =>
   scene.rows(
-    `select message_id as id, status::text, because from onceward.inbox i join onceward.consumer c on c.id = i.consumer_id
+    `select message_id as id, status::text, i.reason as because from onceward.inbox i join onceward.consumer c on c.id = i.consumer_id
      where generation = $1 order by 1`,
     generation,
   )

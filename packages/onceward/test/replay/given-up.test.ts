@@ -345,7 +345,7 @@ describe('what people gave up', await skipWithout('postgres'), () => {
     await scene.live(consumer)
     assert.deepEqual(await booked(scene), withoutFraud)
     const [marker] = await scene.rows<{ because: string }>(
-      `select because from onceward.inbox where message_id = 'a2'`,
+      `select reason as because from onceward.inbox where message_id = 'a2'`,
     )
     assert.match(marker!.because, /^skipped by \S+: fraud: never journal this$/)
   })

@@ -76,7 +76,7 @@ async function release(scene: Scene): Promise<void> {
 
 const doors: readonly (readonly [string, (scene: Scene) => Promise<void>])[] = [
   ['parked redrive', scene => replayAll(scene, 'facts', 'r')],
-  ['inbox release', release],
+  ['work release', release],
 ]
 
 describe('what a campaign held and a person lets go', await skipWithout('postgres'), () => {
@@ -326,7 +326,7 @@ describe('what a campaign held and a person lets go', await skipWithout('postgre
       await releaseHeld(operator.pool, { id: '1', consumer: 'facts', because: 'mended' })
       assert.deepEqual(
         await scene.rows(
-          `select outcome, actor from onceward.audit where action like 'inbox release%' order by seq`,
+          `select outcome, actor from onceward.audit where action like 'work release%' order by seq`,
         ),
         [
           { outcome: 'refused', actor: operator.name },
@@ -371,7 +371,7 @@ describe('what a campaign held and a person lets go', await skipWithout('postgre
 async function approve(scene: Scene): Promise<void> {
   await scene.pool.query(`alter table onceward.campaign_approval disable trigger all`)
   await scene.pool.query(
-    `insert into onceward.campaign_approval (campaign_id, plan_digest, requested_by, approved_by, approved_at, expires_at, because)
+    `insert into onceward.campaign_approval (campaign_id, plan_digest, requested_by, approved_by, approved_at, expires_at, reason)
      select id, plan_digest, requested_by, 'another', clock_timestamp(), clock_timestamp() + interval '1 hour', 'yes' from onceward.campaign`,
   )
 }

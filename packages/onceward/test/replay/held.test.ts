@@ -135,7 +135,7 @@ describe('held work and campaigns', await skipWithout('postgres'), () => {
     await assert.rejects(replay.swap(id), /2 only rebuilt/)
     await replay.swap(id, { accept: { effect: 'k1 and k2 were parked' } })
     assert.deepEqual(await scene.rows('select from onceward.held'), [])
-    assert.deepEqual(await scene.rows(`select how, reason from onceward.closed_held`), [
+    assert.deepEqual(await scene.rows(`select closed_as as how, reason from onceward.closed_held`), [
       { how: 'rebuilt', reason: `campaign ${id}` },
       { how: 'rebuilt', reason: `campaign ${id}` },
     ])

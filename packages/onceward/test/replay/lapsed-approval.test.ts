@@ -42,7 +42,7 @@ async function waiting(t: Parameters<typeof Scene.open>[0]) {
 async function approve(scene: Scene): Promise<void> {
   await scene.pool.query('alter table onceward.campaign_approval disable trigger all')
   await scene.pool.query(
-    `insert into onceward.campaign_approval (campaign_id, plan_digest, requested_by, approved_by, approved_at, expires_at, because)
+    `insert into onceward.campaign_approval (campaign_id, plan_digest, requested_by, approved_by, approved_at, expires_at, reason)
      select id, plan_digest, requested_by, 'another', clock_timestamp(), clock_timestamp() + interval '1 hour', 'yes' from onceward.campaign`,
   )
 }

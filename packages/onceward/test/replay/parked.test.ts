@@ -73,7 +73,7 @@ describe('a campaign on what is parked', await skipWithout('postgres'), () => {
     await scene.pool.query(`update onceward.campaign set state = 'running' where id = $1`, [id])
     await assert.rejects(
       scene.pool.query(
-        `insert into onceward.campaign_row (campaign_id, held_id, seen)
+        `insert into onceward.campaign_row (campaign_id, held_id, row_version)
          select $1, h.id, onceward.row_version(h) from onceward.held h where h.order_key = 'j'`,
         [id],
       ),

@@ -47,7 +47,7 @@ describe('the roles of people and processes', await skipWithout('postgres'), () 
         /^42501/,
       )
       const [event] = await scene.rows(
-        `select actor from onceward.campaign_event where campaign_id = $1 and did = 'approved'`,
+        `select actor from onceward.campaign_event where campaign_id = $1 and action = 'approved'`,
         id,
       )
       assert.deepEqual(event, { actor: approver.name })

@@ -73,7 +73,7 @@ describe("the rules of campaigns are the database's", await skipWithout('postgre
     await scene.pool.query('insert into onceward.person (role_name) values ($1)', [other.name])
     await assert.rejects(
       scene.pool.query(
-        `insert into onceward.campaign_approval (campaign_id, plan_digest, requested_by, approved_by, approved_at, expires_at, because)
+        `insert into onceward.campaign_approval (campaign_id, plan_digest, requested_by, approved_by, approved_at, expires_at, reason)
          select id, plan_digest, 'nobody', 'somebody', clock_timestamp(), clock_timestamp() + interval '1 hour', 'forged' from onceward.campaign`,
       ),
       { constraint: 'approver_is_not_requester' },
@@ -85,7 +85,7 @@ describe("the rules of campaigns are the database's", await skipWithout('postgre
     const approved = await approveCampaign(other.pool, id, { ...approval, planDigest: await digestOf() })
     assert.equal(approved.approvedBy, other.name)
     await assert.rejects(
-      scene.pool.query('update onceward.campaign_approval set because = $1', ['other']),
+      scene.pool.query('update onceward.campaign_approval set reason = $1', ['other']),
       /neither changed nor taken back/,
     )
     await scene.write(...facts(1, 'later still'))
@@ -182,7 +182,7 @@ describe("the rules of campaigns are the database's", await skipWithout('postgre
     const replay = await scene.replay(scene.contract({ risk: 'regulatory' }))
     const id = await scene.planned(replay)
     await other.pool.query(
-      `insert into onceward.campaign_approval (campaign_id, plan_digest, requested_by, approved_by, approved_at, expires_at, because)
+      `insert into onceward.campaign_approval (campaign_id, plan_digest, requested_by, approved_by, approved_at, expires_at, reason)
        select id, plan_digest, '', '', clock_timestamp(), clock_timestamp() + interval '100 milliseconds', 'short' from onceward.campaign`,
     )
     await until('it has expired', async () => {
@@ -248,7 +248,7 @@ describe("the rules of campaigns are the database's", await skipWithout('postgre
     assert.equal((await finishCampaign(scene.pool, id)).state, 'finished')
     await assert.rejects(cancelCampaign(scene.pool, id, 'not needed'), /is finished/)
     const events = await scene.rows<{ did: string; actor: string }>(
-      'select did, actor from onceward.campaign_event order by id',
+      'select action as did, actor from onceward.campaign_event order by id',
     )
     assert.deepEqual(
       events.map(one => one.did),

@@ -68,7 +68,7 @@ describe('a life that is met for the first time', withPostgres, () => {
     await migrate(pool)
     await pool.query(`
       insert into onceward.consumer (name, generation, owner, risk, dedup) values ('facts', 1, 'tests', 'money', 'marker');
-      insert into onceward.run (consumer_id, instance, handler_version, mode, deliveries_max, started_at, heard_at)
+      insert into onceward.run (consumer_id, instance, handler_version, mode, deliveries_max, started_at, heartbeat_at)
         select id, 'i', '1', 'live', 1, '2026-01-01 00:00Z', '2026-01-01 01:00Z' from onceward.consumer;
       insert into onceward.checkpoint (consumer_id, partition, epoch, incarnation, next, run_id, at)
         select consumer_id, 'p', 1, 'i', '5', id, '2026-01-01 02:00Z' from onceward.run`)
@@ -147,17 +147,17 @@ describe('lives of servers whose clocks differ', withPostgres, () => {
   it('a sign of life from ahead does not tell people too late a time', async () => {
     await pool.query(`
       insert into onceward.consumer (name, generation, owner, risk, dedup) values ('facts', 1, 'tests', 'money', 'marker');
-      insert into onceward.run (consumer_id, instance, handler_version, mode, deliveries_max, started_at, heard_at)
+      insert into onceward.run (consumer_id, instance, handler_version, mode, deliveries_max, started_at, heartbeat_at)
         select id, 'sound', '1', 'live', 1, '2026-01-01 00:00Z', '2026-01-01 01:00Z' from onceward.consumer;
-      insert into onceward.run (consumer_id, instance, handler_version, mode, deliveries_max, started_at, heard_at)
+      insert into onceward.run (consumer_id, instance, handler_version, mode, deliveries_max, started_at, heartbeat_at)
         select id, 'ahead', '1', 'live', 1, '2026-01-01 00:00Z', clock_timestamp() + interval '1 year' from onceward.consumer`)
     const life = await noticed()
-    assert.equal(life.survived_to.toISOString(), '2026-01-01T01:00:00.000Z')
+    assert.equal(life.complete_until.toISOString(), '2026-01-01T01:00:00.000Z')
     await accept(life.id)
     await pool.query(
-      `update onceward.run set heard_at = clock_timestamp() + interval '30 seconds' where instance = 'ahead'`,
+      `update onceward.run set heartbeat_at = clock_timestamp() + interval '30 seconds' where instance = 'ahead'`,
     )
     const capped = await noticed()
-    assert.ok(capped.survived_to <= capped.noticed_at, 'a server a little behind counts it as of now')
+    assert.ok(capped.complete_until <= capped.detected_at, 'a server a little behind counts it as of now')
   })
 })

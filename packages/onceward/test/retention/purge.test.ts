@@ -42,7 +42,7 @@ describe('what a consumer may forget', await skipWithout('postgres'), () => {
     await scene.pool.query('select onceward.create_roles()')
     await scene.markers('old-', 10, 31)
     await scene.pool.query(
-      `insert into onceward.held_action (held_id, consumer_id, at, because, did) values (7, $1, now() - interval '1 year', 'x', 'released')`,
+      `insert into onceward.held_action (held_id, consumer_id, at, reason, action) values (7, $1, now() - interval '1 year', 'x', 'released')`,
       [scene.consumerId],
     )
     const people = new People(scene.pool, scene.url)
@@ -152,9 +152,9 @@ describe('what a consumer may forget', await skipWithout('postgres'), () => {
     )
     await scene.held('kept', 'dead', 100)
     await pool.query(
-      `insert into onceward.held_action (held_id, because, did, at)
+      `insert into onceward.held_action (held_id, reason, action, at)
          select id, 'x', 'y', clock_timestamp() - interval '100 days' from onceward.held;
-       insert into onceward.held_action (held_id, consumer_id, because, did, at)
+       insert into onceward.held_action (held_id, consumer_id, reason, action, at)
          select 777, ${consumerId}, 'x', 'y', clock_timestamp() - days * interval '1 day' from unnest(array[10, 100]) as days`,
     )
     const { removed } = await purge(scene, { markers: '60d', suppressedEffects: '30d', heldActions: '20d' })
@@ -202,10 +202,10 @@ describe('what a consumer may forget', await skipWithout('postgres'), () => {
       assert.deepEqual(Object.keys(rows[0]!).sort(), [
         'arrived_at',
         'at',
-        'because',
         'digest',
         'message_id',
         'position',
+        'reason',
         'run_id',
         'status',
       ])

@@ -43,11 +43,11 @@ describe('runs that status counts as open', await skipWithout('postgres', 'rabbi
     assert.equal((await start(['run', file]).ended).code, 1)
     assert.deepEqual(await runsOf('runs_halt'), { open: 0, silent: 0 })
     const { rows } = await pool.query(
-      `select r.halted_because, r.ended_at is not null as ended from onceward.run r join onceward.consumer c on c.id = consumer_id where name = 'runs_halt'`,
+      `select r.halted_reason, r.ended_at is not null as ended from onceward.run r join onceward.consumer c on c.id = consumer_id where name = 'runs_halt'`,
     )
     assert.equal(rows.length, 1)
     assert.equal(rows[0].ended, true)
-    assert.equal(rows[0].halted_because, null)
+    assert.equal(rows[0].halted_reason, null)
   })
 
   test('one that is ended by SIGTERM while its broker is away has none', { timeout: 120_000 }, async () => {

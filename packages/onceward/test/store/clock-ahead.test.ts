@@ -89,7 +89,7 @@ describe('what a database clock that was a year ahead has left', await skipWitho
     const { pool } = inbox
     const { rows } = await pool.query(`
       with c as (insert into onceward.consumer (name, generation, owner, risk, dedup) values ('beats', 1, 't', 'money', 'marker') returning id)
-      insert into onceward.run (consumer_id, instance, handler_version, mode, deliveries_max, started_at, heard_at)
+      insert into onceward.run (consumer_id, instance, handler_version, mode, deliveries_max, started_at, heartbeat_at)
       select c.id, instance, '1', 'live', 1, started, heard from c, (values
         ('me', ${nextYear}, clock_timestamp()), ('live', clock_timestamp() - interval '1 minute', clock_timestamp()),
         ('dead', clock_timestamp() - interval '1 minute', ${nextYear})) as r (instance, started, heard)

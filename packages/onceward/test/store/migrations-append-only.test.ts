@@ -8,7 +8,7 @@ const landed = [
   {
     version: 1,
     name: 'first set',
-    sha256: 'ca92f71693975d1c3c7ef3f65247d806eb7ab2b28e25d6bfc94dd5d4c37ef062',
+    sha256: 'a0c0f53cc9b6200e4dc49f5ff15818c274d42e641aea4bb6b12d6e0d64ce1480',
   },
 ]
 

@@ -96,7 +96,7 @@ describe('a transaction', await skipWithout('postgres'), () => {
     })
     const { rows } = await store.pool.query('select id::text as row, epoch, null as key from onceward.held')
     const hand = await store.pool.connect()
-    await hand.query(`begin; update onceward.inbox set because = 'looked at'`)
+    await hand.query(`begin; update onceward.inbox set reason = 'looked at'`)
     const finished = store.transaction(enrolment, session => session.held!.finish(rows, []))
     await until('it waits', async () => {
       const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`

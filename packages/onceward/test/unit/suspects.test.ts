@@ -271,7 +271,7 @@ describe('the message that killed its process', () => {
       [3],
       'only the killer has attempts on record',
     )
-    assert.equal(rig.env.counted.get('killers'), 1)
+    assert.equal(rig.env.counted.get('parkedSuspects'), 1)
   })
 
   test('blocks its key, and only its key', async () => {

@@ -77,10 +77,10 @@ function viewText({ inRecovery, open, incarnations, exposures }: RestoreView): s
   const head = incarnations[0]
   if (open === null)
     return `Nothing waits. Timeline ${head?.timeline ?? 'unknown'} was accepted by ${oneLine(head?.acceptedBy ?? 'nobody')} on ${head?.acceptedAt?.toISOString() ?? 'no day'}: ${oneLine(head?.acceptedBecause ?? '')}`
-  const since = open.survivedTo?.toISOString() ?? 'an unknown time'
+  const since = open.completeUntil?.toISOString() ?? 'an unknown time'
   return [
     `Number ${open.id}: ${oneLine(open.why)}.`,
-    `Timeline ${open.timeline ?? 'unknown'} of system ${open.systemIdentifier ?? 'unknown'}, noticed ${open.noticedAt.toISOString()}.`,
+    `Timeline ${open.timeline ?? 'unknown'} of system ${open.systemIdentifier ?? 'unknown'}, noticed ${open.detectedAt.toISOString()}.`,
     `What was committed before ${since} is here. What was settled after it may be lost:`,
     '',
     exposureTable(exposures),

@@ -72,7 +72,7 @@ export function outsideTransactions(
  */
 const closeRun = `
   with closed as (
-    update onceward.run set ended_at = clock_timestamp(), halted_because = $3 where id = $1 and instance = $2
+    update onceward.run set ended_at = clock_timestamp(), halted_reason = $3 where id = $1 and instance = $2
     returning consumer_id),
   untried as (
     delete from onceward.attempt a using closed c

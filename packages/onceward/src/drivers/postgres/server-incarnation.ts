@@ -113,7 +113,7 @@ async function notice(client: SqlClient, why: string, flushedBefore: bigint | nu
   if (noticed.rows.length === 0)
     throw wrongServer('is another than the one asked just before', 'that one is not the copy last accepted')
   const { rows } = await client.query(
-    `select l.id::text, ${isoTime('l.survived_to')} as "survivedTo", ${isoTime('l.noticed_at')} as "noticedAt"
+    `select l.id::text, ${isoTime('l.complete_until')} as "survivedTo", ${isoTime('l.detected_at')} as "noticedAt"
      from onceward.server_incarnation l where l.id = $1`,
     [noticed.rows[0].id],
   )

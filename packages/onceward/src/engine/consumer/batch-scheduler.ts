@@ -228,7 +228,7 @@ export class BatchScheduler<M, Tx> {
   #countTaken(deliveries: readonly Delivery[], redelivered: number): void {
     const { consumer, stage, env } = this.#context
     const { name } = consumer
-    if (stage === 'work') return env.metrics.add('claims', deliveries.length, { consumer: name })
+    if (stage === 'work') return env.metrics.add('leases', deliveries.length, { consumer: name })
     env.metrics.add('deliveries', deliveries.length, {
       consumer: name,
       'messaging.system': messagingSystem(consumer.source.kind),

@@ -124,7 +124,7 @@ export class SuspectReader<M, Tx> {
     for (const { received, decision } of decided) {
       if (decision.outcome === 'retry' || !this.#found.delete(received)) continue
       suspicion.explained(received.delivery)
-      env.metrics.add('killers', 1, { consumer: consumer.name })
+      env.metrics.add('parkedSuspects', 1, { consumer: consumer.name })
     }
   }
 

@@ -138,7 +138,7 @@ export class SuspectRunner<M, Tx> {
     if (decision.outcome === 'retry') return suspicion.keep(received.delivery)
     const consumer = enrolment.facts.name
     suspicion.explained(received.delivery)
-    env.metrics.add('killers', 1, { consumer })
+    env.metrics.add('parkedSuspects', 1, { consumer })
     env.log.error('the message that killed its process is parked', {
       consumer,
       messageId: received.id,

@@ -136,7 +136,7 @@ class Counts {
         metrics.add('outcomes', count, { consumer, outcome, ...(type !== undefined && { type }) })
       }
       outcomes.set(outcome, sum)
-      if (outcome === 'applied') metrics.add('processed', sum, { consumer })
+      if (outcome === 'applied') metrics.add('applied', sum, { consumer })
       if (outcome === 'duplicate' || outcome === 'already held') metrics.add('duplicates', sum, { consumer })
     }
     for (const { metric, labels, count } of this.#counts.values()) metrics.add(metric, count, labels as never)

@@ -111,7 +111,7 @@ async function claimAnew<Tx>(
        select i.* from unnest($2::text[]) as asked (id) cross join lateral (
          select message_id, ctid as place from onceward.inbox i where i.consumer_id = $1 and i.message_id = asked.id and i.status = any($3::onceward.marker_status[])
            and not (i.status = 'ignored' and $4 and not exists (select from onceward.closed_held x where x.consumer_id = any ((select ids from people)::integer[])
-             and x.message_id = i.message_id and onceward.is_given_up(x.how, x.reopened_by) offset 0))
+             and x.message_id = i.message_id and onceward.is_given_up(x.closed_as, x.reopened_by) offset 0))
            and not (i.status in ('dead', 'quarantined') and exists (select from onceward.held h where h.consumer_id = $1
              and h.message_id = i.message_id and h.state in ('parked', 'dead', 'quarantined') offset 0))
            and not exists (select from onceward.inbox s where s.consumer_id = (select id from rebuilt)

@@ -11,7 +11,7 @@ const lookEveryMs = 1_000
 const look = `
   select exists (select from onceward.held h where h.consumer_id = c.id and h.order_key is not null and h.state = 'stored') as work,
     exists (select from onceward.run r where r.consumer_id = c.id and r.ended_at is null and r.campaign_id is null
-      and ${isHeard('r.heard_at', '30 seconds')}) as live
+      and ${isHeard('r.heartbeat_at', '30 seconds')}) as live
   from onceward.consumer c where c.name = $1 and c.generation = $2`
 
 export interface NobodyOptions {

@@ -97,7 +97,7 @@ export async function campaignHistory(
   readonly { readonly at: Date; readonly actor: string; readonly did: string; readonly detail: string }[]
 > {
   const { rows } = await pool.query(
-    'select at, actor, did, detail from onceward.campaign_event where campaign_id = $1 order by id',
+    'select at, actor, action as did, detail from onceward.campaign_event where campaign_id = $1 order by id',
     [id],
   )
   return rows

@@ -9,7 +9,7 @@ const sayEveryMs = 5_000
 /** Whether a process of the live consumer gives signs of life. */
 const heard = `
   select exists (select from onceward.run r where r.consumer_id = c.id and r.ended_at is null and r.campaign_id is null
-    and ${isHeard('r.heard_at', '30 seconds')}) as live
+    and ${isHeard('r.heartbeat_at', '30 seconds')}) as live
   from onceward.consumer c where c.name = $1 and c.generation = $2`
 
 interface Awaited<T> {

@@ -80,7 +80,7 @@ export async function forgetSince(client: SqlClient, { id }: Campaign): Promise<
   const { rowCount } = await client.query(
     `delete from onceward.inbox where consumer_id = ${live} and ${since} and status in ('applied', 'ignored', 'stale', 'duplicate')
        and not (status = 'ignored' and exists (select from onceward.closed_held x where x.consumer_id = inbox.consumer_id
-         and x.message_id = inbox.message_id and onceward.is_given_up(x.how, x.reopened_by) offset 0))`,
+         and x.message_id = inbox.message_id and onceward.is_given_up(x.closed_as, x.reopened_by) offset 0))`,
     [id],
   )
   await client.query(

@@ -21,7 +21,7 @@ const close = `
   marked as (
     update onceward.inbox i set status = 'applied', at = clock_timestamp() from gone
     where i.consumer_id = gone.consumer_id and i.message_id = gone.message_id)
-  insert into onceward.closed_held (held_id, consumer_id, message_id, digest, how, reason, record, body)
+  insert into onceward.closed_held (held_id, consumer_id, message_id, digest, closed_as, reason, record, body)
   select id, consumer_id, message_id, digest, '${how}', $2, record, body from gone
   returning record ->> 'order_key' as key`
 
@@ -40,7 +40,7 @@ const closeByKey = `
   marked as (
     update onceward.inbox i set status = 'duplicate', at = clock_timestamp() from gone
     where i.consumer_id = gone.consumer_id and i.message_id = gone.message_id)
-  insert into onceward.closed_held (held_id, consumer_id, message_id, digest, how, reason, record, body)
+  insert into onceward.closed_held (held_id, consumer_id, message_id, digest, closed_as, reason, record, body)
   select id, consumer_id, message_id, digest, '${how}', $2, record, body from gone
   returning record ->> 'order_key' as key`
 
@@ -84,7 +84,7 @@ export async function closeRebuilt(client: SqlClient, { id }: Campaign): Promise
  */
 const reopen = `
   with back as (
-    delete from onceward.closed_held x where x.consumer_id = ${live} and x.how = '${how}' and x.reason = $2 returning x.*),
+    delete from onceward.closed_held x where x.consumer_id = ${live} and x.closed_as = '${how}' and x.reason = $2 returning x.*),
   held as (
     insert into onceward.held overriding system value
     select h.* from back x cross join onceward.held_from_json(x.record, x.body) h returning *),

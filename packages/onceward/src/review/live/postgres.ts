@@ -90,13 +90,13 @@ const readTablesOnly = [
     'cluster_mark',
     'cluster_name',
     'environment',
+    'fix',
     'function_right',
     'late_marker',
-    'lineage',
     'marker_days',
     'migration',
     'person',
-    'reading',
+    'reader',
     'redrive',
     'redrive_row',
     'server_incarnation',
@@ -143,13 +143,13 @@ const peoplesFunctions = [
   ],
   ...[
     'assert_day_expired',
-    'assert_present',
+    'assert_read_committed',
     'attach_days',
     'build_days',
     'count_purged',
-    'grant_same',
+    'copy_grants',
     'lock_inbox',
-    'is_rebuilt',
+    'has_open_rebuild',
     'make_day',
     'move_to_days',
     'record_late_marker',
@@ -255,7 +255,7 @@ async function readOwn(client: SqlClient): Promise<OwnFacts> {
   if (missingRights.includes('usage on schema onceward')) return nothing
   const { rows: readable } = await client.query(
     `select bool_and(has_table_privilege('onceward.' || name, 'select')) as all
-     from unnest(array['migration', 'environment', 'consumer', 'inbox', 'queue', 'reading', 'broker', 'server_incarnation']) name
+     from unnest(array['migration', 'environment', 'consumer', 'inbox', 'queue', 'reader', 'broker', 'server_incarnation']) name
      where exists (select from pg_tables where schemaname = 'onceward' and tablename = name)`,
   )
   if (readable[0].all !== true) return nothing
@@ -288,7 +288,7 @@ const readBrokers = `
 /** What is written down to tell another name, another cluster and another copy. */
 async function readGuards(client: SqlClient) {
   const { rows: readings } = await client.query(
-    'select consumer_name as name, kind, place, reader, virtual_host as "virtualHost" from onceward.reader',
+    'select consumer_name as name, kind, source as place, consumer_group as reader, virtual_host as "virtualHost" from onceward.reader',
   )
   const { rows: brokers } = await client.query(readBrokers)
   const { rows: may } = await client.query(

@@ -55,7 +55,7 @@ const flow: readonly Panel[] = [
     unit: 'ops',
     queries: [
       rate('deliveries', 'consumer', '{{consumer}} delivered'),
-      rate('processed', 'consumer', '{{consumer}} applied'),
+      rate('applied', 'consumer', '{{consumer}} applied'),
       rate('duplicates', 'consumer', '{{consumer}} duplicate'),
       rate('redelivered', 'consumer', '{{consumer}} marked redelivered'),
     ],

@@ -24,11 +24,11 @@ export interface DeclaredLoss {
 
 export async function readDeclaredLosses(pool: SqlPool): Promise<readonly DeclaredLoss[]> {
   const { rows } = await pool.query(`
-    select loss.id::int, name as consumer, generation, partition, from_next as "from", to_next as "to",
+    select loss.id::int, name as consumer, generation, partition, from_position as "from", to_position as "to",
       records::float8, reason, declared_at as "declaredAt", accepted_by as "acceptedBy",
-      accepted_because as "acceptedBecause", withdrawn_because as "withdrawnBecause",
+      accepted_reason as "acceptedBecause", withdrawn_reason as "withdrawnBecause",
       onceward.loss_digest(loss) as digest,
-      case when withdrawn_because is not null then 'withdrawn' when resumed_at is not null then 'resumed'
+      case when withdrawn_reason is not null then 'withdrawn' when resumed_at is not null then 'resumed'
         when accepted_at is not null then 'accepted' else 'open' end as state
     from onceward.loss join onceward.consumer on consumer.id = loss.consumer_id order by loss.id`)
   return rows

@@ -13,7 +13,7 @@ export interface KnownReader {
 
 export async function readReaders(pool: SqlPool): Promise<readonly KnownReader[]> {
   const { rows } = await pool.query(
-    'select consumer_name as consumer, kind, place, reader, virtual_host as "virtualHost", last_at as "lastAt" from onceward.reader order by 1, 2, 3, 4, 5',
+    'select consumer_name as consumer, kind, source as place, consumer_group as reader, virtual_host as "virtualHost", last_at as "lastAt" from onceward.reader order by 1, 2, 3, 4, 5',
   )
   return rows as KnownReader[]
 }

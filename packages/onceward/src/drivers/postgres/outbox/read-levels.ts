@@ -8,7 +8,7 @@ import { isHeard } from '../sql/clock-ahead.ts'
 const everRead = `
   select level::float8 as "levelMs", bool_or(is_read) as "isRead" from (
     select substring(substring(k.partition from length($3::text) + 1) from '^([0-9]+)/[0-9]+$')::numeric as level,
-      coalesce(r.ended_at is null and ${isHeard('r.heard_at', '30 seconds')}, false) as is_read
+      coalesce(r.ended_at is null and ${isHeard('r.heartbeat_at', '30 seconds')}, false) as is_read
     from onceward.checkpoint k join onceward.consumer c on c.id = k.consumer_id left join onceward.run r on r.id = k.run_id
     where c.name = $1 and c.generation = $2 and starts_with(k.partition, $3::text)) known
   where level is not null group by level order by level`

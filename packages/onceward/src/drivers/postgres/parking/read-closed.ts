@@ -32,7 +32,7 @@ export async function readClosed(
     consumer ?? null,
   ])
   const { rows } = await pool.query(
-    `select x.held_id::text as id, c.name as consumer, c.generation, x.message_id as "messageId", encode(x.digest, 'hex') as digest, x.how, x.at,
+    `select x.held_id::text as id, c.name as consumer, c.generation, x.message_id as "messageId", encode(x.digest, 'hex') as digest, x.closed_as as how, x.at,
        x.actor as by, x.reason as because, x.record ->> 'code' as code, x.body is not null as "bytesKept"
      from onceward.closed_held x join onceward.consumer c on c.id = x.consumer_id
      where (${of}) and x.held_id > coalesce($2::bigint, 0) order by x.held_id limit $3`,

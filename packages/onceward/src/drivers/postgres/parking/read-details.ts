@@ -43,10 +43,10 @@ const timeline = `
   select a.at, 'attempt ' || a.number as what, r.instance as by, concat_ws(' ', a.failure_class, a.code, a.error) as text
   from onceward.attempt a left join onceward.run r on r.id = a.run_id where a.consumer_id = $2 and a.message_id = $3
   union all select h.first_at, h.state::text, null, h.reason from onceward.held h where h.id = $1
-  union all select at, did, by, because from onceward.held_action where held_id = $1
+  union all select at, action, actor, reason from onceward.held_action where held_id = $1
   union all select at, 'classified', actor, concat_ws(', ', label, assignee, note) from onceward.triage where held_id = $1
   union all select at, 'fixed ' || kind, actor, reason || ' (' || encode(digest_before, 'hex') || ' to ' || encode(digest_after, 'hex') || ')'
-    from onceward.lineage where held_id = $1
+    from onceward.fix where held_id = $1
   union all select coalesce(rr.moved_at, r.at), 'redrive ' || rr.state, r.actor, concat_ws(', ', r.reason, rr.why, rr.outcome)
     from onceward.redrive_row rr join onceward.redrive r on r.id = rr.redrive_id where rr.held_id = $1
   order by 1`

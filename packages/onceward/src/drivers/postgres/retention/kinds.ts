@@ -55,7 +55,7 @@ export const kinds: readonly RetentionKind[] = [
       'run_id',
       'position',
       'at',
-      'because',
+      'reason',
       'arrived_at',
     ],
   },
@@ -149,7 +149,7 @@ export const kinds: readonly RetentionKind[] = [
     since: 't.at',
     mine: 't.consumer_id + 0 = $1',
     finished: `not exists (select from onceward.held h where h.id = t.held_id offset 0)`,
-    archived: ['held_id', 'at', '"by"', 'because', 'did'],
+    archived: ['held_id', 'at', 'actor', 'reason', 'action'],
   },
 ]
 

@@ -39,10 +39,10 @@ export async function tryLock(client: SqlClient, consumerId: number): Promise<bo
 
 /** The form of ids by which the consumer's markers are in days; null when they are not. */
 export async function readDayForm(client: SqlClient, consumerId: number): Promise<string | null> {
-  const { rows } = await client.query('select id_time from onceward.marker_days where consumer_id = $1', [
+  const { rows } = await client.query('select id_format from onceward.marker_days where consumer_id = $1', [
     consumerId,
   ])
-  return rows[0]?.id_time ?? null
+  return rows[0]?.id_format ?? null
 }
 
 export async function countMarkers(
@@ -58,13 +58,13 @@ export async function countMarkers(
 }
 
 export async function isRebuilt(client: SqlClient, consumerId: number): Promise<boolean> {
-  return (await client.query('select onceward.is_rebuilt($1) as rebuilt', [consumerId])).rows[0].rebuilt
+  return (await client.query('select onceward.has_open_rebuild($1) as rebuilt', [consumerId])).rows[0].rebuilt
 }
 
 /** Instances that reported within the last minute. */
 export async function readInstances(client: SqlClient, consumerId: number): Promise<readonly string[]> {
   const { rows } = await client.query(
-    `select instance from onceward.run where consumer_id = $1 and ended_at is null and ${isHeard('heard_at', '1 minute')}`,
+    `select instance from onceward.run where consumer_id = $1 and ended_at is null and ${isHeard('heartbeat_at', '1 minute')}`,
     [consumerId],
   )
   return rows.map(({ instance }) => instance)

@@ -14,7 +14,7 @@ export interface KnownBroker {
 
 export async function readBrokers(pool: SqlPool): Promise<readonly KnownBroker[]> {
   const { rows } = await pool.query(
-    `select b.kind, b.cluster, b.first_at as "firstAt", b.added_by as "addedBy", b.because,
+    `select b.kind, b.cluster, b.first_at as "firstAt", b.added_by as "addedBy", b.reason as because,
        array(select n.announced from onceward.cluster_name n where n.kind = b.kind and n.cluster = b.cluster order by n.first_at) as announced
      from onceward.broker b order by b.kind, b.first_at`,
   )

@@ -5,12 +5,12 @@ export interface ServerIncarnation {
   readonly id: string
   readonly systemIdentifier: string | null
   readonly timeline: number | null
-  readonly noticedAt: Date
+  readonly detectedAt: Date
   readonly why: string
   /** The login that wrote it down; null for lives from before names were kept. */
-  readonly noticedBy: string | null
+  readonly detectedBy: string | null
   /** The newest sign of a consumer in this copy: what was committed before it is here. */
-  readonly survivedTo: Date | null
+  readonly completeUntil: Date | null
   readonly acceptedAt: Date | null
   readonly acceptedBy: string | null
   readonly acceptedBecause: string | null
@@ -30,8 +30,8 @@ export interface Exposure {
   readonly targets: readonly string[]
 }
 
-const columns = `id::text, system_identifier as "systemIdentifier", timeline, noticed_at as "noticedAt", why, noticed_by as "noticedBy", survived_to as "survivedTo",
-  accepted_at as "acceptedAt", accepted_by as "acceptedBy", accepted_because as "acceptedBecause"`
+const columns = `id::text, system_identifier as "systemIdentifier", timeline, detected_at as "detectedAt", reason as why, detected_by as "detectedBy", complete_until as "completeUntil",
+  accepted_at as "acceptedAt", accepted_by as "acceptedBy", accepted_reason as "acceptedBecause"`
 
 /** Who only approves does not stop consumers, and still sees what is known. */
 const noticeIfAllowed = `select case when has_function_privilege('onceward.record_incarnation(text)', 'execute')
@@ -64,10 +64,10 @@ export async function readIncarnations(pool: SqlPool): Promise<readonly ServerIn
 
 export async function readExposures(pool: SqlPool): Promise<readonly Exposure[]> {
   const { rows } = await pool.query(`
-    select r.consumer_name as consumer, r.kind, r.place, r.reader, r.keeper,
+    select r.consumer_name as consumer, r.kind, r.source as place, r.consumer_group as reader, r.position_kept_by as keeper,
       coalesce((select jsonb_agg(jsonb_build_object('partition', c.partition, 'next', c.next) order by c.partition)
         from onceward.checkpoint c join onceward.consumer k on k.id = c.consumer_id
-        where k.name = r.consumer_name and c.next is not null and r.keeper <> 'queue'), '[]') as partitions,
+        where k.name = r.consumer_name and c.next is not null and r.position_kept_by <> 'queue'), '[]') as partitions,
       coalesce((select jsonb_agg(t.target order by t.target)
         from (select distinct l.target from onceward.ledger l where l.consumer_name = r.consumer_name) t), '[]') as targets
     from onceward.reader r order by 1, 2, 3, 4`)

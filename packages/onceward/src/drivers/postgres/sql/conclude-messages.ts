@@ -17,7 +17,7 @@ const giveBackKeys = `
     where ctid = any (array(select ctid from ${oneByOne('business_key', 'key', asked)})) returning key, message_id)
   select freed.key, freed.message_id as holder from freed where ${isAwaited('freed.key')}`
 const changed =
-  'update onceward.inbox set status = $3::onceward.marker_status, because = $4::jsonb ->> message_id'
+  'update onceward.inbox set status = $3::onceward.marker_status, reason = $4::jsonb ->> message_id'
 const change = {
   whole: `${changed} where ${found}`,
   spread: `${changed} from ${byKey(asked)} where ${isKeyed}`,

@@ -9,7 +9,7 @@ export interface AskedMessage {
 }
 
 /** Of a row of `onceward.closed_held`: nobody has decided otherwise. */
-export const stands = 'onceward.is_given_up(x.how, x.reopened_by)'
+export const stands = 'onceward.is_given_up(x.closed_as, x.reopened_by)'
 
 /**
  * By id and content: other content under the id of an applied message may have been given up alone. Where the
@@ -19,7 +19,7 @@ export const stands = 'onceward.is_given_up(x.how, x.reopened_by)'
  */
 export const findGivenUp = (ids: string, [asked, digests]: readonly [string, string], counts = 'true') => `
   with mine as materialized (select ${ids} as ids)
-  select asked.n::integer - 1 as n, x.how, x.actor, ${isoTime('x.at')} as at, x.reason
+  select asked.n::integer - 1 as n, x.closed_as as how, x.actor, ${isoTime('x.at')} as at, x.reason
   from unnest(${asked}::text[], ${digests}::bytea[]) with ordinality as asked (id, digest, n)
   cross join lateral (
     select * from onceward.closed_held x where x.consumer_id = any ((select ids from mine)::integer[]) and x.message_id = asked.id and ${stands}

@@ -55,7 +55,7 @@ const readBack = `
  * marker's.
  */
 const fixes = `
-  select message_id, digest_after as digest from onceward.lineage where consumer_id = $1 and message_id = any($2::text[]) and kind = 'payload'`
+  select message_id, digest_after as digest from onceward.fix where consumer_id = $1 and message_id = any($2::text[]) and kind = 'payload'`
 
 const first: MarkerAnswer = { kind: 'first' }
 

@@ -23,16 +23,16 @@ export async function takePartitions(
          do update set epoch = onceward.checkpoint.epoch + 1, run_id = excluded.run_id, at = clock_timestamp()
        returning partition, epoch, incarnation, next
      )
-     select t.*, b.run_id as last_run, g.to_incarnation, g.to_next, o.from_incarnation, o.from_next, o.open_incarnation,
+     select t.*, b.run_id as last_run, g.to_incarnation, g.to_position, o.from_incarnation, o.from_position, o.open_incarnation,
        o.open_next, o.accepted, o.declared_ms, ${roleSettings}
      from taken t left join before b using (partition)
      left join lateral (
-       select to_incarnation, to_next from onceward.loss
+       select to_incarnation, to_position from onceward.loss
        where consumer_id = $1 and partition = t.partition and accepted_at is not null and resumed_at is null
        order by id desc limit 1
      ) g on true
      left join lateral (
-       select from_incarnation, from_next, to_incarnation as open_incarnation, to_next as open_next,
+       select from_incarnation, from_position, to_incarnation as open_incarnation, to_position as open_next,
          accepted_at is not null as accepted, extract(epoch from first_declared_at)::float8 * 1000 as declared_ms
        from onceward.loss where consumer_id = $1 and partition = t.partition and resumed_at is null
        order by accepted_at is not null desc, id desc limit 1
@@ -44,21 +44,21 @@ export async function takePartitions(
     epoch: row.epoch as number,
     lastRun: row.last_run as number | null,
     stored: position(row.incarnation, row.next),
-    resumeAt: position(row.to_incarnation, row.to_next),
-    ...(row.from_next !== null && { openLoss: openLoss(row) }),
+    resumeAt: position(row.to_incarnation, row.to_position),
+    ...(row.from_position !== null && { openLoss: openLoss(row) }),
   }))
 }
 
 function openLoss(row: {
   from_incarnation: string
-  from_next: string
+  from_position: string
   open_incarnation: string | null
   open_next: string | null
   accepted: boolean
   declared_ms: number
 }): OpenLoss {
   return {
-    from: { incarnation: row.from_incarnation, next: row.from_next },
+    from: { incarnation: row.from_incarnation, next: row.from_position },
     to: position(row.open_incarnation, row.open_next),
     declaredMs: row.declared_ms,
     accepted: row.accepted,
@@ -103,9 +103,9 @@ export async function withdrawLoss(
     `with owned as (
        select partition from onceward.checkpoint where consumer_id = $1 and partition = $2 and epoch = $3 for share
      ), closed as (
-       update onceward.loss set resumed_at = clock_timestamp(), withdrawn_because = $6
+       update onceward.loss set resumed_at = clock_timestamp(), withdrawn_reason = $6
        where consumer_id = $1 and partition = (select partition from owned)
-         and from_incarnation = $4 and from_next = $5 and resumed_at is null
+         and from_incarnation = $4 and from_position = $5 and resumed_at is null
      )
      select from owned`,
     [consumerId, partition, epoch, incarnation, next, reason],
@@ -125,10 +125,10 @@ export async function declareLoss(
   { partition, from, to, records, reason }: Loss,
 ): Promise<void> {
   await pool.query(
-    `insert into onceward.loss (consumer_id, partition, from_incarnation, from_next, to_incarnation, to_next, records, reason, declared_by)
+    `insert into onceward.loss (consumer_id, partition, from_incarnation, from_position, to_incarnation, to_position, records, reason, declared_by_run)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
-     on conflict (consumer_id, partition, from_incarnation, from_next) where resumed_at is null
-     do update set to_incarnation = excluded.to_incarnation, to_next = excluded.to_next, records = excluded.records,
+     on conflict (consumer_id, partition, from_incarnation, from_position) where resumed_at is null
+     do update set to_incarnation = excluded.to_incarnation, to_position = excluded.to_position, records = excluded.records,
        reason = excluded.reason, declared_at = clock_timestamp()
      where onceward.loss.accepted_at is null`,
     [

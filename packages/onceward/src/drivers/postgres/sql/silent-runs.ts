@@ -8,11 +8,11 @@ import type { ServerLife } from '../server-incarnation.ts'
  * a start compares with nothing.
  */
 const beat = `
-  with me as (update onceward.run set heard_at = clock_timestamp() where id = $2 returning started_at),
+  with me as (update onceward.run set heartbeat_at = clock_timestamp() where id = $2 returning started_at),
   silent as (select r.id, r.deliveries_max from onceward.run r, me
   where r.consumer_id = $1 and r.id <> $2 and r.cleared_at is null and r.campaign_id is null
-    and (r.ended_at is null or r.halted_because is not null) and (r.heard_at <= greatest(case when me.started_at <= clock_timestamp() then me.started_at end, clock_timestamp() - $3::float8 * interval '1 millisecond')
-      or r.heard_at > clock_timestamp() + $3::float8 * interval '1 millisecond'))
+    and (r.ended_at is null or r.halted_reason is not null) and (r.heartbeat_at <= greatest(case when me.started_at <= clock_timestamp() then me.started_at end, clock_timestamp() - $3::float8 * interval '1 millisecond')
+      or r.heartbeat_at > clock_timestamp() + $3::float8 * interval '1 millisecond'))
   select (extract(epoch from clock_timestamp()) * 1000)::float8 as database_ms, silent.id, silent.deliveries_max
   from (values (1)) as beaten left join silent on true order by silent.id`
 
@@ -26,7 +26,7 @@ const clear = `
     delete from onceward.suspect_group g using onceward.run r
     where g.consumer_id = $1 and r.id = g.run_id and r.cleared_at < clock_timestamp() - interval '1 hour')
   update onceward.run set cleared_at = clock_timestamp()
-  where consumer_id = $1 and id = any($2::integer[]) and (ended_at is null or halted_because is not null) and cleared_at is null`
+  where consumer_id = $1 and id = any($2::integer[]) and (ended_at is null or halted_reason is not null) and cleared_at is null`
 
 /**
  * It has to outlive our process, not the server: no need to wait for the disk. What a run left that was
@@ -43,7 +43,7 @@ const begin = `
       (select coalesce(max(number), 0) from known) as number
     from known k
     where not (died and (run_id = $2 or exists (
-      select from onceward.run where id = k.run_id and ended_at is not null and halted_because is null)))),
+      select from onceward.run where id = k.run_id and ended_at is not null and halted_reason is null)))),
   through as (
     delete from onceward.attempt
     where consumer_id = $1 and run_id = $2 and message_id = any($5::text[]) and code = '${processDied}'),
@@ -80,7 +80,7 @@ const groupLimits = `
     where consumer_id = $1 and message_id = any($3::text[]) and run_id <> $2 and code = '${processDied}')
   select message_id as id, min(most)::integer as most from died d
   where not exists (
-    select from onceward.run where id = d.run_id and ended_at is not null and halted_because is null)
+    select from onceward.run where id = d.run_id and ended_at is not null and halted_reason is null)
   group by message_id`
 
 /** The attempts that this run began, alone or in groups, and that came back. */

@@ -68,7 +68,7 @@ const claim = `
   from due where ledger.id = any(array(select id from due)) and ledger.id = due.id
   returning ledger.id, epoch, target, effect_key, attempts, attempts_forgiven, exhausted, doubtful,
     case when begun_ahead then -1 else extract(epoch from clock_timestamp() - doubt_since)::float8 * 1000 end as doubt_ms,
-    extract(epoch from last_attempt_at)::float8 * 1000 as claimed_at_ms, response_status, response_digest, created_at, asked_as, request_digest, content_type, body,
+    extract(epoch from last_attempt_at)::float8 * 1000 as claimed_at_ms, response_status, response_digest, created_at, original_consumer_name, request_digest, content_type, body,
     pg_current_xact_id()::xid::text as claimed_by`
 
 /** Ends a claim whose process is frozen before it commits: others skip the rows it locks. */
@@ -144,7 +144,7 @@ function toEffect(row: any): ClaimedEffect {
     doubtMs: row.doubt_ms,
     before: { status: row.response_status, digest: row.response_digest },
     createdAt: row.created_at,
-    askedAs: row.asked_as,
+    askedAs: row.original_consumer_name,
     claimedAtMs: row.claimed_at_ms,
     requestDigest: row.request_digest,
     contentType: row.content_type,

@@ -14,7 +14,7 @@ export const deployments: RunbookStep = {
 
 export const crashLoop: RunbookStep = {
   text: 'Does a process die again and again? After a death what it may have died over is taken in groups that are halved at each further death; the log says so, and names the message that is parked for it.',
-  queries: ({ series }) => [increased(series('suspects'), '1h'), increased(series('killers'), '1h')],
+  queries: ({ series }) => [increased(series('suspects'), '1h'), increased(series('parkedSuspects'), '1h')],
 }
 
 export const slowDatabase: RunbookStep = {

@@ -6,7 +6,7 @@ create table onceward.approval (
   consumer_id  integer not null,
   held_ids     bigint[] not null,
   -- The fix that is to be approved. A later fix is another one, even if it has the same bytes.
-  lineage_id   bigint,
+  fix_id   bigint,
   digest       bytea not null,
   reason       text not null,
   requested_by text not null,
@@ -18,11 +18,11 @@ create table onceward.approval (
   executed_at  timestamptz,
   constraint approver_is_not_requester
     check (approved_by is null or not onceward.same_person(approved_by, requested_by)),
-  constraint fix_has_its_lineage check ((verb = 'fix') = (lineage_id is not null)),
+  constraint fix_has_its_row check ((verb = 'fix') = (fix_id is not null)),
   check ((approved_by is null) = (approved_at is null)),
   check (executed_at is null or approved_at is not null)
 );
-create index approval_of_fix on onceward.approval (lineage_id) where lineage_id is not null;
+create index approval_of_fix on onceward.approval (fix_id) where fix_id is not null;
 
 -- Requested, approved, executed: one step per statement. Names and times are set here, and nothing else of a
 -- request ever changes.
@@ -40,9 +40,9 @@ begin
     return new;
   end if;
   if (new.id, new.verb, new.consumer_id, new.held_ids, new.digest, new.reason, new.requested_by,
-    new.requested_at, new.expires_at, new.lineage_id)
+    new.requested_at, new.expires_at, new.fix_id)
     is distinct from (old.id, old.verb, old.consumer_id, old.held_ids, old.digest, old.reason,
-      old.requested_by, old.requested_at, old.expires_at, old.lineage_id)
+      old.requested_by, old.requested_at, old.expires_at, old.fix_id)
   then
     raise exception 'a request for approval never changes' using errcode = 'insufficient_privilege'; end if;
   if clock_timestamp() > old.expires_at then
@@ -71,70 +71,70 @@ create trigger step before insert or update on onceward.approval
 create trigger stands before delete or truncate on onceward.approval
   for each statement execute function onceward.audit_immutable();
 
-create function onceward.request_deletion(consumer text, ids bigint[], seen bytea, because text,
+create function onceward.request_deletion(consumer text, ids bigint[], expected bytea, reason text,
   lasts_seconds integer)
 returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
-declare of integer := onceward.selected_consumer(ids, consumer); made onceward.approval;
+declare of_consumer integer := onceward.selected_consumer(ids, consumer); made onceward.approval;
   subject text := array_to_string(ids[1:20], ' ');
 begin
-  if onceward.is_blank(because) then
+  if onceward.is_blank(reason) then
     return onceward.refuse('parked delete request', consumer, subject, 'Say why.'); end if;
   if not onceward.is_person() then
     return onceward.refuse('parked delete request', consumer, subject,
       'Role ' || session_user || ' is nobody in person: it is not listed in onceward.person.'); end if;
-  if of is null then
+  if of_consumer is null then
     return onceward.refuse('parked delete request', consumer, subject,
       'Not all of these rows are there and of this consumer.'); end if;
-  if onceward.selection_digest(ids) is distinct from seen then
+  if onceward.selection_digest(ids) is distinct from expected then
     return onceward.refuse('parked delete request', consumer, subject,
       'The selection has changed since it was shown.'); end if;
   insert into onceward.approval
       (verb, consumer_id, held_ids, digest, reason, requested_by, requested_at, expires_at)
-    values ('delete', of, ids, seen, because, '', clock_timestamp(),
+    values ('delete', of_consumer, ids, expected, reason, '', clock_timestamp(),
       clock_timestamp() + lasts_seconds * interval '1 second')
     returning * into made;
-  perform onceward.audit_entry('parked delete request', 'done', consumer, made.id::text, because,
-    jsonb_build_object('rows', to_jsonb(ids), 'digest', encode(seen, 'hex'), 'until', made.expires_at));
+  perform onceward.audit_entry('parked delete request', 'done', consumer, made.id::text, reason,
+    jsonb_build_object('rows', to_jsonb(ids), 'digest', encode(expected, 'hex'), 'until', made.expires_at));
   return jsonb_build_object('ok', true, 'approval', made.id, 'expiresAt', made.expires_at);
 end $$;
 
 -- For deletions and fixes: by another person, before the request expires, of exactly what that person saw.
-create function onceward.approve(request bigint, seen bytea, because text)
+create function onceward.approve(request bigint, expected bytea, reason text)
 returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
-declare a onceward.approval; of text; still bytea;
+declare a onceward.approval; of_consumer text; still bytea;
 begin
   select * into a from onceward.approval where id = request for update;
   if not found then
     return onceward.refuse('approve', null, request::text, 'There is no such request.'); end if;
-  select name into of from onceward.consumer where id = a.consumer_id;
-  if onceward.is_blank(because) then
-    return onceward.refuse('approve', of, request::text, 'Say why.'); end if;
+  select name into of_consumer from onceward.consumer where id = a.consumer_id;
+  if onceward.is_blank(reason) then
+    return onceward.refuse('approve', of_consumer, request::text, 'Say why.'); end if;
   if onceward.same_person(a.requested_by, onceward.actor()) then
-    return onceward.refuse('approve', of, request::text, 'Who requests does not approve.'); end if;
+    return onceward.refuse('approve', of_consumer, request::text, 'Who requests does not approve.'); end if;
   if not onceward.is_person() then
-    return onceward.refuse('approve', of, request::text,
+    return onceward.refuse('approve', of_consumer, request::text,
       'Role ' || session_user || ' is nobody in person: it is not listed in onceward.person.'); end if;
   if clock_timestamp() > a.expires_at then
-    return onceward.refuse('approve', of, request::text, 'The request has expired.'); end if;
+    return onceward.refuse('approve', of_consumer, request::text, 'The request has expired.'); end if;
   if a.approved_at is not null then
-    return onceward.refuse('approve', of, request::text,
+    return onceward.refuse('approve', of_consumer, request::text,
       'It is approved already, by ' || a.approved_by || '.'); end if;
   if a.verb = 'fix' then
     perform from onceward.held h where h.id = a.held_ids[1] for update;
     select sha256(h.body) into still from onceward.held h
-    where h.id = a.held_ids[1] and h.state in ('parked', 'dead', 'quarantined') and a.lineage_id = (
-      select max(l.id) from onceward.lineage l where l.held_id = h.id and l.kind = 'payload');
+    where h.id = a.held_ids[1] and h.state in ('parked', 'dead', 'quarantined') and a.fix_id = (
+      select max(l.id) from onceward.fix l where l.held_id = h.id and l.kind = 'payload');
     if still is distinct from a.digest then
-      return onceward.refuse('approve', of, request::text,
+      return onceward.refuse('approve', of_consumer, request::text,
         'The payload is not what was requested any more: it was fixed again, or is gone.'); end if;
-    if a.digest is distinct from seen then
-      return onceward.refuse('approve', of, request::text,
+    if a.digest is distinct from expected then
+      return onceward.refuse('approve', of_consumer, request::text,
         'That is not the digest of the fixed payload.'); end if;
-  elsif a.digest is distinct from seen or onceward.selection_digest(a.held_ids) is distinct from a.digest then
-    return onceward.refuse('approve', of, request::text, 'The selection is not what was requested any more.');
+  elsif a.digest is distinct from expected or onceward.selection_digest(a.held_ids) is distinct from a.digest then
+    return onceward.refuse('approve', of_consumer, request::text, 'The selection is not what was requested any more.');
   end if;
   update onceward.approval set approved_by = onceward.actor() where id = request;
-  perform onceward.audit_entry('approve', 'done', of, request::text, because,
+  perform onceward.audit_entry('approve', 'done', of_consumer, request::text, reason,
     jsonb_build_object('verb', a.verb, 'requestedBecause', a.reason, 'requestedBy', a.requested_by,
       'digest', encode(a.digest, 'hex')));
   return jsonb_build_object('ok', true);
@@ -142,37 +142,37 @@ end $$;
 
 create function onceward.delete_parked(request bigint, consumer text)
 returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
-declare a onceward.approval; of text; answer jsonb;
+declare a onceward.approval; of_consumer text; answer jsonb;
 begin
   select * into a from onceward.approval where id = request for update;
   if not found then
     return onceward.refuse('parked delete', consumer, request::text, 'There is no such request.'); end if;
-  select name into of from onceward.consumer where id = a.consumer_id;
-  if of is distinct from consumer then
-    return onceward.refuse('parked delete', of, request::text,
+  select name into of_consumer from onceward.consumer where id = a.consumer_id;
+  if of_consumer is distinct from consumer then
+    return onceward.refuse('parked delete', of_consumer, request::text,
       format('Request %s is not of consumer "%s".', request, consumer)); end if;
   if a.verb <> 'delete' then
-    return onceward.refuse('parked delete', of, request::text,
+    return onceward.refuse('parked delete', of_consumer, request::text,
       'Request ' || request || ' is for a ' || a.verb || ', and erases nothing.'); end if;
   if a.approved_at is null then
-    return onceward.refuse('parked delete', of, request::text, 'Nobody has approved it.'); end if;
+    return onceward.refuse('parked delete', of_consumer, request::text, 'Nobody has approved it.'); end if;
   if onceward.same_person(a.approved_by, a.requested_by) then
-    return onceward.refuse('parked delete', of, request::text,
+    return onceward.refuse('parked delete', of_consumer, request::text,
       'Who requested has approved it, under another spelling.'); end if;
   if a.executed_at is not null then
-    return onceward.refuse('parked delete', of, request::text, 'It is done already.'); end if;
+    return onceward.refuse('parked delete', of_consumer, request::text, 'It is done already.'); end if;
   if clock_timestamp() > a.expires_at then
-    return onceward.refuse('parked delete', of, request::text, 'The approval has expired.'); end if;
+    return onceward.refuse('parked delete', of_consumer, request::text, 'The approval has expired.'); end if;
   perform from onceward.blocked_key b where b.consumer_id = a.consumer_id and b.key in (
     select h.order_key from onceward.held h where h.id = any (a.held_ids)) order by b.key for update;
   perform from onceward.held h where h.id = any (a.held_ids) order by h.id for update;
   if onceward.selection_digest(a.held_ids) is distinct from a.digest then
-    return onceward.refuse('parked delete', of, request::text,
+    return onceward.refuse('parked delete', of_consumer, request::text,
       'The selection has changed since it was approved.'); end if;
   answer := onceward.close_rows(a.consumer_id, a.held_ids, 'deleted', a.reason);
-  update onceward.lineage set body_before = null where held_id = any (a.held_ids);
+  update onceward.fix set body_before = null where held_id = any (a.held_ids);
   update onceward.approval set executed_at = clock_timestamp() where id = request;
-  perform onceward.audit_entry('parked delete', 'done', of, request::text, a.reason,
+  perform onceward.audit_entry('parked delete', 'done', of_consumer, request::text, a.reason,
     answer || jsonb_build_object('requestedBy', a.requested_by,
     'approvedBy', a.approved_by, 'digest', encode(a.digest, 'hex'),
     'rows', (select jsonb_agg(jsonb_build_object('number', c.held_id, 'message', c.message_id,

@@ -87,7 +87,7 @@ begin
 end $$;
 
 -- Some rules read rows that they cannot lock. Under a snapshot from before the act they would read old rows.
-create function onceward.assert_present() returns void language plpgsql
+create function onceward.assert_read_committed() returns void language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 begin
   if current_setting('transaction_isolation') not in ('read committed', 'read uncommitted') then

@@ -1,11 +1,11 @@
 /** What people do to campaigns. What the triggers refuse is an answer here, and in the audit. */
 export const campaignActs = `
 create function onceward.create_campaign(consumer text, live smallint, asked_mode text, asked_effects text,
-  selected jsonb, per_second integer, because text) returns jsonb
+  selected jsonb, per_second integer, reason text) returns jsonb
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare made bigint; why text;
 begin
-  if onceward.is_blank(because) then
+  if onceward.is_blank(reason) then
     return onceward.refuse('replay create', consumer, null, 'Say why.'); end if;
   begin
     insert into onceward.campaign (consumer_name, generation, live_generation, risk, mode, effects, selection,
@@ -14,7 +14,7 @@ begin
         greatest(live, (select max(o.generation) from onceward.consumer o where o.name = consumer),
           (select max(p.generation) from onceward.campaign p where p.consumer_name = consumer)) + 1
             else live end,
-      live, '', asked_mode, asked_effects, selected, per_second, because) returning id into made;
+      live, '', asked_mode, asked_effects, selected, per_second, reason) returning id into made;
     return jsonb_build_object('ok', true, 'id', made::text);
   exception when check_violation or not_null_violation or insufficient_privilege then
     get stacked diagnostics why = message_text;
@@ -22,48 +22,48 @@ begin
   return onceward.refuse('replay create', consumer, null, 'The campaign was not created: ' || why || '.');
 end $$;
 
-create function onceward.plan_campaign(asked bigint, planned jsonb) returns jsonb
+create function onceward.plan_campaign(of_campaign bigint, planned jsonb) returns jsonb
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare was onceward.campaign; why text;
 begin
-  select * into was from onceward.campaign c where c.id = asked for update;
+  select * into was from onceward.campaign c where c.id = of_campaign for update;
   if not found then
-    return onceward.refuse('replay preview', null, asked::text,
-      format('There is no campaign %s.', asked)); end if;
+    return onceward.refuse('replay preview', null, of_campaign::text,
+      format('There is no campaign %s.', of_campaign)); end if;
   if was.state not in ('created', 'previewed') then
-    return onceward.refuse('replay preview', was.consumer_name, asked::text,
-      format('Campaign %s is %s: its plan is fixed.', asked, was.state)); end if;
+    return onceward.refuse('replay preview', was.consumer_name, of_campaign::text,
+      format('Campaign %s is %s: its plan is fixed.', of_campaign, was.state)); end if;
   -- The approver is shown selection and plan. A plan that covers more than the selection says would be
   -- approved by mistake.
   why := case
     when planned is null then 'There is no plan.'
     when was.selection ->> 'of' = 'parked'
-      and planned #>> '{parked,digest}' is distinct from onceward.campaign_rows_digest(asked)
-    then format('The plan of campaign %s has other rows than are selected: preview it.', asked)
+      and planned #>> '{parked,digest}' is distinct from onceward.campaign_rows_digest(of_campaign)
+    then format('The plan of campaign %s has other rows than are selected: preview it.', of_campaign)
     when was.selection ->> 'of' <> 'parked'
       and nullif(planned -> 'keys', 'null') is distinct from nullif(was.selection -> 'keys', 'null')
-    then format('The plan of campaign %s has other keys than were asked for: preview it.', asked)
+    then format('The plan of campaign %s has other keys than were asked for: preview it.', of_campaign)
   end;
   if why is not null then
-    return onceward.refuse('replay preview', was.consumer_name, asked::text, why); end if;
-  update onceward.campaign set state = 'previewed', plan = planned where id = asked;
+    return onceward.refuse('replay preview', was.consumer_name, of_campaign::text, why); end if;
+  update onceward.campaign set state = 'previewed', plan = planned where id = of_campaign;
   return jsonb_build_object('ok', true);
 end $$;
 
 -- Selects the rows that the campaign's selection means now, as they are. Called again, it replaces them.
-create function onceward.select_campaign_rows(asked bigint, count_max integer) returns integer
+create function onceward.select_campaign_rows(of_campaign bigint, count_max integer) returns integer
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare was onceward.campaign; keys text[]; selected integer;
 begin
-  select * into strict was from onceward.campaign c where c.id = asked for update;
+  select * into strict was from onceward.campaign c where c.id = of_campaign for update;
   if was.state not in ('created', 'previewed') or was.selection ->> 'of' is distinct from 'parked' then
-    raise exception 'campaign % is %: its rows are fixed', asked, was.state
+    raise exception 'campaign % is %: its rows are fixed', of_campaign, was.state
       using errcode = 'check_violation'; end if;
   keys := case when was.selection ? 'keys'
     then array(select jsonb_array_elements_text(was.selection -> 'keys')) end;
-  delete from onceward.campaign_row r where r.campaign_id = asked;
-  insert into onceward.campaign_row (campaign_id, held_id, seen)
-  select asked, h.id, onceward.row_version(h)
+  delete from onceward.campaign_row r where r.campaign_id = of_campaign;
+  insert into onceward.campaign_row (campaign_id, held_id, row_version)
+  select of_campaign, h.id, onceward.row_version(h)
   from onceward.held h join onceward.consumer c on c.id = h.consumer_id and c.name = was.consumer_name
     and c.generation = was.live_generation
   where h.state in ('parked', 'dead', 'quarantined')
@@ -77,61 +77,61 @@ begin
 end $$;
 
 -- Pause, cancel, verify, finish. A process that runs the campaign is asked; one that died is not waited for.
-create function onceward.steer_campaign(asked bigint, consumer text, act text, because text default null)
+create function onceward.steer_campaign(of_campaign bigint, consumer text, act text, reason text default null)
 returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare was onceward.campaign; named text := 'replay ' || act; ready text; n_held integer; complete boolean;
   runs boolean;
 begin
-  select * into was from onceward.campaign c where c.id = asked for update;
+  select * into was from onceward.campaign c where c.id = of_campaign for update;
   if not found then
-    return onceward.refuse(named, consumer, asked::text, format('There is no campaign %s.', asked)); end if;
+    return onceward.refuse(named, consumer, of_campaign::text, format('There is no campaign %s.', of_campaign)); end if;
   if was.consumer_name is distinct from consumer then
-    return onceward.refuse(named, was.consumer_name, asked::text,
-      format('Campaign %s is not of consumer "%s".', asked, consumer)); end if;
-  if act in ('pause', 'cancel') and onceward.is_blank(because) then
-    return onceward.refuse(named, consumer, asked::text, 'Say why.'); end if;
+    return onceward.refuse(named, was.consumer_name, of_campaign::text,
+      format('Campaign %s is not of consumer "%s".', of_campaign, consumer)); end if;
+  if act in ('pause', 'cancel') and onceward.is_blank(reason) then
+    return onceward.refuse(named, consumer, of_campaign::text, 'Say why.'); end if;
   if act = 'pause' then
     if was.state <> 'running' or was.wanted is not null then
-      return onceward.refuse(named, consumer, asked::text,
-        format('Campaign %s is %s, and only what runs can pause.', asked, was.state)); end if;
-    update onceward.campaign set wanted = 'pause', steered_because = because where id = asked;
+      return onceward.refuse(named, consumer, of_campaign::text,
+        format('Campaign %s is %s, and only what runs can pause.', of_campaign, was.state)); end if;
+    update onceward.campaign set wanted = 'pause', steered_reason = steer_campaign.reason where id = of_campaign;
   elsif act = 'cancel' then
     if was.state in ('swapped', 'finished', 'cancelled') then
-      return onceward.refuse(named, consumer, asked::text, format('Campaign %s is %s%s', asked, was.state,
+      return onceward.refuse(named, consumer, of_campaign::text, format('Campaign %s is %s%s', of_campaign, was.state,
         case was.state when 'swapped'
           then ': finish it, or put the old tables back with "onceward replay rollback".'
           else '.' end)); end if;
     runs := was.state = 'running' and was.lease_until > clock_timestamp();
     update onceward.campaign c set wanted = case when runs then 'cancel' end,
       state = case when runs then c.state else 'cancelled' end,
-      ended_at = clock_timestamp(), steered_because = because where c.id = asked;
+      ended_at = clock_timestamp(), steered_reason = steer_campaign.reason where c.id = of_campaign;
   elsif act = 'verify' then
     if was.state not in ('ran', 'verified') then
-      return onceward.refuse(named, consumer, asked::text,
-        format('Campaign %s is %s: it is verified when it has run to its end.', asked, was.state)); end if;
+      return onceward.refuse(named, consumer, of_campaign::text,
+        format('Campaign %s is %s: it is verified when it has run to its end.', of_campaign, was.state)); end if;
     complete := onceward.campaign_complete(was);
     n_held := (select count(*) from onceward.held h join onceward.run r on r.id = h.run_id
-      where h.campaign_id = asked or r.campaign_id = asked);
+      where h.campaign_id = of_campaign or r.campaign_id = of_campaign);
     if complete and not (was.mode = 'rebuild' and n_held > 0) and was.state = 'ran' then
-      update onceward.campaign set state = 'verified' where id = asked; end if;
+      update onceward.campaign set state = 'verified' where id = of_campaign; end if;
     return jsonb_build_object('ok', true, 'complete', complete, 'held', n_held);
   elsif act = 'finish' then
     ready := case when was.mode = 'rebuild' then 'swapped' else 'verified' end;
     if was.state <> ready then
-      return onceward.refuse(named, consumer, asked::text,
-        format('Campaign %s is %s, and it is finished once it is %s.', asked, was.state, ready)); end if;
+      return onceward.refuse(named, consumer, of_campaign::text,
+        format('Campaign %s is %s, and it is finished once it is %s.', of_campaign, was.state, ready)); end if;
     -- Repaired keys need no rebuild any more, except those in which a message found its gap still open.
     if was.mode = 'repair' then
       delete from onceward.rebuild_key k using onceward.consumer o
       where o.name = was.consumer_name and o.generation = was.generation and k.consumer_id = o.id
         and k.since < was.started_at and was.selection -> 'keys' ? k.key and not exists (
           select from onceward.campaign_finding f
-            where f.campaign_id = asked and f.code = 'rebuild' and f.key = k.key); end if;
-    update onceward.campaign set state = 'finished' where id = asked;
+            where f.campaign_id = of_campaign and f.code = 'rebuild' and f.key = k.key); end if;
+    update onceward.campaign set state = 'finished' where id = of_campaign;
   else
     raise exception 'a campaign is not steered by %', act using errcode = 'invalid_parameter_value';
   end if;
   return jsonb_build_object('ok', true, 'state', (select c.state from onceward.campaign c
-    where c.id = asked));
+    where c.id = of_campaign));
 end $$;
 `

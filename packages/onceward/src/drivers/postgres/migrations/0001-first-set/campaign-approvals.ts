@@ -9,7 +9,7 @@ create table onceward.campaign_approval (
   approved_by  text not null,
   approved_at  timestamptz not null,
   expires_at   timestamptz not null,
-  because      text not null check (btrim(because) <> ''),
+  reason      text not null check (btrim(reason) <> ''),
   primary key (campaign_id, plan_digest, approved_by, approved_at),
   constraint approver_is_not_requester check (not onceward.same_person(approved_by, requested_by))
 );
@@ -17,74 +17,74 @@ create table onceward.campaign_approval (
 create function onceward.campaign_approval_guard() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $guard$
 declare
-  asked onceward.campaign;
+  requested onceward.campaign;
 begin
   if tg_op <> 'INSERT' then
     raise exception 'an approval is neither changed nor taken back: cancel the campaign'
       using errcode = 'insufficient_privilege';
   end if;
-  select * into asked from onceward.campaign where id = new.campaign_id for update;
+  select * into requested from onceward.campaign where id = new.campaign_id for update;
   if not onceward.is_person() then
     raise exception 'role % is nobody in person: it is not listed in onceward.person', session_user
       using errcode = 'insufficient_privilege';
   end if;
-  if found and not asked.by_person then
+  if found and not requested.by_person then
     raise exception 'campaign % was asked for by %, which is nobody in person: let a person create it',
-      asked.id, asked.requested_by using errcode = 'insufficient_privilege';
+      requested.id, requested.requested_by using errcode = 'insufficient_privilege';
   end if;
   -- A campaign that stopped on its way, or that has more to follow, may need an approval again.
-  if asked.id is null or not (asked.state in ('previewed', 'paused', 'failed', 'ran', 'verified')
-    or asked.state = 'running' and asked.lease_until <= clock_timestamp()) then
+  if requested.id is null or not (requested.state in ('previewed', 'paused', 'failed', 'ran', 'verified')
+    or requested.state = 'running' and requested.lease_until <= clock_timestamp()) then
     raise exception 'there is no campaign % that waits to be run', new.campaign_id
       using errcode = 'check_violation';
   end if;
-  if new.plan_digest is distinct from asked.plan_digest then
+  if new.plan_digest is distinct from requested.plan_digest then
     raise exception 'campaign % has another plan than the one approved: look at it again', new.campaign_id
       using errcode = 'check_violation';
   end if;
-  if onceward.is_blank(new.because) then
+  if onceward.is_blank(new.reason) then
     raise exception 'say why it may run' using errcode = 'check_violation';
   end if;
-  if not onceward.same_person(onceward.actor(), asked.requested_by)
-    and onceward.same_person(onceward.actor(), coalesce(asked.planned_by, '-')) then
+  if not onceward.same_person(onceward.actor(), requested.requested_by)
+    and onceward.same_person(onceward.actor(), coalesce(requested.planned_by, '-')) then
     raise exception
       'its plan was made by %, and who plans does not approve: let % make it again with '
       '"onceward replay preview", or somebody else approve',
-      asked.planned_by, asked.requested_by using errcode = 'insufficient_privilege';
+      requested.planned_by, requested.requested_by using errcode = 'insufficient_privilege';
   end if;
-  new.requested_by := asked.requested_by;
+  new.requested_by := requested.requested_by;
   new.approved_by := onceward.actor();
   new.approved_at := clock_timestamp();
   if new.expires_at <= new.approved_at or new.expires_at > new.approved_at + interval '7 days' then
     raise exception 'an approval lasts up to seven days' using errcode = 'check_violation';
   end if;
   if not onceward.same_person(new.approved_by, new.requested_by) then
-    perform onceward.campaign_event_of(asked, 'approved', new.because); end if;
+    perform onceward.campaign_event_of(requested, 'approved', new.reason); end if;
   return new;
 end $guard$;
 create trigger campaign_approval_guard before insert or update or delete on onceward.campaign_approval
   for each row execute function onceward.campaign_approval_guard();
 
 -- As with the acts on parked work, a refusal is an answer and is in the audit.
-create function onceward.approve_campaign(asked bigint, seen bytea, because text, hours float8)
+create function onceward.approve_campaign(of_campaign bigint, expected bytea, reason text, hours float8)
 returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp as $approve$
-declare of text; why text; rule text;
+declare of_consumer text; why text; rule text;
 begin
-  select consumer_name into of from onceward.campaign where id = asked;
+  select consumer_name into of_consumer from onceward.campaign where id = of_campaign;
   begin
     insert into onceward.campaign_approval (campaign_id, plan_digest, requested_by, approved_by, approved_at,
-      expires_at, because)
-    values (asked, seen, '', '', clock_timestamp(), clock_timestamp() + hours * interval '1 hour', because);
+      expires_at, reason)
+    values (of_campaign, expected, '', '', clock_timestamp(), clock_timestamp() + hours * interval '1 hour', reason);
     return jsonb_build_object('ok', true);
   exception when check_violation or unique_violation or insufficient_privilege or not_null_violation then
     get stacked diagnostics why = message_text, rule = constraint_name;
   end;
-  return onceward.refuse('replay approve', of, asked::text, case rule
+  return onceward.refuse('replay approve', of_consumer, of_campaign::text, case rule
     when 'approver_is_not_requester' then
-      'Campaign ' || asked
+      'Campaign ' || of_campaign
         || ' was asked for by the user you are connected as: somebody else has to approve it, '
         'under a name of their own.'
-    else 'Campaign ' || asked || ' was not approved: ' || why || '.' end);
+    else 'Campaign ' || of_campaign || ' was not approved: ' || why || '.' end);
 end $approve$;
 
 -- A campaign that takes up what people gave up needs an approval, whatever its risk. Triggers run in the

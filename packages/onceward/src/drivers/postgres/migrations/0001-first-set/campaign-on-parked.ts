@@ -2,29 +2,29 @@
 export const campaignOnParked = `
 -- Frees the keys in which the campaign has no more rows and that nothing blocks: the rows behind go on with
 -- the live consumer.
-create function onceward.unblock_after_campaign(campaign bigint, of integer, keys text[]) returns void
+create function onceward.unblock_after_campaign(campaign bigint, of_consumer integer, keys text[]) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare free text[];
 begin
-  perform from onceward.blocked_key b where b.consumer_id = of and b.key = any (keys)
+  perform from onceward.blocked_key b where b.consumer_id = of_consumer and b.key = any (keys)
     order by b.key for update;
   free := array(
     select key from unnest(keys) as key where key is not null and not exists (
       select from onceward.held h left join onceward.campaign_row r on r.campaign_id = campaign
         and r.held_id = h.id and r.state = 'open'
-      where h.consumer_id = of and h.order_key = key and h.order_key is not null
+      where h.consumer_id = of_consumer and h.order_key = key and h.order_key is not null
         and h.state in ('stored', 'parked') and h.state = 'parked'
         and (h.code <> 'behind_parked' or r.held_id is not null))
     and not exists (
-      select from onceward.held h where h.consumer_id = of and h.order_key = key and h.order_key is not null
+      select from onceward.held h where h.consumer_id = of_consumer and h.order_key = key and h.order_key is not null
         and h.state = 'quarantined'));
-  if cardinality(free) > 0 then perform onceward.unblock_keys(of, free); end if;
+  if cardinality(free) > 0 then perform onceward.unblock_keys(of_consumer, free); end if;
 end $$;
 
 -- Takes the next rows of a campaign in order, and leaves those that may not be taken, with the reason. A row
 -- under a lease stays parked: the lease only keeps the campaign from taking it twice. The campaign has one
 -- run of rows of a key at a time.
-create function onceward.lease_parked(campaign bigint, of integer, fence integer, count_max integer,
+create function onceward.lease_parked(campaign bigint, of_consumer integer, fence integer, count_max integer,
   lease_ms float8)
 returns setof onceward.held language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare window_ids bigint[]; free bigint[]; gone text[]; n_left integer;
@@ -37,7 +37,7 @@ begin
 
   with ruled as materialized (
     select j.id, j.order_key, coalesce(j.why,
-      case when r.seen <> onceward.row_version(h) then 'was changed after it was selected' end,
+      case when r.row_version <> onceward.row_version(h) then 'was changed after it was selected' end,
       case when ahead.id is not null then 'waits behind number ' || ahead.id || ', which a worker has' end)
       as why
     from onceward.judge_parked(window_ids, campaign) j
@@ -45,7 +45,7 @@ begin
     left join onceward.held h on h.id = j.id
     left join lateral (
       select e.id from onceward.held e
-      where e.consumer_id = of and e.order_key = j.order_key and e.order_key is not null
+      where e.consumer_id = of_consumer and e.order_key = j.order_key and e.order_key is not null
         and e.state in ('stored', 'parked') and e.state = 'stored' and e.id < j.id limit 1) ahead on true),
   stops as materialized (
     select order_key, min(id) as id from ruled
@@ -72,7 +72,7 @@ begin
       where p.campaign_id = campaign and p.partition = 'parked';
     insert into onceward.campaign_outcome as o (campaign_id, outcome, count) values (campaign, 'left', n_left)
       on conflict (campaign_id, outcome) do update set count = o.count + excluded.count;
-    perform onceward.unblock_after_campaign(campaign, of, coalesce(gone, '{}'));
+    perform onceward.unblock_after_campaign(campaign, of_consumer, coalesce(gone, '{}'));
   end if;
 
   free := array(select h.id from onceward.held h join onceward.campaign_row r on r.campaign_id = campaign
@@ -96,32 +96,32 @@ end $$;
 -- The first statement of a campaign's batch. The blocked key is locked, as by every act of an operator; then
 -- the rows are judged once more, with their markers and business keys written. Of several rows with one
 -- business key the first takes it. Returns the rows that are not the campaign's any more.
-create function onceward.begin_parked(campaign bigint, of integer, ids bigint[], epochs integer[])
+create function onceward.begin_parked(campaign bigint, of_consumer integer, ids bigint[], epochs integer[])
 returns bigint[] language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare keys text[]; lost bigint[];
 begin
   perform current_setting('onceward.run');
   keys := array(select distinct h.order_key from onceward.held h
     where h.id = any (ids) and h.order_key is not null order by 1);
-  perform from onceward.blocked_key b where b.consumer_id = of and b.key = any (keys)
+  perform from onceward.blocked_key b where b.consumer_id = of_consumer and b.key = any (keys)
     order by b.key for update;
   perform from onceward.held h where h.id = any (ids) order by h.id for update;
   lost := array(
     select m.id from unnest(ids, epochs) as m (id, epoch)
     left join onceward.held h on h.id = m.id and h.epoch = m.epoch
     left join onceward.campaign_row r on r.campaign_id = campaign and r.held_id = m.id and r.state = 'open'
-    where h.id is null or r.seen is distinct from onceward.row_version(h)
+    where h.id is null or r.row_version is distinct from onceward.row_version(h)
       or exists (select from onceward.held e
-        where e.consumer_id = of and e.order_key = h.order_key and e.order_key is not null
+        where e.consumer_id = of_consumer and e.order_key = h.order_key and e.order_key is not null
         and e.state in ('stored', 'parked') and e.state = 'stored' and e.id < h.id));
   if cardinality(lost) > 0 then return lost; end if;
   insert into onceward.business_key (consumer_id, key, message_id, digest)
-    select of, h.business_key, h.message_id, h.key_digest from onceward.held h
+    select of_consumer, h.business_key, h.message_id, h.key_digest from onceward.held h
     where h.id = any (ids) and h.business_key is not null and h.message_id is not null
       order by h.business_key, h.id on conflict do nothing;
   insert into onceward.inbox (consumer_id, run_id, status, message_id, digest, position)
-    select of, h.run_id, h.state::text::onceward.marker_status, h.message_id, h.digest, h.position
-    from onceward.held h join onceward.consumer c on c.id = of and c.dedup = 'marker'
+    select of_consumer, h.run_id, h.state::text::onceward.marker_status, h.message_id, h.digest, h.position
+    from onceward.held h join onceward.consumer c on c.id = of_consumer and c.dedup = 'marker'
     where h.id = any (ids) and h.message_id is not null and h.code <> 'conflict' order by h.message_id
       on conflict do nothing;
   lost := array(select j.id from onceward.judge_parked(ids, campaign) j where j.why is not null);
@@ -129,7 +129,7 @@ begin
   update onceward.blocked_key b set waiting = greatest(0, b.waiting - n.count)
   from (select h.order_key, count(*)::integer from onceward.held h
     where h.id = any (ids) and h.code = 'behind_parked' and h.order_key is not null group by h.order_key) n
-  where b.consumer_id = of and b.key = n.order_key;
+  where b.consumer_id = of_consumer and b.key = n.order_key;
   return '{}';
 end $$;
 
@@ -137,9 +137,9 @@ end $$;
 -- or go on where nothing is before them.
 create function onceward.campaign_release() returns trigger language plpgsql security definer
 set search_path = pg_catalog, pg_temp as $$
-declare of integer; keys text[];
+declare of_consumer integer; keys text[];
 begin
-  select c.id into of from onceward.consumer c
+  select c.id into of_consumer from onceward.consumer c
     where c.name = new.consumer_name and c.generation = new.generation;
   with gone as (
     update onceward.campaign_row r set state = 'left', why = 'the campaign was cancelled'
@@ -147,7 +147,7 @@ begin
     returning r.held_id)
   select array_agg(distinct h.order_key) into keys from gone join onceward.held h on h.id = gone.held_id
     where h.order_key is not null;
-  if keys is not null then perform onceward.unblock_after_campaign(new.id, of, keys); end if;
+  if keys is not null then perform onceward.unblock_after_campaign(new.id, of_consumer, keys); end if;
   return null;
 end $$;
 create trigger campaign_release after update of state on onceward.campaign for each row
@@ -155,18 +155,18 @@ create trigger campaign_release after update of state on onceward.campaign for e
   execute function onceward.campaign_release();
 
 -- Whether a person's decision stands. A row that a rebuild closed has its effect, and was not given up.
-create function onceward.is_given_up(how text, reopened_by bigint) returns boolean language sql stable
-return how in ('skipped', 'deleted') and not exists (
+create function onceward.is_given_up(closed_as text, reopened_by bigint) returns boolean language sql stable
+return closed_as in ('skipped', 'deleted') and not exists (
   select from onceward.campaign c
     where c.id = reopened_by and (c.mode <> 'rebuild' or c.state in ('swapped', 'finished')));
 
 -- The other generations that consumed under the name of this one. That of a rebuild does not count: what
 -- people skip there concerns its tables.
-create function onceward.other_generations(of integer) returns integer[] language sql stable
+create function onceward.other_generations(of_consumer integer) returns integer[] language sql stable
 return array(
   select o.id from onceward.consumer mine
   join onceward.consumer o on o.name = mine.name and o.id <> mine.id
-  where mine.id = of and not exists (
+  where mine.id = of_consumer and not exists (
     select from onceward.campaign c
     where c.consumer_name = o.name and c.generation = o.generation and c.mode = 'rebuild'));
 
@@ -175,7 +175,7 @@ return array(
 -- stays given up: the row's code tells it apart, because the campaign replaces the marker.
 create function onceward.reopen_given_up(campaign bigint, ids text[], digests bytea[]) returns integer
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
-declare c onceward.campaign; taken text[]; because text;
+declare c onceward.campaign; taken text[];
 begin
   select * into c from onceward.campaign k where k.id = reopen_given_up.campaign;
   if c.state is distinct from 'running' or c.mode = 'forensic'
@@ -192,7 +192,7 @@ begin
         where o.name = c.consumer_name and o.generation = c.live_generation)
       and (x.digest = asked.digest and (x.message_id = asked.id or x.message_id is null)
         or x.message_id = asked.id and x.record ->> 'code' is distinct from 'conflict')
-      and x.reopened_by is distinct from c.id and onceward.is_given_up(x.how, x.reopened_by)
+      and x.reopened_by is distinct from c.id and onceward.is_given_up(x.closed_as, x.reopened_by)
     returning asked.id)
   select array_agg(distinct r.id order by r.id) into taken from reopened r;
   if taken is null then return 0; end if;

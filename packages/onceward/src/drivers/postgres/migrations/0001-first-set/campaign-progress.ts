@@ -63,7 +63,7 @@ create table onceward.campaign_row (
   campaign_id bigint not null,
   held_id     bigint not null,
   -- What was selected: state, content and last fix.
-  seen        text not null,
+  row_version        text not null,
   state       text not null default 'open' check (state in ('open', 'done', 'left')),
   why         text,
   primary key (campaign_id, held_id)
@@ -71,12 +71,12 @@ create table onceward.campaign_row (
 
 create function onceward.row_version(h onceward.held) returns text language sql stable
 return concat_ws(' ', (h).state, encode((h).digest, 'hex'), (
-  select max(l.id) from onceward.lineage l where l.held_id = (h).id));
+  select max(l.id) from onceward.fix l where l.held_id = (h).id));
 
 create function onceward.campaign_rows_digest(campaign bigint) returns text language sql stable
 return (
   select encode(sha256(convert_to(
-    coalesce(string_agg(r.held_id || ' ' || r.seen, ',' order by r.held_id), ''), 'UTF8')), 'hex')
+    coalesce(string_agg(r.held_id || ' ' || r.row_version, ',' order by r.held_id), ''), 'UTF8')), 'hex')
   from onceward.campaign_row r where r.campaign_id = campaign);
 
 -- The approved plan names the digest of the rows, so that nobody adds a row after the approval.

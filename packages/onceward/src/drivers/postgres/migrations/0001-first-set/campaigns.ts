@@ -30,7 +30,7 @@ create table onceward.campaign (
   requested_at    timestamptz not null default clock_timestamp(),
   -- What the process that runs it is asked to do, and why.
   wanted          text check (wanted in ('pause', 'cancel')),
-  steered_because text,
+  steered_reason text,
   holder          text,
   lease_until     timestamptz,
   epoch           integer not null default 0,
@@ -146,7 +146,7 @@ create table onceward.campaign_event (
   campaign_id bigint not null,
   at          timestamptz not null default clock_timestamp(),
   actor       text not null,
-  did         text not null,
+  action      text not null,
   detail      text not null default ''
 );
 create index campaign_event_by_campaign on onceward.campaign_event (campaign_id);
@@ -155,7 +155,7 @@ create index campaign_event_by_campaign on onceward.campaign_event (campaign_id)
 create function onceward.campaign_event_of(campaign onceward.campaign, act text, detail text) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $event$
 begin
-  insert into onceward.campaign_event (campaign_id, actor, did, detail)
+  insert into onceward.campaign_event (campaign_id, actor, action, detail)
     values (campaign.id, onceward.actor(), act, detail);
   perform onceward.audit_entry('replay ' || act, 'done', campaign.consumer_name, campaign.id::text,
     campaign.reason, jsonb_build_object('mode', campaign.mode, 'effects', campaign.effects,
@@ -170,11 +170,11 @@ begin
   elsif new.state is distinct from old.state then
     perform onceward.campaign_event_of(new, new.state, coalesce(
       case new.state when 'failed' then new.failure when 'swapped' then new.compared ->> 'accepted'
-        when 'cancelled' then new.steered_because end, ''));
+        when 'cancelled' then new.steered_reason end, ''));
   elsif new.plan is distinct from old.plan then
     perform onceward.campaign_event_of(new, 'planned', encode(new.plan_digest, 'hex'));
   elsif new.wanted is distinct from old.wanted and new.wanted is not null then
-    perform onceward.campaign_event_of(new, 'asked to ' || new.wanted, coalesce(new.steered_because, ''));
+    perform onceward.campaign_event_of(new, 'asked to ' || new.wanted, coalesce(new.steered_reason, ''));
   end if;
   return null;
 end $record$;

@@ -12,7 +12,7 @@ create table onceward.broker (
   cluster  text collate "C" not null,
   first_at timestamptz not null default clock_timestamp(),
   added_by text not null default session_user,
-  because  text not null default 'the first of its kind',
+  reason  text not null default 'the first of its kind',
   primary key (kind, cluster)
 );
 
@@ -31,16 +31,16 @@ begin
   return others;
 end $$;
 
-create function onceward.accept_broker(of_kind text, of_cluster text, because text) returns jsonb
+create function onceward.accept_broker(of_kind text, of_cluster text, reason text) returns jsonb
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
-  if onceward.is_blank(because) then
+  if onceward.is_blank(reason) then
     return onceward.refuse('brokers accept', null, of_cluster, 'Say why.'); end if;
-  insert into onceward.broker (kind, cluster, added_by, because)
-    values (of_kind, of_cluster, onceward.actor(), because) on conflict do nothing;
+  insert into onceward.broker (kind, cluster, added_by, reason)
+    values (of_kind, of_cluster, onceward.actor(), reason) on conflict do nothing;
   if not found then
     return onceward.refuse('brokers accept', null, of_cluster, 'This cluster is accepted already.'); end if;
-  perform onceward.audit_entry('brokers accept', 'done', null, of_kind || ' ' || of_cluster, because);
+  perform onceward.audit_entry('brokers accept', 'done', null, of_kind || ' ' || of_cluster, reason);
   return jsonb_build_object('ok', true);
 end $$;
 
@@ -67,12 +67,12 @@ create table onceward.cluster_mark (
 -- Notes a name of a cluster, and its mark in a virtual host. False when another process has noted one since
 -- the caller looked: the caller looks again. Processes write both tables by this function alone.
 create function onceward.register_cluster(of_kind text, of_cluster text, as_announced text, of_host text,
-  with_mark text, seen integer) returns boolean
+  with_mark text, expected integer) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   perform pg_advisory_xact_lock(hashtext('onceward.cluster'), hashtext(of_kind));
   if (select count(*) from onceward.cluster_name n where n.kind = of_kind)
-    + (select count(*) from onceward.cluster_mark m where m.kind = of_kind and m.mark is not null) <> seen
+    + (select count(*) from onceward.cluster_mark m where m.kind = of_kind and m.mark is not null) <> expected
   then return false; end if;
   insert into onceward.cluster_name (kind, cluster, announced) values (of_kind, of_cluster, as_announced)
     on conflict do nothing;

@@ -15,7 +15,7 @@ create table onceward.consumer (
   owner       text not null,
   risk        text not null,
   dedup       text not null default 'marker',
-  enrolled_at timestamptz not null default clock_timestamp(),
+  registered_at timestamptz not null default clock_timestamp(),
   unique (name, generation)
 );
 
@@ -51,10 +51,10 @@ create trigger keeps_name before update of id, name, generation on onceward.cons
   when ((old.id, old.name, old.generation) is distinct from (new.id, new.name, new.generation))
   execute function onceward.owner_only();
 
--- One process life of a consumer, which writes heard_at now and then. A run without ended_at whose heard_at
+-- One process life of a consumer, which writes heartbeat_at now and then. A run without ended_at whose heartbeat_at
 -- is old has died. It is a suspect until cleared_at: until the messages that it may have died over are
 -- through, or one of them is found to be the cause. A consumer that halts ends its run; where a message in
--- hand may be why, halted_because keeps the reason, and the run is a suspect too.
+-- hand may be why, halted_reason keeps the reason, and the run is a suspect too.
 create table onceward.run (
   id              integer generated always as identity primary key,
   consumer_id     integer not null,
@@ -67,14 +67,14 @@ create table onceward.run (
   -- Where its messages go, by kind of broker: read by runs of the same consumer that have no broker address.
   destinations    jsonb,
   started_at      timestamptz not null default clock_timestamp(),
-  heard_at        timestamptz not null default clock_timestamp(),
+  heartbeat_at        timestamptz not null default clock_timestamp(),
   -- Set while the run makes no attempts because a downstream system is away.
   paused_since    timestamptz,
-  paused_because  text,
+  paused_reason  text,
   ended_at        timestamptz,
-  halted_because  text,
+  halted_reason  text,
   cleared_at      timestamptz
 );
 create index run_suspect on onceward.run (consumer_id)
-  where cleared_at is null and (ended_at is null or halted_because is not null);
+  where cleared_at is null and (ended_at is null or halted_reason is not null);
 `

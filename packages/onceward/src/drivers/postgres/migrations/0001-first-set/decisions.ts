@@ -13,7 +13,7 @@ create index triage_assigned on onceward.triage (assignee) where assignee is not
 
 -- One row per fix, with what was there before. The row keeps the digest that the message came with, so that
 -- its marker goes on protecting it; both digests are here.
-create table onceward.lineage (
+create table onceward.fix (
   id             bigint generated always as identity primary key,
   held_id        bigint not null,
   consumer_id    integer not null,
@@ -26,8 +26,8 @@ create table onceward.lineage (
   digest_after   bytea not null,
   body_before    bytea
 );
-create index lineage_by_message on onceward.lineage (consumer_id, message_id);
-create index lineage_by_row on onceward.lineage (held_id);
+create index fix_by_message on onceward.fix (consumer_id, message_id);
+create index fix_by_row on onceward.fix (held_id);
 
 -- Rows that left without an effect by a person's decision (skipped, deleted), or whose effect is in the
 -- tables that a rebuild swapped in (rebuilt). A deleted row keeps its digest and record, and not its bytes.
@@ -36,7 +36,7 @@ create table onceward.closed_held (
   consumer_id integer not null,
   message_id  text collate "C",
   digest      bytea not null,
-  how         text not null check (how in ('skipped', 'deleted', 'rebuilt')),
+  closed_as   text not null check (closed_as in ('skipped', 'deleted', 'rebuilt')),
   at          timestamptz not null default clock_timestamp(),
   actor       text not null default onceward.actor(),
   reason      text not null,

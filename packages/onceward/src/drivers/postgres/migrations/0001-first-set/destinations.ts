@@ -56,11 +56,11 @@ end $$;
 -- Removes a cluster that was replaced, or a name that was wrong: it would count as one of several for ever.
 -- Rows that wait for it, or for the bare kind, are sent elsewhere only by a person, and only while no relay
 -- sends them there.
-create function onceward.retire_destination(of_name text, to_name text, because text) returns jsonb
+create function onceward.retire_destination(of_name text, to_name text, reason text) returns jsonb
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare moved bigint; of_kind text := split_part(of_name, ':', 1); waits boolean;
 begin
-  if onceward.is_blank(because) then
+  if onceward.is_blank(reason) then
     return onceward.refuse('destinations retire', null, of_name, 'Say why.'); end if;
   perform pg_advisory_xact_lock(hashtext('onceward.destination'), hashtext(of_kind));
   waits := exists (select from onceward.outbox o where o.destination = of_name);
@@ -85,7 +85,7 @@ begin
   delete from onceward.destination d where d.name = of_name;
   delete from onceward.relay r where r.destination = of_name;
   delete from onceward.outbox_bucket b where b.destination = of_name;
-  perform onceward.audit_entry('destinations retire', 'done', null, of_name, because,
+  perform onceward.audit_entry('destinations retire', 'done', null, of_name, reason,
     jsonb_build_object('to', to_name, 'moved', moved));
   return jsonb_build_object('ok', true, 'moved', moved);
 end $$;

@@ -8,7 +8,7 @@ create table onceward.ledger (
   consumer_name     text collate "C" not null,
   -- The first name it was asked for under, where the consumer has another name now. What the target was told
   -- is made of it, and must stay the same.
-  asked_as          text,
+  original_consumer_name          text,
   target            text collate "C" not null,
   effect_key        text collate "C" not null,
   state             onceward.effect_state not null default 'pending',
@@ -70,8 +70,8 @@ create trigger audited after insert on onceward.ledger_action
 -- What a person found out about an effect, or wants tried again. Only on effects that wait for people, of the
 -- named consumer, and while the row is as it was shown: of two people who act at once the second waits for
 -- the first, and then finds another epoch.
-create function onceward.act_on_effect(effect bigint, consumer text, seen integer, act text,
-  finding onceward.effect_state, because text) returns jsonb
+create function onceward.act_on_effect(effect bigint, consumer text, expected integer, act text,
+  finding onceward.effect_state, reason text) returns jsonb
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare was onceward.ledger; becomes onceward.effect_state; why text;
   named text := 'ledger ' || coalesce(left(act, 20), 'act');
@@ -85,8 +85,8 @@ begin
   why := case
     when was.consumer_name is distinct from consumer
       then format('Effect %s is not of consumer "%s".', effect, consumer)
-    when onceward.is_blank(because) then 'Say why.'
-    when was.epoch is distinct from seen
+    when onceward.is_blank(reason) then 'Say why.'
+    when was.epoch is distinct from expected
       then format('Effect %s was changed by somebody else a moment ago.', effect)
     when was.state = 'completed' then format('Effect %s is completed: it has happened.', effect)
     when was.due_at <> 'infinity'
@@ -102,7 +102,7 @@ begin
     completed_at = case when becomes = 'completed' then clock_timestamp() end
   where l.id = effect;
   insert into onceward.ledger_action (ledger_id, action, reason, from_state, to_state)
-    values (effect, act, because, was.state, becomes);
+    values (effect, act, reason, was.state, becomes);
   return jsonb_build_object('ok', true);
 end $$;
 `

@@ -7,20 +7,20 @@ export const fixes = `
 -- made stands when the risk is lowered later; without a request, a risk that became grave asks for one.
 create function onceward.fix_waits(number bigint) returns text language sql stable
 return (
-  select case when asked.id is null or asked.approved_at is null and asked.expires_at < clock_timestamp()
+  select case when request.id is null or request.approved_at is null and request.expires_at < clock_timestamp()
     then 'its fix waits for approval, and no request for it stands: fix it again'
     else 'its fix waits for the approval of somebody other than ' || f.actor
-      || ' (request ' || asked.id || ')' end
+      || ' (request ' || request.id || ')' end
   from onceward.held h
   join onceward.consumer c on c.id = h.consumer_id
   join lateral (
-    select l.id, l.actor from onceward.lineage l where l.held_id = h.id and l.kind = 'payload'
+    select l.id, l.actor from onceward.fix l where l.held_id = h.id and l.kind = 'payload'
       order by l.id desc limit 1) f on true
   left join lateral (
-    select a.* from onceward.approval a where a.lineage_id = f.id order by a.id desc limit 1) asked on true
-  where h.id = number and (asked.id is not null or onceward.is_high_risk(onceward.risk_of(c.name)))
-    and not coalesce(asked.approved_at is not null and asked.digest = sha256(h.body)
-      and not onceward.same_person(asked.approved_by, f.actor), false));
+    select a.* from onceward.approval a where a.fix_id = f.id order by a.id desc limit 1) request on true
+  where h.id = number and (request.id is not null or onceward.is_high_risk(onceward.risk_of(c.name)))
+    and not coalesce(request.approved_at is not null and request.digest = sha256(h.body)
+      and not onceward.same_person(request.approved_by, f.actor), false));
 
 -- The payload for whoever reads or archives it without judge_parked: while a fix waits for approval, it is
 -- the payload that the message came with. A campaign on an archive, and a rebuild of what is held, are
@@ -28,7 +28,7 @@ return (
 create function onceward.body_of(number bigint, body bytea) returns bytea language sql stable
 return (
   case when onceward.fix_waits(number) is null then body else (
-    select coalesce(l.body_before, ''::bytea) from onceward.lineage l
+    select coalesce(l.body_before, ''::bytea) from onceward.fix l
       where l.held_id = number and l.kind = 'payload' order by l.id limit 1) end);
 
 -- Whatever lets a row go: it does not go with a fix that is not approved.
@@ -48,16 +48,16 @@ create trigger fix_guard before update of state on onceward.held for each row
 -- audit is the database's own digest of them. key_digest is the business content after the fix: messages that
 -- wait for the business key, or come later, are compared with it. The key of other content under the id of a
 -- message that is done stays that message's.
-create function onceward.fix_parked(consumer text, number bigint, kind text, seen bytea, body bytea,
-  digest_after bytea, new_id text, because text, key_digest bytea default null)
+create function onceward.fix_parked(consumer text, number bigint, kind text, expected bytea, body bytea,
+  digest_after bytea, new_id text, reason text, key_digest bytea default null)
 returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
-declare h onceward.held; of integer := onceward.selected_consumer(array[number], consumer); marker record;
-  subject text := number::text; fix bigint; asked onceward.approval;
+declare h onceward.held; of_consumer integer := onceward.selected_consumer(array[number], consumer); marker record;
+  subject text := number::text; fix bigint; request onceward.approval;
   grave boolean := kind = 'payload' and onceward.is_high_risk(onceward.risk_of(consumer));
 begin
-  if onceward.is_blank(because) then
+  if onceward.is_blank(reason) then
     return onceward.refuse('parked fix', consumer, subject, 'Say why.'); end if;
-  if of is null then
+  if of_consumer is null then
     return onceward.refuse('parked fix', consumer, subject, 'There is no such row of this consumer.'); end if;
   if grave and not onceward.is_person() then
     return onceward.refuse('parked fix', consumer, subject,
@@ -66,7 +66,7 @@ begin
   select * into h from onceward.held where id = number for update;
   if h.state not in ('parked', 'dead', 'quarantined') then
     return onceward.refuse('parked fix', consumer, subject, 'It is at work.'); end if;
-  if sha256(h.body) is distinct from seen then
+  if sha256(h.body) is distinct from expected then
     return onceward.refuse('parked fix', consumer, subject,
       'Somebody has changed it since it was read.'); end if;
   if h.message_id is null then
@@ -74,21 +74,21 @@ begin
       return onceward.refuse('parked fix', consumer, subject,
         'It has no message id: give one that reads well.'); end if;
     select status, message_id into marker from onceward.inbox i
-      where i.consumer_id = of and i.message_id = new_id;
+      where i.consumer_id = of_consumer and i.message_id = new_id;
     if found then
       return onceward.refuse('parked fix', consumer, subject,
         'Message ' || new_id || ' is ' || marker.status || ' here already: skip this row.'); end if;
     insert into onceward.inbox (consumer_id, run_id, status, message_id, digest, position)
-      values (of, h.run_id, h.state::text::onceward.marker_status, new_id, h.digest, h.position);
+      values (of_consumer, h.run_id, h.state::text::onceward.marker_status, new_id, h.digest, h.position);
     update onceward.held set message_id = new_id where id = number;
   elsif new_id is not null and new_id <> h.message_id then
     return onceward.refuse('parked fix', consumer, subject,
       'A fix keeps the message id, which is ' || h.message_id || '.');
   end if;
-  insert into onceward.lineage
+  insert into onceward.fix
       (held_id, consumer_id, message_id, kind, reason, digest_before, digest_after, body_before)
-    values (number, of, coalesce(h.message_id, new_id), kind, because,
-      coalesce((select l.digest_after from onceward.lineage l where l.held_id = number
+    values (number, of_consumer, coalesce(h.message_id, new_id), kind, reason,
+      coalesce((select l.digest_after from onceward.fix l where l.held_id = number
         order by l.id desc limit 1), h.digest),
       coalesce(digest_after, h.digest), case when kind = 'payload' then h.body end)
     returning id into fix;
@@ -97,21 +97,21 @@ begin
       set body = fix_parked.body, key_digest = coalesce(fix_parked.key_digest, held.key_digest)
       where id = number;
     update onceward.business_key k set digest = fix_parked.key_digest
-      where fix_parked.key_digest is not null and k.consumer_id = of and k.key = h.business_key
+      where fix_parked.key_digest is not null and k.consumer_id = of_consumer and k.key = h.business_key
         and k.message_id = h.message_id and exists (
-          select from onceward.inbox i where i.consumer_id = of and i.message_id = h.message_id
+          select from onceward.inbox i where i.consumer_id = of_consumer and i.message_id = h.message_id
             and i.digest = h.digest and i.status in ('parked', 'dead', 'quarantined'));
   end if;
   if grave then
     insert into onceward.approval
-        (verb, consumer_id, held_ids, digest, reason, requested_by, requested_at, expires_at, lineage_id)
-      values ('fix', of, array[number], sha256(fix_parked.body), because, '', clock_timestamp(),
+        (verb, consumer_id, held_ids, digest, reason, requested_by, requested_at, expires_at, fix_id)
+      values ('fix', of_consumer, array[number], sha256(fix_parked.body), reason, '', clock_timestamp(),
         clock_timestamp() + interval '7 days', fix)
-      returning * into asked;
+      returning * into request;
   end if;
-  perform onceward.audit_entry('parked fix', 'done', consumer, subject, because,
+  perform onceward.audit_entry('parked fix', 'done', consumer, subject, reason,
     jsonb_build_object('kind', kind, 'before', encode(h.digest, 'hex'), 'after', encode(digest_after, 'hex'),
-      'bytesAfter', encode(sha256(coalesce(fix_parked.body, h.body)), 'hex'), 'request', asked.id));
-  return jsonb_build_object('ok', true, 'approval', asked.id::text);
+      'bytesAfter', encode(sha256(coalesce(fix_parked.body, h.body)), 'hex'), 'request', request.id));
+  return jsonb_build_object('ok', true, 'approval', request.id::text);
 end $$;
 `

@@ -2,22 +2,22 @@
 export const forgetMarkerDays = `
 -- Called by processes of the consumer, so it believes nothing it is told: to_char gives a day before Christ
 -- the name of a day of ours.
-create function onceward.assert_day_expired(of integer, day date, cutoff timestamptz) returns void language plpgsql
+create function onceward.assert_day_expired(of_consumer integer, day date, cutoff timestamptz) returns void language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 begin
   if not exists (select from onceward.retention r
-    where r.consumer_id = of and r.kind = 'markers' and r.action = 'delete'
+    where r.consumer_id = of_consumer and r.kind = 'markers' and r.action = 'delete'
       and cutoff <= clock_timestamp() - r.keep and (day + 1)::timestamp at time zone 'UTC' <= cutoff
       and day > date '1970-01-01')
     or exists (select from onceward.held h
-      where h.consumer_id = of and h.state in ('stored', 'waiting', 'parked') and h.first_at < cutoff) then
-    raise exception 'Day % of consumer % may not be forgotten yet. Nothing was changed.', day, of; end if;
+      where h.consumer_id = of_consumer and h.state in ('stored', 'waiting', 'parked') and h.first_at < cutoff) then
+    raise exception 'Day % of consumer % may not be forgotten yet. Nothing was changed.', day, of_consumer; end if;
 end $$;
 
 -- One row for each marker that is written in a sealed day: whoever has read the day knows by it whether the
 -- day is still as it was read.
-create table onceward.late_marker (part oid not null);
-create index late_marker_part on onceward.late_marker (part);
+create table onceward.late_marker (partition_oid oid not null);
+create index late_marker_by_partition on onceward.late_marker (partition_oid);
 
 create function onceward.record_late_marker() returns trigger language plpgsql security definer
 set search_path = pg_catalog, pg_temp as $$
@@ -28,12 +28,12 @@ end $$;
 
 -- From its commit on every write in the day is noted; a process that is writing is waited for, briefly. Only
 -- that day is locked.
-create function onceward.seal_day(of integer, day date, cutoff timestamptz) returns void
+create function onceward.seal_day(of_consumer integer, day date, cutoff timestamptz) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '300ms' as $$
-declare part text := 'inbox_' || of || to_char(day, '_YYYYMMDD');
+declare part text := 'inbox_' || of_consumer || to_char(day, '_YYYYMMDD');
 begin
-  perform onceward.assert_day_expired(of, day, cutoff);
-  if not pg_try_advisory_xact_lock(x'72657461'::integer, of) or to_regclass('onceward.' || part) is null
+  perform onceward.assert_day_expired(of_consumer, day, cutoff);
+  if not pg_try_advisory_xact_lock(x'72657461'::integer, of_consumer) or to_regclass('onceward.' || part) is null
     or exists (
       select from pg_trigger where tgrelid = to_regclass('onceward.' || part) and tgname = 'sealed') then
     return; end if;
@@ -48,10 +48,10 @@ end $$;
 -- claim that holds the whole may wait for the day, and the drop does not hold the day while it waits for the
 -- whole. Markers that must stay go to the rest, where their ids lead from then on. Under a snapshot from
 -- before the lock nothing would seem to have been written since.
-create function onceward.drop_day(of integer, day date, cutoff timestamptz) returns jsonb
+create function onceward.drop_day(of_consumer integer, day date, cutoff timestamptz) returns jsonb
 language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '300ms' as $$
 declare
-  whole text := 'inbox_' || of; part text := 'inbox_' || of || to_char(day, '_YYYYMMDD'); leaf oid;
+  whole text := 'inbox_' || of_consumer; part text := 'inbox_' || of_consumer || to_char(day, '_YYYYMMDD'); leaf oid;
   sealed boolean; late bigint; total bigint; staying bigint; kept text[]; few constant integer := 1000;
   stays constant text := $cond$ not (t.at < $1 and (t.status in ('applied', 'ignored', 'duplicate', 'stale')
     or (t.status in ('dead', 'quarantined') and not exists (
@@ -61,34 +61,34 @@ begin
   if current_setting('transaction_isolation') <> 'read committed' then
     raise exception 'A day is dropped in a transaction that is read committed, not %. Nothing was changed.',
       current_setting('transaction_isolation'); end if;
-  perform onceward.assert_day_expired(of, day, cutoff);
-  if not pg_try_advisory_xact_lock(x'72657461'::integer, of) then
+  perform onceward.assert_day_expired(of_consumer, day, cutoff);
+  if not pg_try_advisory_xact_lock(x'72657461'::integer, of_consumer) then
     return jsonb_build_object('did', 'nothing'); end if;
   leaf := to_regclass('onceward.' || part);
   if leaf is null then return jsonb_build_object('did', 'dropped', 'removed', 0, 'kept', 0); end if;
   sealed := exists (select from pg_trigger where tgrelid = leaf and tgname = 'sealed');
-  if not sealed or (select count(*) from onceward.late_marker l where l.part = leaf) > few then
+  if not sealed or (select count(*) from onceward.late_marker l where l.partition_oid = leaf) > few then
     execute format('select count(*) from (select from onceward.%I t where %s limit $2) r', part, stays)
       into staying using cutoff, few + 1;
     if staying > few then return jsonb_build_object('did', 'stays'); end if;
   end if;
   if not sealed then return jsonb_build_object('did', 'seal'); end if;
-  execute format('select (select count(*) from onceward.late_marker where part = $2), count(*), '
+  execute format('select (select count(*) from onceward.late_marker where partition_oid = $2), count(*), '
     'array_agg(t.message_id) filter (where %s) from onceward.%I t', stays, part)
     into late, total, kept using cutoff, leaf;
-  if cardinality(kept) > few or kept is not null and onceward.is_rebuilt(of) then
+  if cardinality(kept) > few or kept is not null and onceward.has_open_rebuild(of_consumer) then
     return jsonb_build_object('did', 'stays'); end if;
   execute format('lock table only onceward.%I in access exclusive mode', whole);
   execute format('lock table onceward.%I, onceward.%I in access exclusive mode', whole || '_rest', part);
-  if late <> (select count(*) from onceward.late_marker l where l.part = leaf) then
+  if late <> (select count(*) from onceward.late_marker l where l.partition_oid = leaf) then
     return jsonb_build_object('did', 'waits'); end if;
   execute format('alter table onceward.%I detach partition onceward.%I', whole, part);
   execute format('insert into onceward.%I select * from onceward.%I '
-    'where consumer_id = $1 and message_id = any ($2)', whole, part) using of, kept;
+    'where consumer_id = $1 and message_id = any ($2)', whole, part) using of_consumer, kept;
   execute format('drop table onceward.%I', part);
-  delete from onceward.late_marker l where l.part = leaf;
+  delete from onceward.late_marker l where l.partition_oid = leaf;
   staying := coalesce(cardinality(kept), 0);
-  if total > staying then perform onceward.count_purged(of, total - staying, cutoff); end if;
+  if total > staying then perform onceward.count_purged(of_consumer, total - staying, cutoff); end if;
   return jsonb_build_object('did', 'dropped', 'removed', total - staying, 'kept', staying);
 end $$;
 `

@@ -80,7 +80,7 @@ create index held_by_business_key on onceward.held (consumer_id, business_key)
   where state in ('dead', 'quarantined') and business_key is not null;
 
 -- Notes that a message was set aside or waits for its business key: its row goes when it is done.
-create function onceward.stamp_set_aside() returns trigger language plpgsql
+create function onceward.note_set_aside() returns trigger language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 begin
   insert into onceward.note as n (consumer_id, message_id, code, detail, at, run_id, held_id)
@@ -101,11 +101,11 @@ end $$;
 create trigger noted after insert on onceward.held for each row
   when (new.message_id is not null
     and (new.state in ('parked', 'dead', 'quarantined') or (new.keyless and new.business_key is not null)))
-  execute function onceward.stamp_set_aside();
+  execute function onceward.note_set_aside();
 create trigger noted_again after update of state on onceward.held for each row
   when (new.message_id is not null
     and new.state in ('parked', 'dead', 'quarantined') and new.state <> old.state)
-  execute function onceward.stamp_set_aside();
+  execute function onceward.note_set_aside();
 
 -- A row as a record and back. Headers go as text: json can hold what jsonb refuses, and a sender could
 -- otherwise make a row that nobody can close.
@@ -136,16 +136,16 @@ create table onceward.held_action (
   held_id     bigint not null,
   consumer_id integer,
   at          timestamptz not null default clock_timestamp(),
-  by          text not null default session_user,
-  because     text not null,
-  did         text not null
+  actor       text not null default session_user,
+  action      text not null,
+  reason      text not null
 );
 create index held_action_of on onceward.held_action (held_id);
 
 create function onceward.held_action_actor() returns trigger language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 begin
-  new.by := onceward.actor();
+  new.actor := onceward.actor();
   new.consumer_id := coalesce((select h.consumer_id from onceward.held h where h.id = new.held_id),
     new.consumer_id);
   return new;
@@ -156,11 +156,11 @@ create trigger actor before insert on onceward.held_action for each row
 create function onceward.audit_held_action() returns trigger language plpgsql security definer
 set search_path = pg_catalog, pg_temp as $$
 begin
-  perform onceward.audit_entry('inbox ' || n.did, 'done', (
+  perform onceward.audit_entry('work ' || n.action, 'done', (
       select c.name from onceward.held h join onceward.consumer c on c.id = h.consumer_id
       where h.id = min(n.held_id)),
-    string_agg(n.held_id::text, ' ' order by n.held_id), n.because)
-  from written n group by n.did, n.because;
+    string_agg(n.held_id::text, ' ' order by n.held_id), n.reason)
+  from written n group by n.action, n.reason;
   return null;
 end $$;
 create trigger audited after insert on onceward.held_action referencing new table as written

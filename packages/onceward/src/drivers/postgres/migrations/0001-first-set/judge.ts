@@ -9,7 +9,7 @@ export const judge = `
 create function onceward.selection_digest(ids bigint[]) returns bytea language sql stable
 return (
   select sha256(convert_to(coalesce(string_agg(concat_ws(' ', h.id, h.state, encode(h.digest, 'hex'), (
-    select max(l.id) from onceward.lineage l where l.held_id = h.id),
+    select max(l.id) from onceward.fix l where l.held_id = h.id),
     coalesce('campaign ' || h.campaign_id, nullif(h.mode, 'live'))), ',' order by h.id), ''), 'UTF8'))
   from onceward.held h where h.id = any (ids) and h.state in ('parked', 'dead', 'quarantined'));
 
@@ -88,29 +88,29 @@ $$;
 -- and is not keyless any more. Returns every row with the reason why it stays. Runs with the rights of its
 -- caller: only the audited functions have those of the owner. Without the two settings, a selection that was
 -- just written is read whole each time.
-create function onceward.release_rows(of integer, picked bigint[], in_order boolean)
+create function onceward.release_rows(of_consumer integer, picked bigint[], in_order boolean)
 returns table (id bigint, order_key text, why text) language plpgsql
 set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off as $$
 #variable_conflict use_column
 declare claimed text[]; gone bigint[]; ruled_ids bigint[]; ruled_keys text[]; ruled_whys text[];
 begin
-  perform from onceward.blocked_key b where b.consumer_id = of and b.key = any (array(
+  perform from onceward.blocked_key b where b.consumer_id = of_consumer and b.key = any (array(
     select distinct h.order_key from onceward.held h where h.id = any (picked) and h.order_key is not null))
     order by b.key for update;
   perform from onceward.held h where h.id = any (picked) order by h.id for update;
   with put as (
     insert into onceward.business_key (consumer_id, key, message_id, digest)
-      select of, h.business_key, h.message_id, h.key_digest from onceward.held h
+      select of_consumer, h.business_key, h.message_id, h.key_digest from onceward.held h
       where h.id = any (picked) and h.business_key is not null and h.message_id is not null
         and h.state in ('parked', 'dead', 'quarantined')
       order by h.business_key, h.id on conflict do nothing returning key)
   select coalesce(array_agg(key), '{}') into claimed from put;
   insert into onceward.inbox (consumer_id, run_id, status, message_id, digest, position)
-    select of, h.run_id, h.state::text::onceward.marker_status, h.message_id, h.digest, h.position
-    from onceward.held h join onceward.consumer c on c.id = of and c.dedup = 'marker'
+    select of_consumer, h.run_id, h.state::text::onceward.marker_status, h.message_id, h.digest, h.position
+    from onceward.held h join onceward.consumer c on c.id = of_consumer and c.dedup = 'marker'
     where h.id = any (picked) and h.message_id is not null and h.code <> 'conflict'
       and h.state in ('parked', 'dead', 'quarantined')
-      and not exists (select from onceward.inbox i where i.consumer_id = of and i.message_id = h.message_id)
+      and not exists (select from onceward.inbox i where i.consumer_id = of_consumer and i.message_id = h.message_id)
     order by h.message_id on conflict do nothing;
 
   with judged as materialized (select * from onceward.judge_parked(picked, null, in_order)),
@@ -124,16 +124,16 @@ begin
     coalesce(array_agg(r.id order by r.id) filter (where r.why is null), '{}')
   into ruled_ids, ruled_keys, ruled_whys, gone from ruled r;
 
-  delete from onceward.business_key k where k.consumer_id = of and k.key = any (claimed) and not exists (
+  delete from onceward.business_key k where k.consumer_id = of_consumer and k.key = any (claimed) and not exists (
     select from onceward.held h
     where h.id = any (gone) and h.business_key = k.key and h.message_id = k.message_id);
   -- Markers are compared with arrays of one: those are looked up, where a join may read all markers.
   update onceward.inbox i set status = 'stored'
     from (select h.message_id from onceward.held h where h.id = any (gone) offset 0) h
-    where i.consumer_id = any (array[of]) and i.message_id = any (array[h.message_id]);
+    where i.consumer_id = any (array[of_consumer]) and i.message_id = any (array[h.message_id]);
   update onceward.held h set state = 'stored', due_at = clock_timestamp(), last_at = clock_timestamp(),
     lease_until = null, keyless = h.keyless and not exists (select from onceward.business_key k
-      where k.consumer_id = of and k.key = h.business_key and k.message_id = h.message_id)
+      where k.consumer_id = of_consumer and k.key = h.business_key and k.message_id = h.message_id)
     where h.id = any (gone);
   return query select * from unnest(ruled_ids, ruled_keys, ruled_whys);
 end $$;

@@ -13,7 +13,7 @@
 export const markerDays = `
 create table onceward.marker_days (
   consumer_id integer primary key,
-  id_time     text not null check (id_time in ('uuidv7', 'ulid')),
+  id_format     text not null check (id_format in ('uuidv7', 'ulid')),
   since       timestamptz not null default clock_timestamp()
 );
 
@@ -31,7 +31,7 @@ return (
   end from at);
 
 -- Whoever has a right on the markers has it on each partition: passes of retention work on the partitions.
-create function onceward.grant_same(part text, as_on regclass) returns void language plpgsql
+create function onceward.copy_grants(part text, as_on regclass) returns void language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 declare granted record;
 begin
@@ -46,12 +46,12 @@ end $$;
 
 -- A rebuild tells by the transaction that wrote a marker what was applied since its swap, and forgets it when
 -- it is rolled back: a marker that was moved to another partition would be forgotten too.
-create function onceward.is_rebuilt(of integer) returns boolean language sql stable
+create function onceward.has_open_rebuild(of_consumer integer) returns boolean language sql stable
 set search_path = pg_catalog, pg_temp as $$
   select exists (
     select from onceward.campaign c
     join onceward.consumer o on o.name = c.consumer_name and o.generation = c.live_generation
-    where o.id = of and c.mode = 'rebuild'
+    where o.id = of_consumer and c.mode = 'rebuild'
       and c.state not in ('created', 'previewed', 'finished', 'cancelled'));
 $$;
 
@@ -59,16 +59,16 @@ $$;
 -- waited for briefly. Nobody may use the whole meanwhile: a claim that has chosen its partition already would
 -- write its row to the rest, and be refused there (23514). Rows of the day that are in the rest move; where
 -- they are many, or the rest takes long to read, the day stays in it.
-create function onceward.make_day(of integer, day date) returns text language plpgsql
+create function onceward.make_day(of_consumer integer, day date) returns text language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 declare
-  whole text := 'inbox_' || of; rest text := 'inbox_' || of || '_rest';
-  part text := 'inbox_' || of || to_char(day, '_YYYYMMDD');
+  whole text := 'inbox_' || of_consumer; rest text := 'inbox_' || of_consumer || '_rest';
+  part text := 'inbox_' || of_consumer || to_char(day, '_YYYYMMDD');
   form text; low text; high text; there integer; few constant integer := 1000;
   rest_max constant bigint := 64 * 1024 * 1024;
 begin
   if to_regclass('onceward.' || part) is not null then return 'there'; end if;
-  select m.id_time into strict form from onceward.marker_days m where m.consumer_id = of;
+  select m.id_format into strict form from onceward.marker_days m where m.consumer_id = of_consumer;
   low := onceward.day_bound(form, day);
   high := onceward.day_bound(form, day + 1);
   execute format('lock table only onceward.%I in access exclusive mode', whole);
@@ -77,34 +77,34 @@ begin
   if pg_relation_size(to_regclass('onceward.' || rest)) > rest_max then return 'stays'; end if;
   execute format('select count(*) from (select from onceward.%I '
     'where consumer_id = $1 and message_id >= $2 and message_id < $3 limit $4) r', rest)
-    into there using of, low, high, few + 1;
-  if there > few or there > 0 and onceward.is_rebuilt(of) then return 'stays'; end if;
+    into there using of_consumer, low, high, few + 1;
+  if there > few or there > 0 and onceward.has_open_rebuild(of_consumer) then return 'stays'; end if;
   execute format('create table onceward.%I (like onceward.%I including all)', part, rest);
   if there > 0 then
     execute format('with r as (delete from onceward.%I '
       'where consumer_id = $1 and message_id >= $2 and message_id < $3 returning *)
-      insert into onceward.%I select * from r', rest, part) using of, low, high;
+      insert into onceward.%I select * from r', rest, part) using of_consumer, low, high;
   end if;
   execute format('alter table onceward.%I attach partition onceward.%I for values from (%L) to (%L)',
     whole, part, low, high);
-  perform onceward.grant_same(part, 'onceward.inbox');
+  perform onceward.copy_grants(part, 'onceward.inbox');
   return 'made';
 end $$;
 
 -- Makes yesterday and the next days; called by every pass. No day that a pass would only drop again.
-create function onceward.make_days(of integer) returns jsonb
+create function onceward.make_days(of_consumer integer) returns jsonb
 language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '300ms' as $$
 declare today date := (clock_timestamp() at time zone 'UTC')::date; day date; said text; made text[] := '{}';
   stays text[] := '{}';
 begin
-  if not exists (select from onceward.marker_days m where m.consumer_id = of) then
+  if not exists (select from onceward.marker_days m where m.consumer_id = of_consumer) then
     raise exception
       'The markers of consumer % are not in days. Run "onceward retention partition". Nothing was changed.',
-      of; end if;
+      of_consumer; end if;
   foreach day in array array[today - 1, today, today + 1, today + 2, today + 3] loop
-    continue when exists (select from onceward.retention r where r.consumer_id = of and r.kind = 'markers'
+    continue when exists (select from onceward.retention r where r.consumer_id = of_consumer and r.kind = 'markers'
       and (day + 1)::timestamp at time zone 'UTC' <= clock_timestamp() - r.keep);
-    said := onceward.make_day(of, day);
+    said := onceward.make_day(of_consumer, day);
     if said = 'made' then made := made || day::text;
     elsif said = 'stays' then stays := stays || day::text; end if;
   end loop;
@@ -113,31 +113,31 @@ end $$;
 
 -- The three steps of "onceward retention partition", in one transaction of the owner. The first makes the
 -- parts, not yet attached, and moves the consumer's markers into them; rows of others are not touched.
-create function onceward.build_days(of integer, form text, oldest date) returns bigint language plpgsql
+create function onceward.build_days(of_consumer integer, form text, oldest date) returns bigint language plpgsql
 set search_path = pg_catalog, pg_temp as $$
-declare whole text := 'inbox_' || of; today date := (clock_timestamp() at time zone 'UTC')::date; day date;
+declare whole text := 'inbox_' || of_consumer; today date := (clock_timestamp() at time zone 'UTC')::date; day date;
 begin
-  insert into onceward.marker_days (consumer_id, id_time) values (of, form);
+  insert into onceward.marker_days (consumer_id, id_format) values (of_consumer, form);
   execute format('create table onceward.%I (like onceward.inbox '
     'including defaults including constraints including storage,
     primary key (consumer_id, message_id)) partition by range (message_id)', whole);
   execute format('create table onceward.%I partition of onceward.%I default', whole || '_rest', whole);
-  perform onceward.grant_same(whole, 'onceward.inbox'),
-    onceward.grant_same(whole || '_rest', 'onceward.inbox');
+  perform onceward.copy_grants(whole, 'onceward.inbox'),
+    onceward.copy_grants(whole || '_rest', 'onceward.inbox');
   for day in select oldest + n from generate_series(0, today + 3 - oldest) as n loop
-    continue when day < today - 1 and not exists (select from onceward.inbox i where i.consumer_id = of
+    continue when day < today - 1 and not exists (select from onceward.inbox i where i.consumer_id = of_consumer
       and i.message_id >= onceward.day_bound(form, day) and i.message_id < onceward.day_bound(form, day + 1));
-    perform onceward.make_day(of, day);
+    perform onceward.make_day(of_consumer, day);
   end loop;
-  return onceward.move_to_days(of);
+  return onceward.move_to_days(of_consumer);
 end $$;
 
-create function onceward.move_to_days(of integer) returns bigint language plpgsql
+create function onceward.move_to_days(of_consumer integer) returns bigint language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 declare moved bigint;
 begin
   execute format('with r as (delete from onceward.inbox where consumer_id = $1 returning *) '
-    'insert into onceward.%I select * from r', 'inbox_' || of) using of;
+    'insert into onceward.%I select * from r', 'inbox_' || of_consumer) using of_consumer;
   get diagnostics moved = row_count;
   return moved;
 end $$;
@@ -163,9 +163,9 @@ end $$;
 -- The third. Attached as the default, the old table is neither read nor written, and its index becomes a part
 -- of the new one. Attaching the consumer's own parts then reads the old table once: nothing of the consumer
 -- may be left in it, and what came meanwhile is moved first.
-create function onceward.attach_days(of integer) returns bigint language plpgsql
+create function onceward.attach_days(of_consumer integer) returns bigint language plpgsql
 set search_path = pg_catalog, pg_temp as $$
-declare came bigint := onceward.move_to_days(of);
+declare came bigint := onceward.move_to_days(of_consumer);
 begin
   if (select relkind from pg_class where oid = 'onceward.inbox'::regclass) = 'r' then
     alter table onceward.inbox rename to inbox_rest;
@@ -173,11 +173,11 @@ begin
     create table onceward.inbox (
       like onceward.inbox_rest including defaults including constraints including storage,
       constraint inbox_pkey primary key (consumer_id, message_id)) partition by list (consumer_id);
-    perform onceward.grant_same('inbox', 'onceward.inbox_rest');
+    perform onceward.copy_grants('inbox', 'onceward.inbox_rest');
     alter table onceward.inbox attach partition onceward.inbox_rest default;
   end if;
   execute format('alter table onceward.inbox attach partition onceward.%I for values in (%s)',
-    'inbox_' || of, of);
+    'inbox_' || of_consumer, of_consumer);
   return came;
 end $$;
 `

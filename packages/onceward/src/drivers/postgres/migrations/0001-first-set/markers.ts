@@ -17,7 +17,7 @@ create table onceward.inbox (
   digest      bytea not null,
   position    text,
   -- Why, of markers that are ignored, stale or a duplicate.
-  because     text,
+  reason     text,
   -- Of a message that was stored first and applied later: when it came. at is when it was applied.
   arrived_at  timestamptz,
   primary key (consumer_id, message_id)

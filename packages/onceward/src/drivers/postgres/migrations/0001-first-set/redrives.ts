@@ -34,39 +34,39 @@ create index redrive_row_by_message on onceward.redrive_row (message_id) where m
 
 -- Asked for again, it is the same replay only for the same selection and consumer. To go on after a stop is
 -- an act with a reason of its own.
-create function onceward.redrive_start(request text, consumer text, ids bigint[], seen bytea,
-  per_second integer, because text)
+create function onceward.redrive_start(request text, consumer text, ids bigint[], expected bytea,
+  per_second integer, reason text)
 returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
-declare known onceward.redrive; of integer; mine bigint;
+declare known onceward.redrive; of_consumer integer; mine bigint;
 begin
-  if onceward.is_blank(because) then
+  if onceward.is_blank(reason) then
     return onceward.refuse('parked redrive', consumer, request, 'Say why.'); end if;
   perform pg_advisory_xact_lock(hashtext('onceward.redrive'), hashtext(request));
   select * into known from onceward.redrive r where r.request_id = request for update;
   if found then
-    if known.digest is distinct from seen or not exists (
+    if known.digest is distinct from expected or not exists (
       select from onceward.consumer c where c.id = known.consumer_id and c.name = consumer) then
       return onceward.refuse('parked redrive', consumer, request,
         'This request id was used for another selection.'); end if;
     if known.state = 'stopped' then
       update onceward.redrive set state = 'moving', next_at = clock_timestamp() where id = known.id;
-      perform onceward.audit_entry('parked redrive', 'done', consumer, request, because, '{"resumed": true}');
+      perform onceward.audit_entry('parked redrive', 'done', consumer, request, reason, '{"resumed": true}');
     end if;
     return jsonb_build_object('ok', true, 'known', true);
   end if;
-  of := onceward.selected_consumer(ids, consumer);
-  if of is null then
+  of_consumer := onceward.selected_consumer(ids, consumer);
+  if of_consumer is null then
     return onceward.refuse('parked redrive', consumer, request,
       'Not all of these rows are there and of this consumer.'); end if;
-  if onceward.selection_digest(ids) is distinct from seen then
+  if onceward.selection_digest(ids) is distinct from expected then
     return onceward.refuse('parked redrive', consumer, request,
       'The selection has changed since it was shown.'); end if;
   insert into onceward.redrive (request_id, consumer_id, reason, digest, rate_max)
-    values (request, of, because, seen, per_second) returning id into mine;
+    values (request, of_consumer, reason, expected, per_second) returning id into mine;
   insert into onceward.redrive_row (redrive_id, held_id, message_id) select mine, h.id, h.message_id
     from onceward.held h where h.id = any (ids);
-  perform onceward.audit_entry('parked redrive', 'done', consumer, request, because,
-    jsonb_build_object('rows', cardinality(ids), 'digest', encode(seen, 'hex'), 'perSecond', per_second));
+  perform onceward.audit_entry('parked redrive', 'done', consumer, request, reason,
+    jsonb_build_object('rows', cardinality(ids), 'digest', encode(expected, 'hex'), 'perSecond', per_second));
   return jsonb_build_object('ok', true, 'known', false);
 end $$;
 
@@ -129,20 +129,20 @@ begin
     'left', n_left, 'waitMs', greatest(0, ceil(extract(epoch from drive.next_at - clock_timestamp()) * 1000)));
 end $$;
 
-create function onceward.redrive_stop(request text, because text)
+create function onceward.redrive_stop(request text, reason text)
 returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
-declare drive onceward.redrive; of text;
+declare drive onceward.redrive; of_consumer text;
 begin
-  if onceward.is_blank(because) then
+  if onceward.is_blank(reason) then
     return onceward.refuse('parked stop', null, request, 'Say why.'); end if;
   select * into drive from onceward.redrive r where r.request_id = request for update;
   if not found then return onceward.refuse('parked stop', null, request, 'There is no such replay.'); end if;
-  select name into of from onceward.consumer where id = drive.consumer_id;
+  select name into of_consumer from onceward.consumer where id = drive.consumer_id;
   if drive.state <> 'moving' then
-    return onceward.refuse('parked stop', of, request,
+    return onceward.refuse('parked stop', of_consumer, request,
       'This replay is ' || drive.state || ' already.'); end if;
   update onceward.redrive set state = 'stopped' where id = drive.id;
-  perform onceward.audit_entry('parked stop', 'done', of, request, because);
+  perform onceward.audit_entry('parked stop', 'done', of_consumer, request, reason);
   return jsonb_build_object('ok', true);
 end $$;
 `

@@ -28,9 +28,9 @@ select unnest(names), callers from (values
   -- Parts of the above, and of the owner's commands.
   (array[]::text[], array[
     'audit_entry', 'campaign_event_of', 'refuse', 'close_rows', 'unblock_keys', 'release_rows', 'release_keys',
-    'create_roles', 'build_days', 'move_to_days', 'lock_inbox', 'attach_days', 'make_day', 'grant_same',
-    'is_rebuilt', 'count_purged', 'assert_day_expired', 'record_late_marker', 'audit_risk', 'fix_guard',
-    'assert_present', 'owner_only'])
+    'create_roles', 'build_days', 'move_to_days', 'lock_inbox', 'attach_days', 'make_day', 'copy_grants',
+    'has_open_rebuild', 'count_purged', 'assert_day_expired', 'record_late_marker', 'audit_risk', 'fix_guard',
+    'assert_read_committed', 'owner_only'])
 ) as listed (callers, names);
 
 -- Group roles with no more rights than their work needs: for processes, for people who operate and who
@@ -55,7 +55,7 @@ begin
   grant select on all tables in schema onceward to onceward_operator, onceward_approver, onceward_console;
   grant select, insert, update, delete on all tables in schema onceward to onceward_run;
   revoke insert, update, delete on onceward.audit, onceward.audit_head, onceward.person, onceward.approval,
-    onceward.lineage, onceward.closed_held, onceward.redrive, onceward.redrive_row, onceward.triage,
+    onceward.fix, onceward.closed_held, onceward.redrive, onceward.redrive_row, onceward.triage,
     onceward.migration, onceward.environment, onceward.function_right from onceward_run;
   revoke insert, update, delete on onceward.campaign_approval, onceward.campaign_event, onceward.campaign_step
     from onceward_run;
@@ -87,13 +87,13 @@ end $$;
 revoke execute on function
   onceward.audit_entry, onceward.refuse, onceward.campaign_event_of, onceward.unblock_keys,
   onceward.close_rows, onceward.end_key_waits, onceward.act_on_effect, onceward.approve,
-  onceward.accept_loss, onceward.accept_incarnation, onceward.record_incarnation, onceward.last_heard,
+  onceward.accept_loss, onceward.accept_incarnation, onceward.record_incarnation, onceward.last_heartbeat,
   onceward.separate_reader, onceward.rename_consumer, onceward.check_reader, onceward.accept_broker,
   onceward.register_cluster, onceward.retire_destination, onceward.create_campaign, onceward.plan_campaign,
   onceward.select_campaign_rows, onceward.steer_campaign, onceward.campaign_reopens,
   onceward.reopen_given_up, onceward.make_days, onceward.seal_day, onceward.drop_day, onceward.assert_day_expired,
   onceward.record_late_marker, onceward.make_day, onceward.build_days, onceward.move_to_days, onceward.lock_inbox,
-  onceward.attach_days, onceward.grant_same, onceward.is_rebuilt, onceward.count_purged,
+  onceward.attach_days, onceward.copy_grants, onceward.has_open_rebuild, onceward.count_purged,
   onceward.create_roles
 from public;
 `

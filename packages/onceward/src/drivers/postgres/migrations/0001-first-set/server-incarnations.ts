@@ -6,7 +6,7 @@
 export const serverIncarnations = `
 -- A promoted standby, a restored backup, a dump put elsewhere: each is another life, which may lack what was
 -- committed and settled in the one before. The process that meets one writes it down, and nobody goes on
--- until a person has accepted it. survived_to is the newest sign of a consumer in this copy: commits are
+-- until a person has accepted it. complete_until is the newest sign of a consumer in this copy: commits are
 -- copied in order, so what was committed before it is here too. Only signs count that were given after a look
 -- at the server: a batch behind a pooler may have committed on this copy before anybody noticed.
 create table onceward.server_incarnation (
@@ -14,14 +14,14 @@ create table onceward.server_incarnation (
   system_identifier text,
   timeline          integer,
   database_oid      oid not null,
-  noticed_at        timestamptz not null default clock_timestamp(),
+  detected_at        timestamptz not null default clock_timestamp(),
   -- The process that met it, or the person who knows of it: noticing a life stops every consumer.
-  noticed_by        text,
-  why               text not null,
-  survived_to       timestamptz,
+  detected_by        text,
+  reason            text not null,
+  complete_until       timestamptz,
   accepted_at       timestamptz,
   accepted_by       text,
-  accepted_because  text
+  accepted_reason  text
 );
 create unique index server_incarnation_open on onceward.server_incarnation ((true)) where accepted_at is null;
 
@@ -48,7 +48,7 @@ begin
 end $$;
 
 insert into onceward.server_incarnation
-  (system_identifier, timeline, database_oid, why, accepted_at, accepted_by, accepted_because)
+  (system_identifier, timeline, database_oid, reason, accepted_at, accepted_by, accepted_reason)
 select n.system_identifier, n.timeline, n.database_oid, 'the schema was made here', clock_timestamp(),
   session_user, 'first life'
 from onceward.server_now() n;
@@ -75,11 +75,11 @@ $$;
 -- Up to when this copy is known to have everything. The clock of the server before may have been a little
 -- ahead of this one: such a sign counts as of now. One from further ahead says nothing. Null where no other
 -- is left: too late a time would make people replay too little.
-create function onceward.last_heard() returns timestamptz
+create function onceward.last_heartbeat() returns timestamptz
 language sql volatile set search_path = pg_catalog, pg_temp as $$
   with clock as materialized (select clock_timestamp() as now)
   select least(max(sign.at), (select now from clock))
-  from onceward.run r cross join lateral (values (r.heard_at), (r.started_at)) as sign (at)
+  from onceward.run r cross join lateral (values (r.heartbeat_at), (r.started_at)) as sign (at)
   where sign.at <= (select now from clock) + interval '1 minute'
 $$;
 
@@ -91,9 +91,9 @@ begin
     raise exception 'Say why the server counts as another one. Nothing was changed.'
       using errcode = 'invalid_parameter_value'; end if;
   select * into now_is from onceward.server_now();
-  insert into onceward.server_incarnation (system_identifier, timeline, database_oid, why, noticed_by, survived_to)
+  insert into onceward.server_incarnation (system_identifier, timeline, database_oid, reason, detected_by, complete_until)
   values (now_is.system_identifier, now_is.timeline, now_is.database_oid, left(reason, 500),
-    onceward.actor(), onceward.last_heard())
+    onceward.actor(), onceward.last_heartbeat())
   on conflict ((true)) where accepted_at is null do nothing returning id into noticed;
   if found then
     perform onceward.audit_entry('restore notice', 'done', null, noticed::text, left(reason, 500),
@@ -107,43 +107,43 @@ end $$;
 -- Readers of logs whose position the broker keeps are set back to what this copy knows was settled: the
 -- broker's position may be ahead of it. Messages that come again and are here are recognised. Where the store
 -- keeps the position, reading goes on from there by itself.
-create function onceward.accept_incarnation(seen bigint, because text) returns jsonb
+create function onceward.accept_incarnation(expected bigint, reason text) returns jsonb
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare life onceward.server_incarnation; now_is record; n_back integer;
 begin
   select * into life from onceward.server_incarnation l where l.accepted_at is null for update;
   if not found then
-    return onceward.refuse('restore accept', null, seen::text, 'Nothing waits to be accepted.'); end if;
-  if life.id is distinct from seen then
-    return onceward.refuse('restore accept', null, seen::text,
+    return onceward.refuse('restore accept', null, expected::text, 'Nothing waits to be accepted.'); end if;
+  if life.id is distinct from expected then
+    return onceward.refuse('restore accept', null, expected::text,
       format('What waits is number %s. Look at it first.', life.id)); end if;
-  if onceward.is_blank(because) then
-    return onceward.refuse('restore accept', null, seen::text, 'Say why.'); end if;
+  if onceward.is_blank(reason) then
+    return onceward.refuse('restore accept', null, expected::text, 'Say why.'); end if;
   select * into now_is from onceward.server_now();
   if not onceward.same_incarnation(life, now_is.system_identifier, now_is.timeline, now_is.database_oid) then
     update onceward.server_incarnation set system_identifier = now_is.system_identifier, timeline = now_is.timeline,
-      database_oid = now_is.database_oid, noticed_at = clock_timestamp() where id = life.id;
-    return onceward.refuse('restore accept', null, seen::text,
+      database_oid = now_is.database_oid, detected_at = clock_timestamp() where id = life.id;
+    return onceward.refuse('restore accept', null, expected::text,
       'The server has changed once more since. Look again.');
   end if;
-  insert into onceward.loss (consumer_id, partition, from_incarnation, from_next, to_incarnation, to_next,
-    records, reason, declared_by, accepted_at, accepted_by, accepted_because)
+  insert into onceward.loss (consumer_id, partition, from_incarnation, from_position, to_incarnation, to_position,
+    records, reason, declared_by_run, accepted_at, accepted_by, accepted_reason)
   select c.consumer_id, c.partition, c.incarnation, c.next, c.incarnation, c.next, 0,
     'the database is another copy (restore ' || life.id || '): read again from what it knows', c.run_id,
-    clock_timestamp(), onceward.actor(), because
+    clock_timestamp(), onceward.actor(), reason
   from onceward.checkpoint c join onceward.consumer k on k.id = c.consumer_id
   where c.next is not null and exists (
-    select from onceward.reader r where r.consumer_name = k.name and r.keeper = 'broker')
-  on conflict (consumer_id, partition, from_incarnation, from_next) where resumed_at is null
-  do update set to_incarnation = excluded.to_incarnation, to_next = excluded.to_next,
+    select from onceward.reader r where r.consumer_name = k.name and r.position_kept_by = 'broker')
+  on conflict (consumer_id, partition, from_incarnation, from_position) where resumed_at is null
+  do update set to_incarnation = excluded.to_incarnation, to_position = excluded.to_position,
     reason = excluded.reason, accepted_at = excluded.accepted_at, accepted_by = excluded.accepted_by,
-    accepted_because = excluded.accepted_because;
+    accepted_reason = excluded.accepted_reason;
   get diagnostics n_back = row_count;
   update onceward.server_incarnation set accepted_at = clock_timestamp(), accepted_by = onceward.actor(),
-    accepted_because = because where id = life.id;
-  perform onceward.audit_entry('restore accept', 'done', null, seen::text, because,
+    accepted_reason = accept_incarnation.reason where id = life.id;
+  perform onceward.audit_entry('restore accept', 'done', null, expected::text, reason,
     jsonb_build_object('timeline', life.timeline, 'system', life.system_identifier,
-      'survivedTo', life.survived_to, 'noticedAt', life.noticed_at, 'partitionsSetBack', n_back));
+      'survivedTo', life.complete_until, 'noticedAt', life.detected_at, 'partitionsSetBack', n_back));
   return jsonb_build_object('ok', true, 'partitionsSetBack', n_back);
 end $$;
 

@@ -23,14 +23,14 @@ create view onceward.outbox_stuck as
   ) line join onceward.outbox o using (destination, bucket, id);
 
 -- Only what a broker did not take: everything else leaves by itself. A relay that is sending it at this moment may still have it stored.
-create function onceward.drop_outbox(row_id bigint, of_message text, because text) returns jsonb
+create function onceward.drop_outbox(row_id bigint, of_message text, reason text) returns jsonb
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare o onceward.outbox; stuck record; subject text := row_id::text;
 begin
   select * into o from onceward.outbox r where r.id = row_id for update;
   if not found then
     return onceward.refuse('outbox drop', null, subject, format('No message %s waits in the outbox: it was published or dropped.', row_id)); end if;
-  if onceward.is_blank(because) then return onceward.refuse('outbox drop', null, subject, 'Say why.'); end if;
+  if onceward.is_blank(reason) then return onceward.refuse('outbox drop', null, subject, 'Say why.'); end if;
   if o.message_id is distinct from of_message then
     return onceward.refuse('outbox drop', null, subject, format('Row %s of the outbox has another message id.', row_id)); end if;
   if o.failures = 0 then
@@ -39,7 +39,7 @@ begin
   if not found then
     return onceward.refuse('outbox drop', null, subject, format('Row %s waits behind another one of its key: begin with that.', row_id)); end if;
   delete from onceward.outbox r where r.destination = o.destination and r.bucket = o.bucket and r.id = o.id;
-  perform onceward.audit_entry('outbox drop', 'done', null, subject, because, jsonb_build_object('messageId', o.message_id, 'kind', stuck.kind,
+  perform onceward.audit_entry('outbox drop', 'done', null, subject, reason, jsonb_build_object('messageId', o.message_id, 'kind', stuck.kind,
     'destination', o.destination, 'exchange', o.exchange, 'queue', o.queue, 'key', o.key, 'writtenAt', o.created_at, 'failures', o.failures,
     'error', o.last_error, 'bodyBytes', octet_length(o.body), 'bodySha256', encode(sha256(o.body), 'hex')));
   return jsonb_build_object('ok', true, 'kind', stuck.kind, 'queue', o.queue, 'behind', stuck.behind);
