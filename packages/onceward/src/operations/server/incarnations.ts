@@ -4,11 +4,11 @@ import type { SqlPool } from '../../drivers/postgres/pool.ts'
 import {
   checkServer,
   type Exposure,
+  type RecordedIncarnation,
   readExposures,
   readIncarnations,
   recordIfAllowed,
   recordIncarnation,
-  type ServerIncarnation,
 } from '../../drivers/postgres/server/read-incarnations.ts'
 import { OncewardError } from '../../errors.ts'
 import { act } from '../parking/act.ts'
@@ -16,8 +16,8 @@ import { act } from '../parking/act.ts'
 export interface RestoreView {
   readonly inRecovery: boolean
   /** The life that waits for a person; null when nothing does. */
-  readonly open: ServerIncarnation | null
-  readonly incarnations: readonly ServerIncarnation[]
+  readonly open: RecordedIncarnation | null
+  readonly incarnations: readonly RecordedIncarnation[]
   readonly exposures: readonly Exposure[]
 }
 
