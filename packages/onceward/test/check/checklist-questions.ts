@@ -568,10 +568,7 @@ export const questions: readonly Question[] = [
     {
       asks: 'Blind increments',
       fields: ['effect.apply'],
-      shownBy: [
-        'effects/contribution.test.ts',
-        'a fact counts once, under any message id, now or before',
-      ],
+      shownBy: ['effects/contribution.test.ts', 'a fact counts once, under any message id, now or before'],
       how: 'A handler’s increment is guarded by its marker; contributions keep a ledger.',
     },
     {
