@@ -206,7 +206,7 @@ export interface LogOptions {
    */
   readonly ordersKeys?: boolean
   /** Called whenever the broker was told positions, or refused them. Never throws. */
-  readonly onTold?: (told: boolean) => void
+  readonly onPositionCommit?: (succeeded: boolean) => void
 }
 
 /** Ownership and positions of a log's partitions in the store; the engine's side of a log source. */

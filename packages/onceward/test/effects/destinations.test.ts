@@ -113,7 +113,7 @@ describe('a producer without an address', await skipWithout('postgres'), () => {
     await declareDestination(scene.pool, { kind: 'kafka', cluster: 'second' })
     await assert.rejects(
       write(scene, 'which'),
-      /several kafka destinations \(kafka:main, kafka:second\).*Name one/,
+      /several kafka destinations \(kafka:main, kafka:second\).*Set destination in the publish target/,
     )
     await write(scene, 'named', 'kafka:second')
     assert.equal((await written(scene)).at(-1), 'named kafka:second')

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it, type TestContext } from 'node:test'
 import { postgresQueue } from 'onceward/postgres'
 import { until } from 'onceward/testing'
-import { releaseHeld } from '../../src/telemetry/inbox.ts'
+import { releaseHeld } from '../../src/operations/work/release-held.ts'
 import { skipWithout } from '../services/services.ts'
 import { type CaseFact, type CaseOptions, caseOptions, fact, ProjectionScene } from './projection-scene.ts'
 

@@ -139,7 +139,7 @@ describe('relay to RabbitMQ', await skipWithout('postgres', 'rabbitmq'), () => {
       ).rows
     await until('both are reported', async () => (await reported()).length === 2)
     const [huge, lost] = await reported()
-    assert.match(huge.last_error, /RabbitMQ refuses message huge-0/)
+    assert.match(huge.last_error, /RabbitMQ refused message huge-0/)
     assert.match(lost.last_error, /lost-0 reached no queue/)
     assert.deepEqual(await left(queue), ['huge-0', 'huge-1'])
     await scene.pool.query(`delete from onceward.outbox where message_id in ('lost-0', 'huge-0')`)

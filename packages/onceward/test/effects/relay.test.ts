@@ -162,7 +162,7 @@ describe('relay', await skipWithout('postgres'), () => {
     const pool = interruptible(scene.pool)
     const relay = await scene.start({ broker, pool })
     pool.unavailable = true
-    await until('it notices', () => relay.tally.storeAway)
+    await until('it notices', () => relay.tally.storeUnavailable)
     await scene.put(broker, 'away', [{ id: 'm1' }])
     pool.unavailable = false
     await until('it continues', async () => (await scene.left(broker)) === 0)
@@ -178,7 +178,7 @@ describe('relay', await skipWithout('postgres'), () => {
     })
     await scene.put(broker, 'q', [{ id: 'm1' }])
     const relay = await scene.start({ broker, pool, publisher })
-    await until('it notices', () => relay.tally.storeAway)
+    await until('it notices', () => relay.tally.storeUnavailable)
     assert.equal(await scene.left(broker), 1)
     pool.unavailable = false
     await until('the row is gone', async () => (await scene.left(broker)) === 0)

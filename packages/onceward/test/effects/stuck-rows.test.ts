@@ -62,7 +62,7 @@ describe('a message that its broker does not take', await skipWithout('postgres'
       ['message', 'big-1', 'big', 30_000, 2],
     )
     const said =
-      /^OncewardError: Topic (\S+) takes 20000 bytes, and this record has (\d+): Kafka refused it with MESSAGE_TOO_LARGE/
+      /^OncewardError: Topic (\S+) accepts 20000 bytes, and this record has (\d+): Kafka refused it with MESSAGE_TOO_LARGE/
     assert.match(stuck!.error!, said)
     const [, named, bytes] = said.exec(stuck!.error!)!
     assert.equal(named, topic)
@@ -130,7 +130,7 @@ describe('a message that its broker does not take', await skipWithout('postgres'
     const drop = (id: string, messageId: string, why = because) => dropStuck(scene.pool, id, messageId, why)
     await assert.rejects(drop(stuck!.id, 'k-1', ' \u200b'), /Say why/)
     await assert.rejects(drop(stuck!.id, 'k-2'), /another message id/)
-    await assert.rejects(drop('999999', 'k-1'), /No message 999999 waits/)
+    await assert.rejects(drop('999999', 'k-1'), /The outbox has no message 999999/)
     const { rows: behind } = await scene.pool.query(`select id from onceward.outbox where message_id = 'k-2'`)
     await assert.rejects(drop(behind[0].id, 'k-2'), /has not refused row/)
     assert.equal(await scene.left(broker), 3, 'nothing was changed')

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Log } from '../../environment.ts'
 import { errorText, OncewardError } from '../../errors.ts'
+import type { LogRecord } from '../../ports/log-record.ts'
 import type { Loss, OpenLoss, OpenOptions, Position, Stall } from '../../ports/source.ts'
 import { brokenRecord, keptBytesMax } from '../log/broken-record.ts'
-import type { LogRecord } from '../log/log-record.ts'
 import { type LogDriver, LogSubscription } from '../log/log-subscription.ts'
 import { declaredAgain, withdrawLossAt } from '../log/open-loss.ts'
 import { PartitionProgress } from '../log/partition-progress.ts'
@@ -93,7 +93,7 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
     this.#committer = new Committer({
       send: async (offsets, member) => {
         const answer = await client.commit(offsets, member)
-        open.log.onTold?.(answer.kind === 'confirmed')
+        open.log.onPositionCommit?.(answer.kind === 'confirmed')
         return answer
       },
       leaderEpochAt: (partition, offset) => this.#fetcher.leaderEpochAt(partition, offset),

@@ -1,9 +1,8 @@
 import { OncewardError } from '../../errors.ts'
+import type { LogRecord } from '../../ports/log-record.ts'
+import type { Edge, Edges, LogRange, Page, RangeReader } from '../../ports/range-reader.ts'
 import type { Position } from '../../ports/source.ts'
 import { brokenRecord, keptBytesMax } from '../log/broken-record.ts'
-import type { LogRecord } from '../log/log-record.ts'
-import type { Page } from '../log/pull-source.ts'
-import type { Edge, Edges, LogRange, RangeReader } from '../log/range-reader.ts'
 import type { KafkaConnectionOptions } from './client/connection-options.ts'
 import { KafkaConnections, type TopicDescription } from './client/connections.ts'
 import { fetchCommitted } from './client/fetch-committed.ts'
@@ -71,7 +70,7 @@ export class KafkaRangeReader implements RangeReader {
     return { kind: 'records', records, next: String(next), atEnd: false, behind }
   }
 
-  async told(partitions: readonly string[]): Promise<ReadonlyMap<string, Position>> {
+  async committed(partitions: readonly string[]): Promise<ReadonlyMap<string, Position>> {
     const { group, topic } = this.#options
     const { id } = this.#topic ?? (await this.#describe())
     const committed = await fetchCommitted(this.#connections, group, topic, partitions.map(numberOf))
@@ -121,10 +120,10 @@ export class KafkaRangeReader implements RangeReader {
   }
 
   #assertWithin(partition: number, range: Span, log: Span): void {
-    if (range.from >= log.from && range.to <= log.to) return
+    if (range.from >= log.from && range.from <= log.to && range.to <= log.to) return
     throw new OncewardError(
       'configuration',
-      `${this.origin}/${partition} now has offsets ${log.from} to ${log.to}, but offsets ${range.from} to ${range.to} were requested. Nothing was read. Request the offsets that exist, or read the rest from another source that still has them.`,
+      `${this.origin}/${partition} now begins at ${log.from} and ends before ${log.to}, but offsets ${range.from} to ${range.to} were requested. Nothing was read. Request the offsets that exist, or read the rest from another source that still has them.`,
     )
   }
 

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { bareMap, emptyMap } from '../../message/bare-map.ts'
+import type { LogRecord } from '../../ports/log-record.ts'
 import type { DeliveryProperties } from '../../ports/source.ts'
-import type { LogRecord } from '../log/log-record.ts'
 import type { RawHeader, RawRecord } from './raw-record.ts'
 
 const noBody = Buffer.alloc(0)

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Log } from '../../environment.ts'
 import { errorText, OncewardError } from '../../errors.ts'
+import type { LogRecord } from '../../ports/log-record.ts'
 import type { Checkpoints } from '../../ports/source.ts'
-import type { LogRecord } from '../log/log-record.ts'
 import { PartitionProgress } from '../log/partition-progress.ts'
 import type {
   FetchEvents,

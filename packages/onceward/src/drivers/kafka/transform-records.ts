@@ -1,6 +1,6 @@
 import { errorText, OncewardError } from '../../errors.ts'
 import { bareCopy } from '../../message/bare-map.ts'
-import type { LogRecord } from '../log/log-record.ts'
+import type { LogRecord } from '../../ports/log-record.ts'
 import type { TopicRecord } from './client/producer.ts'
 import { keyBytes } from './key-bytes.ts'
 

@@ -1,4 +1,5 @@
 import { OncewardError } from '../../errors.ts'
+import type { LogRecord } from '../../ports/log-record.ts'
 import type {
   Delivery,
   OpenOptions,
@@ -10,7 +11,6 @@ import type {
 } from '../../ports/source.ts'
 import { FairRoom } from './fair-room.ts'
 import { LogDelivery } from './log-delivery.ts'
-import type { LogRecord } from './log-record.ts'
 import type { Entry, PartitionProgress } from './partition-progress.ts'
 
 /** What a driver does for the subscription it feeds. */

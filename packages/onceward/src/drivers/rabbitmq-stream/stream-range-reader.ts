@@ -1,7 +1,6 @@
 import { OncewardError } from '../../errors.ts'
+import type { Edge, Edges, LogRange, Page, RangeReader } from '../../ports/range-reader.ts'
 import type { Position } from '../../ports/source.ts'
-import type { Page } from '../log/pull-source.ts'
-import type { Edge, Edges, LogRange, RangeReader } from '../log/range-reader.ts'
 import { readAddress, type StreamAddress } from './address.ts'
 import { confirmExtent } from './confirm-extent.ts'
 import { type Extent, lookAt, surveyExtent } from './extent.ts'
@@ -91,7 +90,7 @@ export class StreamRangeReader implements RangeReader {
     }
   }
 
-  async told(partitions: readonly string[]): Promise<ReadonlyMap<string, Position>> {
+  async committed(partitions: readonly string[]): Promise<ReadonlyMap<string, Position>> {
     const { group } = this.#options
     const positions = new Map<string, Position>()
     for (const partition of partitions) {
@@ -258,10 +257,10 @@ async function offsetAt(
 }
 
 function assertWithin(partition: string, from: number, to: number, { first, end }: Extent): void {
-  if (from >= first && to <= end) return
+  if (from >= first && from <= end && to <= end) return
   throw new OncewardError(
     'configuration',
-    `Stream ${partition} now has offsets ${first} to ${end}, but offsets ${from} to ${to} were requested. Nothing was read. Request the offsets that exist.`,
+    `Stream ${partition} now begins at ${first} and ends before ${end}, but offsets ${from} to ${to} were requested. Nothing was read. Request the offsets that exist.`,
   )
 }
 

@@ -1,7 +1,7 @@
 import { errorText } from '../../errors.ts'
+import type { LogRecord } from '../../ports/log-record.ts'
 import type { DeliveryProperties } from '../../ports/source.ts'
 import { type BrokenPart, brokenRecord, keptBytesMax } from '../log/broken-record.ts'
-import type { LogRecord } from '../log/log-record.ts'
 import { readAmqpMessage, type StreamMessage } from './wire/amqp-message.ts'
 import { type Chunk, eachRecord } from './wire/chunk.ts'
 

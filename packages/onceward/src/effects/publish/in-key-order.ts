@@ -1,4 +1,5 @@
-import { lineOf, type OutgoingMessage, type PublishAnswer, type Publisher } from '../../ports/publisher.ts'
+import type { OutgoingMessage, PublishAnswer, Publisher } from '../../ports/publisher.ts'
+import { lineOf } from './line-of.ts'
 
 /** A broker that answers each message separately: it may refuse one and accept the next. */
 export interface PlainPublisher {

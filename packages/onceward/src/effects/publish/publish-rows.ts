@@ -1,7 +1,8 @@
 import type { OutboxRow } from '../../drivers/postgres/outbox/take-rows.ts'
 import type { Timers } from '../../environment.ts'
 import { OncewardError } from '../../errors.ts'
-import { lineOf, type PublishAnswer, type Publisher } from '../../ports/publisher.ts'
+import type { PublishAnswer, Publisher } from '../../ports/publisher.ts'
+import { lineOf } from './line-of.ts'
 
 /** The result of a round. Rows in neither list were not tried: an earlier row of their key failed. */
 export interface PublishedRows {

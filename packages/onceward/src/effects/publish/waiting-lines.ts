@@ -1,8 +1,8 @@
 import type { LeftAlone, OutboxPlace, OutboxRow } from '../../drivers/postgres/outbox/take-rows.ts'
 import { retryDelayMs } from '../../engine/retry/retry-delay.ts'
 import type { Environment } from '../../environment.ts'
-import { lineOf } from '../../ports/publisher.ts'
 import { isRefusal } from './broker-pause.ts'
+import { lineOf } from './line-of.ts'
 
 const delayMinMs = 100
 const afterRefusal = { delayMs: 1_000, delayMaxMs: 60_000 }

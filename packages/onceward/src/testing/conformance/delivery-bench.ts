@@ -186,7 +186,7 @@ export class DeliveryBench<Tx> {
       this.queue,
       partition,
       consumer,
-      async () => (await this.under.position(this.name, partition, this.#generation))?.next ?? null,
+      async () => (await this.under.position!(this.name, partition, this.#generation))?.next ?? null,
     )
   }
 

@@ -20,6 +20,7 @@ const move = (partition: string, epoch: number, from: string | null, next: strin
 export const storeCheckpointCases: Cases = [
   {
     name: 'taking a partition raises its epoch by one, and knows the position it stands at and who had it',
+    needs: ['checkpoints'],
     async run(bench) {
       const lastRun = bench.enrolment.runId
       const first = await take(bench, 'p1', 'p2')
@@ -36,6 +37,7 @@ export const storeCheckpointCases: Cases = [
   },
   {
     name: 'partitions belong to one consumer and one generation',
+    needs: ['checkpoints'],
     async run(bench) {
       const { store } = bench.under
       await take(bench, 'p')
@@ -53,6 +55,7 @@ export const storeCheckpointCases: Cases = [
   },
   {
     name: 'a position that was kept beside markers does not become the only memory',
+    needs: ['checkpoints'],
     async run(bench) {
       const { store } = bench.under
       await store.enroll(factsOf(bench.name, { dedup: 'checkpoint' }))
@@ -70,6 +73,7 @@ export const storeCheckpointCases: Cases = [
   },
   {
     name: 'beginning a partition needs its present epoch',
+    needs: ['checkpoints'],
     async run(bench) {
       await take(bench, 'p')
       await take(bench, 'p')
@@ -77,13 +81,14 @@ export const storeCheckpointCases: Cases = [
         bench.under.store.checkpoints!.begin(bench.enrolment, 'p', 1, at('7')),
         fenced('ownership_lost', 'p'),
       )
-      assert.equal(await bench.under.position(bench.name, 'p'), null)
+      assert.equal(await bench.under.position!(bench.name, 'p'), null)
       await bench.under.store.checkpoints!.begin(bench.enrolment, 'p', 2, at('9'))
-      assert.deepEqual(await bench.under.position(bench.name, 'p'), at('9'))
+      assert.deepEqual(await bench.under.position!(bench.name, 'p'), at('9'))
     },
   },
   {
     name: 'a position moves with the effect or not at all',
+    needs: ['checkpoints'],
     async run(bench) {
       await begin(bench, 'p', '0')
       await bench.transaction(async session => {
@@ -96,7 +101,7 @@ export const storeCheckpointCases: Cases = [
         throw new Error('undo')
       })
       await assert.rejects(undone, /undo/)
-      assert.deepEqual(await bench.under.position(bench.name, 'p'), at('5'))
+      assert.deepEqual(await bench.under.position!(bench.name, 'p'), at('5'))
       assert.deepEqual(
         [await bench.count(`${bench.name} kept`), await bench.count(`${bench.name} undone`)],
         [1, 0],
@@ -105,6 +110,7 @@ export const storeCheckpointCases: Cases = [
   },
   {
     name: 'an owner whose epoch is stale commits nothing, neither effect nor marker nor position',
+    needs: ['checkpoints'],
     async run(bench) {
       await begin(bench, 'p', '0')
       await begin(bench, 'other', '0')
@@ -121,12 +127,13 @@ export const storeCheckpointCases: Cases = [
       }
       assert.equal(await bench.count(`${bench.name} zombie`), 0)
       assert.equal(await bench.marker('m1'), null)
-      assert.deepEqual(await bench.under.position(bench.name, 'p'), at('0'))
-      assert.deepEqual(await bench.under.position(bench.name, 'other'), at('0'))
+      assert.deepEqual(await bench.under.position!(bench.name, 'p'), at('0'))
+      assert.deepEqual(await bench.under.position!(bench.name, 'other'), at('0'))
     },
   },
   {
     name: 'a partition nobody ever took is nobody’s',
+    needs: ['checkpoints'],
     async run(bench) {
       const never = bench.transaction(session => session.log!.advance([move('p', 1, null, null)]))
       await assert.rejects(never, fenced('ownership_lost', 'p'))
@@ -134,6 +141,7 @@ export const storeCheckpointCases: Cases = [
   },
   {
     name: 'a position that is not where the owner thinks refuses the transaction, naming the partition',
+    needs: ['checkpoints'],
     async run(bench) {
       await begin(bench, 'p', '0')
       await begin(bench, 'q', '0')
@@ -144,11 +152,12 @@ export const storeCheckpointCases: Cases = [
       })
       await assert.rejects(again, fenced('position_moved', 'p'))
       assert.equal(await bench.count(`${bench.name} again`), 0)
-      assert.deepEqual(await bench.under.position(bench.name, 'q'), at('0'))
+      assert.deepEqual(await bench.under.position!(bench.name, 'q'), at('0'))
     },
   },
   {
     name: 'tells a transaction where its partitions stand, and nothing of those that never began',
+    needs: ['checkpoints'],
     async run(bench) {
       await begin(bench, 'p', '3')
       await take(bench, 'q')
@@ -158,22 +167,24 @@ export const storeCheckpointCases: Cases = [
   },
   {
     name: 'a transaction may move some partitions and only hold others',
+    needs: ['checkpoints'],
     async run(bench) {
       for (const partition of ['a', 'b', 'c']) await begin(bench, partition, '0')
       await bench.transaction(session =>
         session.log!.advance([move('c', 1, '0', '1'), move('a', 1, null, null), move('b', 1, null, '2')]),
       )
-      const now = await Promise.all(['a', 'b', 'c'].map(one => bench.under.position(bench.name, one)))
+      const now = await Promise.all(['a', 'b', 'c'].map(one => bench.under.position!(bench.name, one)))
       assert.deepEqual(now, [at('0'), at('2'), at('1')])
     },
   },
   {
     name: 'a loss is on record once, however often it is declared',
+    needs: ['checkpoints'],
     async run(bench) {
       const loss = { partition: 'p', from: at('3'), to: at('9'), records: 6, reason: 'expired' }
       await bench.under.store.checkpoints!.declareLoss(bench.enrolment, loss)
       await bench.under.store.checkpoints!.declareLoss(bench.enrolment, { ...loss, to: at('12'), records: 9 })
-      const gaps = await bench.under.gaps(bench.name)
+      const gaps = await bench.under.losses!(bench.name)
       assert.deepEqual(
         gaps.map(({ partition, from, to, records }) => ({ partition, from, to, records })),
         [{ partition: 'p', from: at('3'), to: at('12'), records: 9 }],
@@ -184,18 +195,18 @@ export const storeCheckpointCases: Cases = [
         to: null,
         records: null,
       })
-      assert.equal((await bench.under.gaps(bench.name)).length, 2)
+      assert.equal((await bench.under.losses!(bench.name)).length, 2)
     },
   },
   {
     name: 'an accepted loss tells the next owner where to resume, until it has begun',
-    needs: ['accepted gaps'],
+    needs: ['checkpoints', 'accepted losses'],
     async run(bench) {
       await begin(bench, 'p', '3')
       const loss = { partition: 'p', from: at('3'), to: at('9'), records: 6, reason: 'expired' }
       await bench.under.store.checkpoints!.declareLoss(bench.enrolment, loss)
       assert.equal((await take(bench, 'p'))[0]!.resumeAt, null)
-      await bench.under.acceptGap!(bench.name, 'p')
+      await bench.under.acceptLoss!(bench.name, 'p')
       const [taken] = await take(bench, 'p')
       assert.deepEqual(taken!.resumeAt, at('9'))
       await bench.under.store.checkpoints!.begin(bench.enrolment, 'p', taken!.epoch, at('9'))
@@ -205,6 +216,7 @@ export const storeCheckpointCases: Cases = [
   },
   {
     name: 'a withdrawn loss is open no more, and only its owner withdraws it',
+    needs: ['checkpoints'],
     async run(bench) {
       await begin(bench, 'p', '3')
       const loss = { partition: 'p', from: at('3'), to: at('0'), records: null, reason: 'the log ends at 0' }
@@ -226,7 +238,7 @@ export const storeCheckpointCases: Cases = [
   },
   {
     name: 'a take waits for a transaction that has passed its fence, and then knows its position',
-    needs: ['lock waits', 'concurrent transactions'],
+    needs: ['checkpoints', 'lock waits', 'concurrent transactions'],
     async run(bench) {
       // Two partitions: the fence of one may leave with COMMIT, so that nobody sees what is between them.
       for (const partition of ['p', 'q']) await begin(bench, partition, '0')
@@ -249,7 +261,7 @@ export const storeCheckpointCases: Cases = [
   },
   {
     name: 'a take waits for a transaction that only held its partition, too',
-    needs: ['lock waits', 'concurrent transactions'],
+    needs: ['checkpoints', 'lock waits', 'concurrent transactions'],
     async run(bench) {
       for (const partition of ['p', 'q']) await begin(bench, partition, '0')
       const [passed, commit] = [gate(), gate()]
@@ -272,7 +284,7 @@ export const storeCheckpointCases: Cases = [
   },
   {
     name: 'once a take has resolved, a transaction of the old epoch that was open all along commits nothing',
-    needs: ['concurrent transactions'],
+    needs: ['checkpoints', 'concurrent transactions'],
     async run(bench) {
       await begin(bench, 'p', '0')
       const [working, goOn] = [gate(), gate()]
@@ -294,7 +306,7 @@ export const storeCheckpointCases: Cases = [
   },
   {
     name: 'batches of one owner that only hold a partition do not wait for each other',
-    needs: ['concurrent transactions'],
+    needs: ['checkpoints', 'concurrent transactions'],
     async run(bench) {
       await begin(bench, 'p', '0')
       const both = [gate(), gate()]
@@ -309,7 +321,7 @@ export const storeCheckpointCases: Cases = [
   },
   {
     name: 'takers and owners of overlapping partitions, in any order, never deadlock',
-    needs: ['concurrent transactions'],
+    needs: ['checkpoints', 'concurrent transactions'],
     async run(bench) {
       // Names that languages sort otherwise than bytes do.
       const names = Array.from({ length: 12 }, (_, index) => (index % 2 === 0 ? `a_${index}` : `Z-${index}`))

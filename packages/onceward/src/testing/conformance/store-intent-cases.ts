@@ -9,6 +9,7 @@ type Cases = readonly ConformanceCase<StoreBench<unknown>, StoreFeature>[]
 export const storeIntentCases: Cases = [
   {
     name: 'an intent is recorded once; the same bytes are suppressed, other bytes are a conflict',
+    needs: ['outgoing'],
     async run(bench) {
       assert.deepEqual(await bench.transaction(s => s.outgoing!.request([intentOf('k')])), ['recorded'])
       assert.deepEqual(await bench.transaction(s => s.outgoing!.request([intentOf('k')])), [
@@ -17,7 +18,7 @@ export const storeIntentCases: Cases = [
       assert.deepEqual(await bench.transaction(s => s.outgoing!.request([intentOf('k', 'other')])), [
         'conflict',
       ])
-      const intents = await bench.under.intents(bench.name)
+      const intents = await bench.under.intents!(bench.name)
       assert.deepEqual(
         intents.map(({ target, key, body }) => [target, key, body.toString()]),
         [['gateway', 'k', 'k']],
@@ -26,6 +27,7 @@ export const storeIntentCases: Cases = [
   },
   {
     name: 'intents are answered in the order they were asked for',
+    needs: ['outgoing'],
     async run(bench) {
       await bench.transaction(s => s.outgoing!.request([intentOf('b'), intentOf('d')]))
       const asked = [intentOf('e'), intentOf('d', 'other'), intentOf('a'), intentOf('b')]
@@ -35,18 +37,20 @@ export const storeIntentCases: Cases = [
   },
   {
     name: 'intents vanish with their transaction',
+    needs: ['outgoing'],
     async run(bench) {
       const failing = bench.transaction(async session => {
         await session.outgoing!.request([intentOf('k')])
         throw new Error('on purpose')
       })
       await assert.rejects(failing, /on purpose/)
-      assert.deepEqual(await bench.under.intents(bench.name), [])
+      assert.deepEqual(await bench.under.intents!(bench.name), [])
       assert.deepEqual(await bench.transaction(s => s.outgoing!.request([intentOf('k')])), ['recorded'])
     },
   },
   {
     name: 'a new generation of a consumer does not ask for the same external effect again',
+    needs: ['outgoing'],
     async run(bench) {
       await bench.transaction(s => s.outgoing!.request([intentOf('k')]))
       const rebuilt = await bench.under.store.enroll(factsOf(bench.name, { generation: 2 }))

@@ -26,7 +26,7 @@ describe('a dispatcher whose database is in trouble', await skipWithout('postgre
     pool.unavailable = true
     rig.gateway.release()
     await until('recording was tried', () => pool.refused >= 3)
-    await until('it says so', () => dispatcher.tally.storeAway)
+    await until('it says so', () => dispatcher.tally.storeUnavailable)
     pool.unavailable = false
     await until('it completes', async () => (await rig.scene.row(consumer, key)).state === 'completed')
     await rig.scene.intend(consumer, [`${key}-2`])
@@ -34,7 +34,7 @@ describe('a dispatcher whose database is in trouble', await skipWithout('postgre
       'the next completes',
       async () => (await rig.scene.row(consumer, `${key}-2`)).state === 'completed',
     )
-    assert.deepEqual([rig.gateway.callsFor(key).length, dispatcher.tally.storeAway], [1, false])
+    assert.deepEqual([rig.gateway.callsFor(key).length, dispatcher.tally.storeUnavailable], [1, false])
     await dispatcher.drain()
   })
 

@@ -1,5 +1,5 @@
 import type { OncewardError } from '../../../errors.ts'
-import type { LogRecord } from '../../log/log-record.ts'
+import type { LogRecord } from '../../../ports/log-record.ts'
 import type { PartitionProgress } from '../../log/partition-progress.ts'
 
 /**

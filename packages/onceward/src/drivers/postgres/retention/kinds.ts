@@ -1,0 +1,162 @@
+export type RetainedKind =
+  | 'markers'
+  | 'businessKeys'
+  | 'notes'
+  | 'attempts'
+  | 'effects'
+  | 'deadLetters'
+  | 'suppressedEffects'
+  | 'heldActions'
+
+/**
+ * Where a kind of memory lives, which of its rows are a consumer's, and which of those are finished. `t` is
+ * the row, $1 the consumer.
+ *
+ * The conditions leave the planner no choice, whatever the statistics say: `+ 0` keeps it from reading all of
+ * a consumer by index for each stretch of blocks, `offset 0` from reading a whole table to look a few rows
+ * up.
+ */
+export interface RetentionKind {
+  readonly kind: RetainedKind
+  readonly table: string
+  /** When the row began to age. */
+  readonly since: string
+  readonly mine: string
+  readonly finished: string
+  /** What an archive says of it. */
+  readonly archived: readonly string[]
+}
+
+const unfinishedMarker = `exists (select from onceward.inbox m where m.consumer_id = t.consumer_id
+  and m.message_id = t.message_id and m.status in ('stored', 'waiting', 'parked') offset 0)`
+
+/** Without the key nobody could tell what those were that wait for it. */
+const isAwaited = (key: string) => `exists (select from onceward.held w where w.consumer_id = t.consumer_id
+  and w.business_key = ${key} and w.business_key is not null and w.keyless offset 0)`
+
+/**
+ * In the order in which they are gone through. What is not finished keeps its marker however old it is, and
+ * with the marker its business key, its notes and its attempts. The dead and the quarantined keep theirs
+ * until their bytes are gone.
+ */
+export const kinds: readonly RetentionKind[] = [
+  {
+    kind: 'markers',
+    table: 'onceward.inbox',
+    since: 't.at',
+    mine: 't.consumer_id + 0 = $1',
+    finished: `(t.status in ('applied', 'ignored', 'duplicate', 'stale') or (t.status in ('dead', 'quarantined')
+      and not exists (select from onceward.held h where h.consumer_id = t.consumer_id and h.message_id = t.message_id
+        and h.state in ('parked', 'dead', 'quarantined') offset 0)))`,
+    archived: [
+      'message_id',
+      `encode(digest, 'hex') as digest`,
+      'status',
+      'run_id',
+      'position',
+      'at',
+      'reason',
+      'arrived_at',
+    ],
+  },
+  {
+    kind: 'businessKeys',
+    table: 'onceward.business_key',
+    since: 't.at',
+    mine: 't.consumer_id + 0 = $1',
+    finished: `not ${unfinishedMarker} and not ${isAwaited('t.key')}`,
+    archived: ['key', 'message_id', `encode(digest, 'hex') as digest`, 'at'],
+  },
+  {
+    kind: 'notes',
+    table: 'onceward.note',
+    since: 't.at',
+    mine: 't.consumer_id + 0 = $1',
+    finished: `not ${unfinishedMarker}`,
+    archived: ['message_id', 'code', 'detail', 'at', 'times', 'last_at', 'run_id'],
+  },
+  {
+    kind: 'attempts',
+    table: 'onceward.attempt',
+    // By the last one: while a message is still tried, its count must not begin anew.
+    since: `(select max(a.at) from onceward.attempt a where a.consumer_id = t.consumer_id and a.message_id = t.message_id)`,
+    mine: 't.consumer_id + 0 = $1',
+    finished: `not ${unfinishedMarker}`,
+    archived: ['message_id', 'number', 'run_id', 'failure_class', 'code', 'error', 'at'],
+  },
+  {
+    kind: 'effects',
+    table: 'onceward.ledger',
+    since: 't.completed_at',
+    mine: `t.consumer_name || '' = (select name from onceward.consumer where id = $1)`,
+    finished: `t.state = 'completed'`,
+    archived: [
+      'id',
+      'target',
+      'effect_key',
+      'message_id',
+      'attempts',
+      'created_at',
+      'completed_at',
+      `encode(request_digest, 'hex') as request_digest`,
+      'response_status',
+      `encode(response_digest, 'hex') as response_digest`,
+    ],
+  },
+  {
+    kind: 'deadLetters',
+    table: 'onceward.held',
+    since: 't.last_at',
+    mine: 't.consumer_id + 0 = $1',
+    // The head of a blocked key stays, and what may hold a business key that others wait for: without it
+    // nobody could say what the others wait for.
+    finished: `t.state in ('dead', 'quarantined') and not exists (select from onceward.blocked_key b
+      where b.consumer_id = t.consumer_id and b.key = t.order_key offset 0) and not ${isAwaited('t.business_key')}`,
+    // Whole messages: what a campaign needs to read them back as they came. A fix that waits for approval is
+    // not among it.
+    archived: [
+      '(select c.name from onceward.consumer c where c.id = consumer_id) as consumer',
+      '(select c.generation from onceward.consumer c where c.id = consumer_id) as generation',
+      'id',
+      'state',
+      'message_id',
+      `encode(digest, 'hex') as digest`,
+      'first_at',
+      'last_at',
+      'reason',
+      'failure_class',
+      'code',
+      'attempts',
+      'origin',
+      'position',
+      'broker_key',
+      'headers',
+      'properties',
+      `encode(onceward.body_of(id, body), 'base64') as body`,
+    ],
+  },
+  {
+    kind: 'suppressedEffects',
+    table: 'onceward.suppressed_effect',
+    since: 't.at',
+    mine: `t.campaign_id + 0 in (select c.id from onceward.campaign c join onceward.consumer o on o.name = c.consumer_name where o.id = $1)`,
+    finished: `exists (select from onceward.campaign c where c.id = t.campaign_id and c.state in ('finished', 'cancelled') offset 0)`,
+    archived: ['campaign_id', 'kind', 'target', 'key', 'message_id', `encode(digest, 'hex') as digest`, 'at'],
+  },
+  {
+    kind: 'heldActions',
+    table: 'onceward.held_action',
+    since: 't.at',
+    mine: 't.consumer_id + 0 = $1',
+    finished: `not exists (select from onceward.held h where h.id = t.held_id offset 0)`,
+    archived: ['held_id', 'at', 'actor', 'reason', 'action'],
+  },
+]
+
+export interface KindTerm {
+  readonly kind: RetentionKind
+  readonly keepMs: number
+}
+
+/** The kinds whose rows hold a whole message. */
+export const messageKinds: ReadonlySet<string> = new Set<RetainedKind>(['deadLetters'])
