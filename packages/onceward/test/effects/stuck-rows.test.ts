@@ -15,7 +15,7 @@ import { People } from '../parking/people.ts'
 import { skipWithout } from '../services/services.ts'
 import { assertFirstCopiesInOrder, numbered, type OutboxScene, openOutboxScene } from './outbox-scene.ts'
 
-const because = 'nobody needs it any more'
+const because = 'it is no longer needed'
 const large = 'x'.repeat(30_000)
 
 describe('a message that its broker does not take', await skipWithout('postgres', 'kafka'), () => {
@@ -36,7 +36,7 @@ describe('a message that its broker does not take', await skipWithout('postgres'
   const statusOf = async (queue: string) =>
     (await readStatus(scene.pool)).outbox.find(one => one.queue === queue)
 
-  it('Kafka: a limit that was lowered holds the key, visibly, and the raised limit lets it go on', async t => {
+  it('Kafka: a limit that was lowered holds the key, visibly, and the raised limit lets it continue', async t => {
     const kafka = await openKafka(t)
     const topic = await kafka.createTopic({ configs: { 'max.message.bytes': '1000000' } })
     await scene.pool.query(`insert into onceward.destination (name, kind) values ('kafka', 'kafka')`)
@@ -107,7 +107,7 @@ describe('a message that its broker does not take', await skipWithout('postgres'
     return { metrics: { ...unmeasured, watch }, read }
   }
 
-  it('is dropped by a person, with a reason and an audit, and what waits behind it goes on', async () => {
+  it('is dropped by an operator, with a reason and an audit, and the messages behind it continue', async () => {
     const broker = scene.nextBroker()
     const refusal = new OncewardError('publish_refused', 'too large')
     const sent: string[] = []
@@ -136,7 +136,7 @@ describe('a message that its broker does not take', await skipWithout('postgres'
     assert.equal(await scene.left(broker), 3, 'nothing was changed')
 
     assert.deepEqual(await drop(stuck!.id, 'k-1'), { ok: true, kind: 'message', queue: 'q', behind: 2 })
-    await until('the others go on', async () => (await scene.left(broker)) === 0)
+    await until('the others continue', async () => (await scene.left(broker)) === 0)
     await relay.drain()
     assert.deepEqual(sent.slice(-2), ['k-2', 'k-3'])
     const { rows } = await scene.pool.query(

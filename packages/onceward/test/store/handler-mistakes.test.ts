@@ -26,7 +26,7 @@ describe(
       assert.equal(unsettled, 0)
       const [row] = await rig.held(name)
       assert.deepEqual([row!.message_id, row!.state, row!.code], ['bad', 'parked', 'tx_error_swallowed'])
-      assert.match(row!.error, /let the error through/)
+      assert.match(row!.error, /rethrow the error/)
     })
 
     test('a statement nobody waited for commits nothing and is parked with the way out', async () => {
@@ -53,7 +53,7 @@ describe(
       assert.ok(rig.lines.some(line => line.level === 'error' && /statement not sent/.test(line.message)))
     })
 
-    test('a handler that was ended before it returned is not blamed for the statements it still sends', async () => {
+    test('a handler that was aborted before it returned is not blamed for its late statements', async () => {
       const late = Promise.withResolvers<unknown>()
       await rig.consume(
         ['a'],
@@ -76,12 +76,12 @@ describe(
       )
       for (const error of (await late.promise) as { code: string; message: string }[]) {
         assert.match(error.code, /^(tx|effect)_closed$/)
-        assert.match(error.message, /its call was ended.*did not return within 50 ms/)
+        assert.match(error.message, /was aborted.*did not return within 50 ms/)
         assert.doesNotMatch(error.message, /had returned|Await everything/)
       }
       const said = rig.lines.filter(line => /statement not sent|effect not recorded/.test(line.message))
       assert.deepEqual(
-        said.map(({ level, message }) => [level, /was ended before it returned/.test(message)]),
+        said.map(({ level, message }) => [level, /was aborted before it returned/.test(message)]),
         [
           ['warn', true],
           ['warn', true],

@@ -8,7 +8,7 @@ const landed = [
   {
     version: 1,
     name: 'first set',
-    sha256: '8d072ec102233d4b5877043f218c22df36c0344d2681dcbee9035b2898de7648',
+    sha256: '64995401f5845c67dda7f9f6686ed9c21b131ad348d9f9e3b6d6e2d7bc6d91a6',
   },
 ]
 

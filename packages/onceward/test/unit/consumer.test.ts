@@ -413,7 +413,7 @@ test('the crash points of a batch are passed in order', async () => {
   rig.publish({ id: 'a' })
   await rig.start()
   await rig.env.turn()
-  const expected = ['received', 'claimed', 'applied', 'concluded', 'committed', 'settled']
+  const expected = ['received', 'marked', 'applied', 'concluded', 'committed', 'settled']
   assert.deepEqual(
     rig.env.reached,
     expected.map(name => `batch.${name}`),

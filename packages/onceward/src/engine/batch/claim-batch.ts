@@ -26,7 +26,7 @@ export interface ClaimedBatch<M = unknown> {
   /** Messages whose business key this transaction inserted. */
   readonly keyed: ReadonlySet<Received<M>>
   /** The stored positions of a log; null unless they had to be read. */
-  readonly standing: StoredPositions | null
+  readonly storedPositions: StoredPositions | null
 }
 
 /**
@@ -40,7 +40,7 @@ export async function claimBatch<M, Tx>(
   const { batch, context } = attempt
   if (context.stage === 'work') return startWork(batch, session, context)
   if (context.consumer.dedup === 'checkpoint') return claimByPosition(attempt, session)
-  if (context.consumer.dedup === 'version') return claimNothing(batch, session, context)
+  if (context.consumer.dedup === 'version') return claimByVersion(batch, session, context)
   const facts = new Map<Received<M>, Fact>()
   const repeats = new Map<Received<M>, Received<M>>()
   const firstById = new Map<string, Received<M>>()
@@ -66,7 +66,7 @@ export async function claimBatch<M, Tx>(
   const unique = await insertBusinessKeys(fresh, { facts, repeats, keyed }, session, context)
   const passed = await passUnblocked(unique, facts, session, context)
   await context.horizon?.check(passed, facts, session)
-  return { fresh: passed, facts, repeats, claimed, keyed, standing: null }
+  return { fresh: passed, facts, repeats, claimed, keyed, storedPositions: null }
 }
 
 /** Writes no markers: every message after the stored position is new. */
@@ -75,10 +75,10 @@ async function claimByPosition<M, Tx>(
   session: StoreSession<Tx>,
 ): Promise<ClaimedBatch<M>> {
   const { batch, context } = attempt
-  const standing = await appliedByPosition(attempt, session)
+  const storedPositions = await appliedByPosition(attempt, session)
   const facts = new Map<Received<M>, Fact>()
   const fresh: ReadableMessage<M>[] = []
-  const isApplied = ({ delivery }: Received<M>) => standing?.applied.has(delivery) === true
+  const isApplied = ({ delivery }: Received<M>) => storedPositions?.applied.has(delivery) === true
   const ignored = await ignoreGivenUp(
     batch.filter(received => !isApplied(received)),
     facts,
@@ -90,11 +90,11 @@ async function claimByPosition<M, Tx>(
     else if (received.readable) fresh.push(received)
     else facts.set(received, unreadableFact(received, context))
   }
-  return { fresh, facts, repeats: new Map(), claimed: new Set(), keyed: new Set(), standing }
+  return { fresh, facts, repeats: new Map(), claimed: new Set(), keyed: new Set(), storedPositions }
 }
 
 /** Writes no markers: the effect's own version shows for each message whether it is new. */
-async function claimNothing<M, Tx>(
+async function claimByVersion<M, Tx>(
   batch: readonly Received<M>[],
   session: StoreSession<Tx>,
   context: ConsumerContext<M, Tx>,
@@ -109,7 +109,7 @@ async function claimNothing<M, Tx>(
     else facts.set(received, unreadableFact(received, context))
   }
   const fresh = await passUnblocked(readable, facts, session, context)
-  return { fresh, facts, repeats: new Map(), claimed: new Set(), keyed: new Set(), standing: null }
+  return { fresh, facts, repeats: new Map(), claimed: new Set(), keyed: new Set(), storedPositions: null }
 }
 
 /**

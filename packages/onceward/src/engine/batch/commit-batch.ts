@@ -28,7 +28,7 @@ export async function commitBatch<M, Tx>(attempt: BatchAttempt<M, Tx>): Promise<
       const decided = await concludeBatch(attempt, marked, facts, session)
       env.reach('batch.concluded')
       session.campaign?.journal.decided(decided)
-      await passFence(attempt, decided, marked.standing, session)
+      await passFence(attempt, decided, marked.storedPositions, session)
       return decided
     })
     if (stage === 'work') env.reach('work.committed')

@@ -97,7 +97,7 @@ export async function startWork<M, Tx>(
   })
   const claimed = new Set(batch.filter(received => !foreign.has(received)))
   const keyed = new Set(readable.filter(received => received.businessKey !== null && !unkeyed.has(received)))
-  return { fresh, facts, repeats, claimed, keyed, standing: null }
+  return { fresh, facts, repeats, claimed, keyed, storedPositions: null }
 }
 
 function takenWork<M, Tx>(

@@ -88,7 +88,7 @@ describe('where calls may go', () => {
     assert.equal(gateway.calls.length, 0)
   })
 
-  it('a certificate nobody vouches for is not talked to', async () => {
+  it('a target with an untrusted certificate is not called', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'onceward-outbound-'))
     after(() => rmSync(folder, { recursive: true }))
     const seen: string[] = []
@@ -181,7 +181,7 @@ describe('where calls may go', () => {
       assert.equal((await lost).kind, 'lost')
     })
 
-    it('gets no byte when the time is over before the connection stands', async () => {
+    it('gets no byte when the deadline passes before the connection is open', async () => {
       const { seen, send } = await openTo(() => ok)
       const answer = await send({}, body, { ...never, expired: () => true })
       assert.deepEqual([answer.kind, seen.requests], ['not reached', 0])

@@ -20,7 +20,7 @@ const [joinEpoch, leaveEpoch, leaveStaticEpoch] = [0, -1, -2]
  * member's list until it is finished and committed, and only then goes to another member.
  *
  *   joining ──epoch──▶ steady ◀──▶ draining
- *   any ──session expired locally──▶ silent: everything dropped, heartbeats keep the epoch ──accepted──▶ steady
+ *   any ──session expired locally──▶ silent: all dropped, heartbeats keep the epoch ──accepted──▶ steady
  *   any ──fenced or unknown member──▶ lost: everything dropped ──▶ joining
  *
  * A coordinator that moved knows the id and the epoch, so both are kept until a broker refuses them. The
