@@ -149,7 +149,7 @@ describe('a rebuild', await skipWithout('postgres'), () => {
     })
     const replay = await scene.replay(consumer)
     const id = await scene.planned(replay, { mode: 'rebuild' })
-    await assert.rejects(replay.run(id), /wrote to public.effect itself/)
+    await assert.rejects(replay.run(id), /wrote to the live table public.effect/)
     assert.deepEqual(await scene.rows('select from effect'), [])
   })
 
