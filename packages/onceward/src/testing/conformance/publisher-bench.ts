@@ -63,7 +63,9 @@ export class PublisherBench {
     return received
   }
 
-  /** Fails where the destination has anything but these, in any order: a last message proves that it is read. */
+  /**
+   * Fails where the destination has anything but these, in any order: a last message proves that it is read.
+   */
   async expectOnly(...ids: readonly string[]): Promise<void> {
     const last = this.message('the last one')
     assert.deepEqual(await this.publish(last), ['confirmed'])
