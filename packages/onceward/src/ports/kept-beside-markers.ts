@@ -1,7 +1,7 @@
 import { OncewardError } from '../errors.ts'
 import type { ConsumerFacts } from './store.ts'
 
-/** What a store answers to `enroll` where `dedup: 'checkpoint'` would repeat effects. */
+/** The error of `enroll` when `dedup: 'checkpoint'` would repeat effects. */
 export function keptBesideMarkers({ name, generation }: ConsumerFacts): OncewardError {
   return new OncewardError(
     'configuration',

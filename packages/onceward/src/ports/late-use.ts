@@ -1,9 +1,6 @@
 import { OncewardError } from '../errors.ts'
 
-/**
- * Whose fault it is that `tx` is closed: the handler's that had returned, or nobody's where its call was
- * ended.
- */
+/** Explains why `tx` is closed: the handler had returned, or its call was ended. */
 export function lateUse(cut: Error | undefined, instead: string): OncewardError {
   return new OncewardError(
     'tx_closed',
