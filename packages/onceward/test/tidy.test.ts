@@ -319,12 +319,12 @@ const publicNames: Record<string, string> = {
     'MemoryLog MemoryLogMessage MemoryLogOptions MemoryMessage MemoryQueue MemoryStore MemoryTransaction',
   './file': 'createFileSource file FileDeclaration FileOptions FileSourceOptions',
   './embedded': 'EmbeddedPostgres EmbeddedPostgresOptions findEmbeddedPostgres startEmbeddedPostgres',
-  './testing': `CrashPoint crashPoints createTestSurroundings DeathOptions deliveryConformance DeliveryFactory DeliveryFeature dieAt FaultKind
+  './testing': `CrashPoint crashPoints createTestEnvironment DeathOptions deliveryConformance DeliveryFactory DeliveryFeature dieAt FaultKind
     faultKinds handleConformance handlerOn HandlesFactory HandlesUnderTest HeldRow IntentRow LogLine LossRow logOptions MemoryCheckpoints Position probeRollback PublishedMessage
     publisherConformance PublisherFactory PublisherFeature PublisherUnderTest rangeReaderConformance RangeReaderFactory RangeReaderFeature RangeReaderUnderTest Reach
     replicationConformance RollbackProbe runSimulation ScenarioName ScheduleResult SimulationFailure SimulationOptions SimulationReport simulationScenarios
     sourceConformance SourceFactory SourceFeature SourceUnderTest storeConformance StoreFactory StoreFeature StoreUnderTest
-    SynchronousStandby TestEnvironment TestSurroundingsOptions traceSchedule until UntilOptions`,
+    SynchronousStandby TestEnvironment TestEnvironmentOptions traceSchedule until UntilOptions`,
 }
 
 function doorFiles(): Record<string, string> {

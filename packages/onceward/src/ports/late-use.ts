@@ -6,7 +6,7 @@ export function lateUse(cut: Error | undefined, instead: string): OncewardError 
     'tx_closed',
     cut === undefined
       ? `A handler used \`tx\` after it had returned; ${instead}. Await everything before returning.`
-      : `The transaction of this handler is over, because its call was ended before it returned: ${cut.message} So ${instead}.`,
+      : `The transaction of this handler has ended, because its call was ended before it returned: ${cut.message} So ${instead}.`,
     { cause: cut },
   )
 }

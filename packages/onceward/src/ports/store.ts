@@ -346,7 +346,7 @@ export interface ConsumerFacts {
   readonly handlerTimeoutMs: number
   /** How many deliveries it may hold at a time. That many are suspects when its process crashes. */
   readonly deliveriesMax: number
-  /** Where the contract's dead letters go on the broker; null when they stay in the store only. */
+  /** The contract's dead-letter queue on the broker; null when they stay in the store only. */
   readonly deadLetterTo: { readonly broker: string; readonly queue: string } | null
   /** What it reads. Absent when no other consumer could read the same. */
   readonly reading?: Reading

@@ -45,9 +45,9 @@ export {
 export { type ScenarioName, simulationScenarios } from './simulator/scenarios.ts'
 export type { ScheduleResult } from './simulator/schedule.ts'
 export {
-  createTestSurroundings,
+  createTestEnvironment,
   type LogLine,
   type TestEnvironment,
-  type TestSurroundingsOptions,
+  type TestEnvironmentOptions,
 } from './test-environment.ts'
 export { type UntilOptions, until } from './until.ts'

@@ -178,8 +178,8 @@ function openSession(db: DatabaseSync, consumer: string) {
   const handles: { revoke(): void }[] = []
   const all = (sql: string, ...values: SQLInputValue[]) => db.prepare(sql).all(consumer, ...values)
   const session: StoreSession<SqliteTransaction> = {
-    async insertMarkers(claims, as = 'applied') {
-      return claims.map(({ id, digest, formerDigest }) => {
+    async insertMarkers(markers, as = 'applied') {
+      return markers.map(({ id, digest, formerDigest }) => {
         const added = all(
           'insert into marker values (?, ?, ?, ?) on conflict do nothing returning id',
           id,

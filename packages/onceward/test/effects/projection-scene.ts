@@ -20,7 +20,7 @@ import {
   postgresQueue,
   publish,
 } from 'onceward/postgres'
-import { createTestSurroundings, until } from 'onceward/testing'
+import { createTestEnvironment, until } from 'onceward/testing'
 import { createDatabase } from '../services/services.ts'
 
 /** What the tests project: cases with a state, some of them deleted, some of them corrected. */
@@ -118,7 +118,7 @@ export class ProjectionScene {
     mode: 'live' | 'rebuild' = 'live',
   ): Promise<Driven> {
     const queue = new MemoryQueue()
-    const watched = createTestSurroundings()
+    const watched = createTestEnvironment()
     const one = new ConsumerProcess({
       consumer: this.contract(name, options, changes),
       source: queue,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { ConsumerProcess, defineConsumer, type OncewardError } from 'onceward'
 import { MemoryQueue, MemoryStore } from 'onceward/memory'
-import { createTestSurroundings } from 'onceward/testing'
+import { createTestEnvironment } from 'onceward/testing'
 import { type Job, jobContract } from './scene.ts'
 
 describe('what a contract says about its inbox', () => {
@@ -31,7 +31,7 @@ describe('what a contract says about its inbox', () => {
 
   it('needs a store that keeps work', async () => {
     const consumer = defineConsumer<Job, never>(jobContract('kept') as never)
-    const env = createTestSurroundings()
+    const env = createTestEnvironment()
     const one = new ConsumerProcess({
       consumer,
       source: new MemoryQueue(),

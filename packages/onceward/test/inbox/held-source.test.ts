@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { createTestSurroundings } from 'onceward/testing'
+import { createTestEnvironment } from 'onceward/testing'
 import type { Decided } from '../../src/engine/batch/batch-attempt.ts'
 import { storedDecision } from '../../src/engine/batch/decide-outcome.ts'
 import { HeldSource, type HeldSourceOptions } from '../../src/inbox/held-source.ts'
@@ -40,7 +40,7 @@ async function openSource(
   claim: (asked: number, after: string | null) => Promise<LeasedWork>,
   rest: HeldSourceOptions['rest'] = null,
 ) {
-  const env = createTestSurroundings()
+  const env = createTestEnvironment()
   let asked = 0
   const givenBack: string[] = []
   const extended = Promise.withResolvers<readonly LostLease[]>()

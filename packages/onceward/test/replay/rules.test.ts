@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { createPool, postgresQueue } from 'onceward/postgres'
-import { createTestSurroundings, until } from 'onceward/testing'
+import { createTestEnvironment, until } from 'onceward/testing'
 import { verifyAudit } from '../../src/operations/parking/verify-audit.ts'
 import type { Selection } from '../../src/replay/campaign/selection.ts'
 import {
@@ -332,7 +332,7 @@ describe("the rules of campaigns are the database's", await skipWithout('postgre
 })
 
 test('a throttle lets through no more than its rate', async () => {
-  const env = createTestSurroundings()
+  const env = createTestEnvironment()
   const throttle = new Throttle(100, env)
   const passed: number[] = []
   const flow = (async () => {

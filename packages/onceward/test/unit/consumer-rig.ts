@@ -7,7 +7,7 @@ import {
   type Mode,
 } from 'onceward'
 import { MemoryQueue, MemoryStore, type MemoryTransaction } from 'onceward/memory'
-import { createTestSurroundings, type TestEnvironment } from 'onceward/testing'
+import { createTestEnvironment, type TestEnvironment } from 'onceward/testing'
 import type { Enrolment, Store, StoreSession, StoreTrouble } from '../../src/ports/store.ts'
 
 export interface Note {
@@ -70,7 +70,7 @@ class SwitchedOff extends Error {
 export class ConsumerRig {
   readonly queue = new MemoryQueue()
   readonly store = new SwitchableStore()
-  readonly env: TestEnvironment = createTestSurroundings()
+  readonly env: TestEnvironment = createTestEnvironment()
   readonly handled: string[] = []
 
   process(

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { createTestSurroundings, logOptions, MemoryCheckpoints } from 'onceward/testing'
+import { createTestEnvironment, logOptions, MemoryCheckpoints } from 'onceward/testing'
 import { type PullReader, PullSource } from '../../src/drivers/log/pull-source.ts'
 import type { Page } from '../../src/ports/range-reader.ts'
 import type { LogOptions, SourceEvent } from '../../src/ports/source.ts'
@@ -8,7 +8,7 @@ import { recordOf } from './log-bench.ts'
 
 /** One partition, whose pages a test decides. */
 async function bench(read: (from: string) => Page, progress: LogOptions['progress'] = 'broker') {
-  const env = createTestSurroundings()
+  const env = createTestEnvironment()
   const checkpoints = new MemoryCheckpoints()
   const events: SourceEvent[] = []
   const reads: string[] = []

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { ConsumerProcess, defineConsumer, type SourceEvent } from 'onceward'
 import { MemoryQueue, MemoryStore, type MemoryTransaction } from 'onceward/memory'
-import { createTestSurroundings } from 'onceward/testing'
+import { createTestEnvironment } from 'onceward/testing'
 import type { OpenOptions, Stall } from '../../src/ports/source.ts'
 import { watchConsumer } from '../../src/runtime/run-health.ts'
 
 /** A consumer on memory, and what its source has to tell it. */
 async function start() {
-  const env = createTestSurroundings()
+  const env = createTestEnvironment()
   const queue = new MemoryQueue()
   let tell: (event: SourceEvent) => void = () => {}
   const silence: { stall: Stall | null } = { stall: null }

@@ -271,10 +271,10 @@ export class ConsumerProcess<M, Tx> {
         ordersKeys: consumer.order === 'key',
         checkpoints: checkpointsOf(store, enrolment, this.#watch, this.#suspicion, env.reach),
         onRevoke: async partitions => this.#scheduler?.revoke(partitions),
-        onTold: told =>
+        onCommit: accepted =>
           env.metrics.add('positionCommits', 1, {
             consumer: consumer.name,
-            status: told ? 'success' : 'failure',
+            status: accepted ? 'success' : 'failure',
           }),
       },
       enrolment,
