@@ -52,7 +52,7 @@ export class WorkLoop {
     return this.#leaving.signal
   }
 
-  get storeAway(): boolean {
+  get storeUnavailable(): boolean {
     return this.#failures > 0
   }
 

@@ -96,11 +96,11 @@ export class HeldSource implements Source, Subscription, LocalHandoff {
   }
 
   take(decided: readonly Decided[]): void {
-    const claimed = decided.filter(({ claim }) => claim !== undefined)
-    if (decided.some(({ decision, claim }) => decision.outcome === 'stored' && !claim)) this.#backlog = true
+    const claimed = decided.filter(({ lease }) => lease !== undefined)
+    if (decided.some(({ decision, lease }) => decision.outcome === 'stored' && !lease)) this.#backlog = true
     if (claimed.length === 0) return
     this.#options.env.reach('work.handoff')
-    const claims = claimed.map(({ claim }) => claim!)
+    const claims = claimed.map(({ lease }) => lease!)
     if (this.#closed) return void this.#options.store.work!.giveBack(claims).catch(() => {})
     this.#work.add(claims)
     this.#handed.push(claimed.map(handedDelivery))

@@ -208,7 +208,7 @@ export interface LogOptions {
   /** The messages of a key are applied in order: added partitions wait until the older ones are drained. */
   readonly ordersKeys?: boolean
   /** Called when the broker has accepted committed positions, or refused them. Never throws. */
-  readonly onCommit?: (accepted: boolean) => void
+  readonly onPositionCommit?: (succeeded: boolean) => void
 }
 
 /** Ownership and positions of a log's partitions in the store: the engine's side of a log source. */

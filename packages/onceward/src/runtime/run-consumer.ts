@@ -284,8 +284,8 @@ async function openDispatcher<M>(
  */
 function isIdle<M>(spine: ConsumerProcess<M, SqlTransaction> | null): boolean {
   if (spine === null) return true
-  const { batchesInFlight, held, storeAway } = spine.tally
-  return spine.state === 'running' && batchesInFlight === 0 && held === 0 && !storeAway
+  const { batchesInFlight, held, storeUnavailable } = spine.tally
+  return spine.state === 'running' && batchesInFlight === 0 && held === 0 && !storeUnavailable
 }
 
 function readVariable(name: string): string | undefined {

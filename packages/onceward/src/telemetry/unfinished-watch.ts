@@ -4,10 +4,10 @@ import type { Delivery } from '../ports/source.ts'
 
 const everyMs = 1_000
 
-/** Whatever a producer wrote, no message is believed to be older. */
+/** The highest age that is accepted from a producer’s timestamp. */
 const agesMaxMs = 366 * 24 * 3_600_000
 
-/** Where the messages are, and the time of the wall, which their producers have told. */
+/** `now` is the wall clock, which producers’ timestamps are compared with. */
 export interface UnfinishedOptions {
   readonly env: Pick<Environment, 'clock' | 'timers'>
   readonly unfinished: () => Iterable<Received>
@@ -15,8 +15,8 @@ export interface UnfinishedOptions {
 }
 
 /**
- * How old the oldest unfinished message of this process is: since its own time where it tells one, else since
- * it was first seen here. Looks through what is under way once a second, a few thousand at most, so that
+ * The age of the oldest unfinished message of this process: since its timestamp where it has one, else since
+ * this process first saw it. It scans the unfinished messages once a second, a few thousand at most, so that
  * reading and applying pay nothing for it.
  */
 export class UnfinishedWatch {

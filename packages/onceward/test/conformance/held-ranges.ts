@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { createPostgresStore } from 'onceward/postgres'
 import type { PublishedMessage, RangeReaderFactory } from 'onceward/testing'
+import { HeldRangeReader } from '../../src/drivers/postgres/campaign/held-range-reader.ts'
 import { toStoredJson } from '../../src/message/stored-json.ts'
-import { HeldRangeReader } from '../../src/replay/campaign/held-range-reader.ts'
 import { conclusionOf, factsOf, heldOf } from '../../src/testing/conformance/store-bench.ts'
 import type { Database } from './postgres.ts'
 

@@ -9,7 +9,7 @@ import { bookPublisher } from './outbox-scene.ts'
 const { url, part, killAt, freezeAt, kafka, ...options } = JSON.parse(process.argv[2]!)
 const pool = createPool(url)
 
-/** Once: tells the parent and stops, until it is told to go on. */
+/** Once: notifies the parent and stops until it is resumed. */
 const freeze = (here: string) => {
   if (here !== freezeAt || frozen) return
   frozen = true

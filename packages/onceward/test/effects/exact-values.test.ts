@@ -244,7 +244,7 @@ describe('values of declared effects', await skipWithout('postgres'), () => {
     const long = await rig.pass(ledger(), [{ id: 'toolong', account: 'a'.repeat(30), amount: 1 }])
     assert.match(
       String((await reasons(long.name)).toolong),
-      /key cannot be read.*more characters than character varying\(20\) keeps/,
+      /key cannot be read.*more characters than character varying\(20\) stores/,
     )
   })
 
@@ -280,11 +280,11 @@ describe('values of declared effects', await skipWithout('postgres'), () => {
       ['n2', 'Infinity', /not a plain decimal/],
       ['small', 32768, /out of range for smallint/],
       ['whole', '2147483648', /out of range for integer/],
-      ['whole', 1.5, /no whole number/],
-      ['r', 0.1234567, /more than the 6 digits that real keeps; make the column numeric/],
-      ['d', '0.12345678901234567', /more than the 15 digits that double precision keeps/],
+      ['whole', 1.5, /not a whole number/],
+      ['r', 0.1234567, /more than the 6 digits that real preserves; make the column numeric/],
+      ['d', '0.12345678901234567', /more than the 15 digits that double precision preserves/],
       ['d', literal('0.10000000000000000001'), /more digits than a JavaScript number keeps/],
-      ['short', 'ab  ', /more characters than character varying\(3\) keeps/],
+      ['short', 'ab  ', /more characters than character varying\(3\) stores/],
       ['at', 'now', /no ISO 8601 time; give a Date, or ISO 8601 text with its time zone/],
       ['at', 'infinity', /no ISO 8601 time/],
       ['at', '2026-11-05T08:00:00', /has no time zone/],
@@ -419,7 +419,7 @@ describe('values of declared effects', await skipWithout('postgres'), () => {
     )
   })
 
-  test('event times are ISO 8601 with a zone, whatever the zone of the process', async () => {
+  test('event times are ISO 8601 with a zone, in any time zone of the process', async () => {
     const apply = contribution<{ id: string; at: string | number }>({
       facts: 'happened',
       summary: 'happened_sum',

@@ -63,7 +63,7 @@ describe('a wrong projection is refused before anything starts', () => {
       /^gap: 'repair' returns a message, not a record/,
     ],
     [
-      'a record field nobody knows',
+      'an unknown record field',
       { key: { case_id: { record: 'value' } } },
       /^key\.case_id: must be a function/,
     ],

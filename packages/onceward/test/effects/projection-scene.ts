@@ -77,7 +77,7 @@ export class ProjectionScene {
     this.#drop = drop
   }
 
-  /** `before 18`: what `drive` starts takes the server for one that cannot tell what a row was before. */
+  /** `before 18`: what `drive` starts treats the server as one without `returning old`. */
   static async open(server: Server = 'as it is'): Promise<ProjectionScene> {
     const database = await createDatabase()
     const scene = new ProjectionScene(database.url, () => database.drop(), server)

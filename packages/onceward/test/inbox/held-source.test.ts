@@ -32,7 +32,7 @@ const handed = (id: string): Decided => ({
     delivery: { body: Buffer.from('{}'), headers: {}, properties: {}, deliveryCount: 0 },
   } as never,
   decision: storedDecision,
-  claim: { row: id, epoch: 1 },
+  lease: { row: id, epoch: 1 },
 })
 
 /** A source on a store that answers each claim as it is told. */

@@ -165,7 +165,7 @@ describe('who may connect', await skipWithout('kafka'), () => {
     await publish(pool, 'in', [{ body: JSON.stringify({ id: 'large', bytes: 30_000 }) }])
     await until('the topic refuses it', async () => (await listStuck(pool)).length === 1)
     const [stuck] = await listStuck(pool)
-    assert.match(stuck!.error!, /does not take 30\d{3} bytes: Kafka refused it with MESSAGE_TOO_LARGE/)
+    assert.match(stuck!.error!, /does not accept 30\d{3} bytes: Kafka refused it with MESSAGE_TOO_LARGE/)
     assert.equal(said.length, 1)
     assert.match(String(said[0]), /TOPIC_AUTHORIZATION_FAILED/)
   })

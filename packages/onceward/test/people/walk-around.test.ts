@@ -122,7 +122,7 @@ describe('a person with a console of SQL', await skipWithout('postgres'), () => 
     )
     assert.match(
       (await call(ann, `act_on_effect(${await effect()}, null, 0, 'retry', null, 'x')`)).why!,
-      /not of/,
+      /not belong to/,
     )
   })
 
@@ -205,7 +205,7 @@ describe('a person with a console of SQL', await skipWithout('postgres'), () => 
   it('leaves every refusal on an effect in the audit', async () => {
     const id = await effect()
     for (const [args, why] of [
-      [`'other', 0, 'retry', null`, /not of consumer "other"/],
+      [`'other', 0, 'retry', null`, /not belong to consumer "other"/],
       [`'pay', 7, 'retry', null`, /has changed since it was shown/],
       [`'pay', 0, 'retry', 'completed'`, /retried, or reconciled/],
       [`'pay', 0, 'reconcile', 'pending'`, /retried, or reconciled/],

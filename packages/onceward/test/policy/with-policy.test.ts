@@ -226,7 +226,7 @@ consumers:
       'onceward.yaml:7:5: consumers.orders.bogus is not a known key',
       'onceward.yaml:9:3: consumers.Second-One is not a valid consumer name',
       '- batch.sizeMax: must be a whole number',
-      '- handle: give exactly one of',
+      '- handle: set exactly one of',
     ])
       assert.ok(message.includes(line), `${line}\nis not in\n${message}`)
     assert.doesNotMatch(message, /^ {2}- (owner|risk)/m)

@@ -183,7 +183,7 @@ describe('a chunk that comes damaged', { timeout: 120_000, ...(await skipWithout
   test('every time is handed over as it came, in the place of its records', async t => {
     const { opened, checkpoints } = await damagedChunk(t, 100)
     const [broken] = await opened.take(1)
-    assert.match(broken!.properties.contentEncoding!, /3 records.*its sum does not match/)
+    assert.match(broken!.properties.contentEncoding!, /3 records.*its checksum does not match/)
     assert.equal(Number(broken!.place!.next) - Number(broken!.place!.at), 3)
     assert.deepEqual(checkpoints.losses, [])
   })

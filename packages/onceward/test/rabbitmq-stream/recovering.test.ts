@@ -193,7 +193,7 @@ describe('a stream that did lose its end', { timeout: 120_000, ...(await skipWit
     const meanwhile = await open()
     await assert.rejects(meanwhile.subscription.receive(1), {
       code: 'records_lost',
-      message: /goes on at 6\./,
+      message: /resumes at 6\./,
     })
     await meanwhile.subscription.close()
     await made.send(...numbers(120, 180))

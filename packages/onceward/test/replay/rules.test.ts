@@ -272,7 +272,7 @@ describe("the rules of campaigns are the database's", await skipWithout('postgre
       plain.create({ mode: 'replay', selection: { ...log, keys: ['a'] }, reason: 'x' }),
       /leaves holes/,
     )
-    await assert.rejects(plain.create({ mode: 'replay', selection: log, reason: ' ' }), /say why/)
+    await assert.rejects(plain.create({ mode: 'replay', selection: log, reason: ' ' }), /give a reason/)
     await assert.rejects(
       plain.create({ mode: 'replay', selection: log, reason: 'x', effects: 'requested' }),
       /backfill and repair only/,

@@ -138,7 +138,7 @@ describe('which RabbitMQ feeds a database of a named environment', await skipWit
     const locked = { has: async () => null, put: async () => false }
     await registerBroker(rabbit('rabbit@a', locked))
     await registerBroker(rabbit('rabbit@b', locked))
-    assert.match(JSON.stringify(warnings), /nothing can tell its cluster.*set_cluster_name/)
+    assert.match(JSON.stringify(warnings), /without proof it counts as the known cluster.*set_cluster_name/)
     await using named = await open('production')
     const strict = { registerBroker: meeting({ pool: named.pool }) }
     await strict.registerBroker(rabbit('eu-1', locked))

@@ -35,7 +35,7 @@ describe('a server that is not the primary', () => {
     await settled()
     lead(standby)
     counting.publish({ id: 'b', key: 'k' })
-    await until('it waits', () => counting.process.tally.storeAway, { deadlineMs })
+    await until('it waits', () => counting.process.tally.storeUnavailable, { deadlineMs })
     assert.equal(counting.queue.unsettled, 1)
     lead(primary)
     await settled()

@@ -4,7 +4,7 @@ import { defineConsumer, realEnvironment, runConsumer } from 'onceward'
 import { createQueue, postgresQueue, publish } from 'onceward/postgres'
 import { createTestEnvironment, until } from 'onceward/testing'
 import { RetentionLoop } from '../../src/operations/retention/retention-loop.ts'
-import { readRetention } from '../../src/telemetry/read-retention.ts'
+import { readRetention } from '../../src/telemetry/read-status.ts'
 import { skipWithout } from '../services/services.ts'
 import { type MemoryScene, memoryScene, purgeOptions } from './scene.ts'
 

@@ -218,7 +218,7 @@ describe('a start whose servers are away', await skipWithout('postgres', 'rabbit
           kafkaBootstrap: bootstrap,
           startTimeoutMs: 4_000,
         }),
-        { code: 'broker_unreachable', message: /Asking for the retention of topic x/ },
+        { code: 'broker_unreachable', message: /Reading the retention of topic x/ },
       )
       const before = asked
       const dispatcher = await runConsumer(consumer, {

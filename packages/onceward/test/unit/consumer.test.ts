@@ -106,7 +106,7 @@ describe('a store that is away', () => {
     const one = await rig.start()
     await rig.env.advance(60_000)
     assert.equal(one.state, 'running')
-    assert.equal(one.tally.storeAway, true)
+    assert.equal(one.tally.storeUnavailable, true)
     assert.equal(rig.queue.unsettled, 1)
     assert.ok(rig.store.pings >= 10, `asked ${rig.store.pings} times in a minute`)
     rig.expectLogged('warn', /store unavailable, nothing settled/)
@@ -413,7 +413,7 @@ test('the crash points of a batch are passed in order', async () => {
   rig.publish({ id: 'a' })
   await rig.start()
   await rig.env.turn()
-  const expected = ['received', 'claimed', 'applied', 'concluded', 'committed', 'settled']
+  const expected = ['received', 'marked', 'applied', 'concluded', 'committed', 'settled']
   assert.deepEqual(
     rig.env.reached,
     expected.map(name => `batch.${name}`),

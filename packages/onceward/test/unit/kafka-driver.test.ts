@@ -120,6 +120,6 @@ describe('the Kafka driver', () => {
       return driver.stalled()
     }
     assert.equal(stalledAt(10_000), null)
-    assert.deepEqual(stalledAt(16_000), { forMs: 16_000, reason: 't/0 is assigned and not read yet' })
+    assert.deepEqual(stalledAt(16_000), { forMs: 16_000, reason: 't/0 is assigned but not read yet' })
   })
 })

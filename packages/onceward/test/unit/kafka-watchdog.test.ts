@@ -63,7 +63,7 @@ describe('the watchdog', () => {
     assert.deepEqual(stalls, [])
   })
 
-  test('tells of a partition that stands still before records, and then of one that a rebuild did not help', async t => {
+  test('reports a partition that stalls before records, and then of one that a rebuild did not help', async t => {
     const { read, stalls } = rig(t)
     read.end = 9
     await until('it barks', () => stalls.length === 1)

@@ -48,7 +48,7 @@ export const batchOptions = [
   option('isolation', section()),
   option('isolation.mode', word(['none', 'child']), 'the process in which handlers run', {
     default: 'none',
-    defaultText: '`none`: in the consumer’s own process',
+    defaultText: "`none`: in the consumer's own process",
   }),
   option(
     'isolation.deadlineMs',

@@ -28,7 +28,7 @@ export const consumerOptions = [
   option('risk', word(risks), 'the cost of a wrong or lost effect; other defaults depend on it', {
     missing: true,
   }),
-  option('generation', wholeNumber(1, 32_767), 'identifies, with the name, the consumer’s markers', {
+  option('generation', wholeNumber(1, 32_767), "together with the name, identifies the consumer's markers", {
     default: 1,
   }),
   option('handlerVersion', unchecked(text()), 'recorded with every run', { default: 'unversioned' }),

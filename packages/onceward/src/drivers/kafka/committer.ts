@@ -34,8 +34,8 @@ interface Wait {
 
 /**
  * Commits positions to the broker with one commit in flight; positions that move meanwhile join the next. A
- * refused commit is repeated only while the lease is valid, because the broker accepts a live member's commit
- * for a partition that belongs to another member.
+ * refused commit is repeated only while the lease is valid: the broker accepts a live member's commit even
+ * for another member's partition.
  */
 export class Committer {
   readonly #options: CommitterOptions

@@ -93,7 +93,7 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
     this.#committer = new Committer({
       send: async (offsets, member) => {
         const answer = await client.commit(offsets, member)
-        open.log.onCommit?.(answer.kind === 'confirmed')
+        open.log.onPositionCommit?.(answer.kind === 'confirmed')
         return answer
       },
       leaderEpochAt: (partition, offset) => this.#fetcher.leaderEpochAt(partition, offset),

@@ -123,7 +123,7 @@ export class KafkaRangeReader implements RangeReader {
     if (range.from >= log.from && range.from <= log.to && range.to <= log.to) return
     throw new OncewardError(
       'configuration',
-      `${this.origin}/${partition} now has offsets ${log.from} to ${log.to}, but offsets ${range.from} to ${range.to} were requested. Nothing was read. Request the offsets that exist, or read the rest from another source that still has them.`,
+      `${this.origin}/${partition} now begins at ${log.from} and ends before ${log.to}, but offsets ${range.from} to ${range.to} were requested. Nothing was read. Request the offsets that exist, or read the rest from another source that still has them.`,
     )
   }
 

@@ -120,7 +120,7 @@ export class StatementWatch {
     if (cut === undefined)
       this.#log.error('tx used after the handler returned; statement not sent', { statement })
     else
-      this.#log.warn('statement not sent: its handler was ended before it returned', {
+      this.#log.warn('statement not sent: the handler was aborted before it returned', {
         statement,
         reason: cut.message,
       })

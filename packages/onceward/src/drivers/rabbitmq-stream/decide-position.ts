@@ -209,7 +209,7 @@ async function startOffset(
   if (start >= first && start <= end) return start
   throw new OncewardError(
     'configuration',
-    `Stream ${stream} cannot be read from offset ${start}: it contains offsets ${first} to ${end}. Nothing was consumed. Write a start within it, or 'first'.`,
+    `Stream ${stream} cannot be read from offset ${start}: it begins at ${first} and ends before ${end}. Nothing was consumed. Write a start within it, or 'first'.`,
   )
 }
 

@@ -66,7 +66,7 @@ export interface FoundChunk {
 /**
  * The first chunk with records at or after a position, or null when there is none yet. The broker has no
  * command for the end of a stream. But it serves a new subscription before the next command on its
- * connection, so an answer to that command without a chunk before it means that there is none.
+ * connection. If that command is answered before a chunk arrives, there is none.
  */
 export async function lookAt(
   connection: StreamConnection,

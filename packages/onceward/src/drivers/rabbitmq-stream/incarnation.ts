@@ -5,11 +5,11 @@ import { queryNodes, queryOffset, queryStats, storeOffset } from './wire/command
 import type { StreamConnection } from './wire/connection.ts'
 
 /**
- * Reads the incarnation of a stream. RabbitMQ gives streams no id that a client can see, and a stream that
- * was deleted and created again looks like the old one once it is long enough. But the broker keeps a number
- * per reference inside the stream, and loses it with the stream. So each group stores a random number there
- * under its own reference. The number is as large as an offset could be only after millions of years,
- * because retention drops stored offsets below the first one. Any node forwards the query to the leader.
+ * Reads the incarnation of a stream. RabbitMQ gives streams no id that a client can see. A stream that was
+ * deleted and created again looks like the old one once it is long enough. But the broker keeps a number per
+ * reference inside the stream, and loses it with the stream. So each group stores a random number there under
+ * its own reference. The number is as large as an offset could be only after millions of years, because
+ * retention drops stored offsets below the first one. Any node forwards the query to the leader.
  */
 export async function readIncarnation(
   connection: StreamConnection,

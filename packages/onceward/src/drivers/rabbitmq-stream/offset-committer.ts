@@ -79,7 +79,7 @@ export class OffsetCommitter {
     const live = [...this.#moved].filter(one => one.live)
     this.#moved.clear()
     const stored = await Promise.all(live.map(one => this.confirm(one.partition, one.position)))
-    if (stored.length > 0) this.#options.log.onCommit?.(stored.every(Boolean))
+    if (stored.length > 0) this.#options.log.onPositionCommit?.(stored.every(Boolean))
   }
 
   /**

@@ -53,9 +53,9 @@ const damagedReadsMax = 3
  *                       ▲                                                      │
  *                       └──returned── stepping down ◀──made inactive, or the connection ended
  *
- * The reader answers the broker's requests in order, each after its completion: an activation after the store
- * has recorded the ownership, a step down after everything in progress is settled and stored. The next owner
- * begins after that.
+ * The reader answers the broker's requests in order, each after its completion. It answers an activation
+ * after the store has recorded the ownership. It answers a step down after everything in progress is settled
+ * and stored. The next owner begins after that.
  */
 export class PartitionReader {
   readonly #options: ReaderOptions

@@ -260,7 +260,7 @@ function assertWithin(partition: string, from: number, to: number, { first, end 
   if (from >= first && from <= end && to <= end) return
   throw new OncewardError(
     'configuration',
-    `Stream ${partition} now has offsets ${first} to ${end}, but offsets ${from} to ${to} were requested. Nothing was read. Request the offsets that exist.`,
+    `Stream ${partition} now begins at ${first} and ends before ${end}, but offsets ${from} to ${to} were requested. Nothing was read. Request the offsets that exist.`,
   )
 }
 

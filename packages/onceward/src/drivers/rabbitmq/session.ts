@@ -47,9 +47,9 @@ const deletionMs = 700
  *
  * A single-active-consumer queue always keeps one prefetch. A cancel would activate another process while
  * this one still holds earlier messages of a key (4.0.5: three held, the next seven went to the other). And a
- * quorum queue puts returned messages behind those returned earlier, so a smaller prefetch after a larger
- * one breaks the order (4 held, then 2 held, then all: 2 3 0 1 4 …). With the same prefetch the order was
- * kept.
+ * quorum queue puts returned messages behind those returned earlier. A smaller prefetch after a larger one
+ * therefore breaks the order (4 held, then 2 held, then all: 2 3 0 1 4 …). With the same prefetch the order
+ * was kept.
  */
 export class Session {
   readonly #options: SessionOptions

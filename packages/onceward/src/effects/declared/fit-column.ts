@@ -41,7 +41,7 @@ function fitText(name: string, [length]: readonly number[]): Fit | null {
   if ((name !== 'character varying' && name !== 'character') || length === undefined) return null
   return sized(
     text => text.length <= length || [...text].length <= length,
-    `it has more characters than ${name}(${length}) keeps`,
+    `it has more characters than ${name}(${length}) stores`,
   )
 }
 

@@ -24,5 +24,5 @@ export interface DispatcherTally {
   /** Results discarded because another dispatcher had leased the row. */
   readonly fenced: number
   readonly inFlight: number
-  readonly storeAway: boolean
+  readonly storeUnavailable: boolean
 }

@@ -77,7 +77,7 @@ export class Dispatcher {
       results: { ...this.#results },
       fenced: this.#fenced,
       inFlight: this.#inFlight,
-      storeAway: this.#loop.storeAway,
+      storeUnavailable: this.#loop.storeUnavailable,
     }
   }
 

@@ -33,6 +33,6 @@ export interface RelayTally {
   /** Keys, and rows without a key, that wait after a failure. */
   readonly failing: number
   readonly buckets: number
-  readonly storeAway: boolean
+  readonly storeUnavailable: boolean
   readonly brokerAway: boolean
 }

@@ -79,7 +79,7 @@ export class Relay {
       failures: this.#failures,
       failing: this.#waiting.count,
       buckets: this.#leases.buckets.length,
-      storeAway: this.#loop.storeAway,
+      storeUnavailable: this.#loop.storeUnavailable,
       brokerAway: this.#pause.unavailable,
     }
   }

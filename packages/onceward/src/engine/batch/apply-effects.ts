@@ -4,7 +4,7 @@ import type { ConsumerContext } from '../consumer-context.ts'
 import type { BatchAttempt } from './batch-attempt.ts'
 import { flushEffects, type Requested } from './buffer-effects.ts'
 import { flushMessages } from './buffer-messages.ts'
-import type { Claims } from './claim-batch.ts'
+import type { ClaimedBatch } from './claim-batch.ts'
 import { handlerDeadline } from './handler-deadline.ts'
 import { noteSuppressed } from './held-origin.ts'
 import { type Fact, stopsLane } from './outcome.ts'
@@ -14,17 +14,17 @@ import { runTogether } from './run-together.ts'
 /** Runs the handlers of new messages on the open transaction, and writes the effects they requested. */
 export async function applyEffects<M, Tx>(
   { batch, known, context }: BatchAttempt<M, Tx>,
-  claims: Claims<M>,
+  marked: ClaimedBatch<M>,
   session: StoreSession<Tx>,
 ): Promise<Map<Received<M>, Fact>> {
-  const facts = new Map<Received<M>, Fact>(claims.facts)
-  for (const received of claims.fresh) {
+  const facts = new Map<Received<M>, Fact>(marked.facts)
+  for (const received of marked.fresh) {
     const fact = known.get(received)
     if (fact !== undefined) facts.set(received, fact)
   }
-  const due = dueMessages(batch, claims, facts)
+  const due = dueMessages(batch, marked, facts)
   if (due.length > 0) await runDue(due, facts, session, context)
-  if (known.size > 0) putBehind(claims.fresh, known, facts)
+  if (known.size > 0) putBehind(marked.fresh, known, facts)
   return facts
 }
 
@@ -83,7 +83,7 @@ function putBehind<M>(
  */
 function dueMessages<M>(
   batch: readonly Received<M>[],
-  { fresh, repeats }: Claims<M>,
+  { fresh, repeats }: ClaimedBatch<M>,
   facts: ReadonlyMap<Received<M>, Fact>,
 ): readonly ReadableMessage<M>[] {
   if (facts.size === 0 && repeats.size === 0) return fresh

@@ -47,7 +47,7 @@ export interface Decided<M = unknown> {
   readonly received: Received<M>
   readonly decision: Decision
   /** For a stored message: the lease of the worker in this process. */
-  readonly claim?: WorkLease
+  readonly lease?: WorkLease
   /** For a stored message: another message holds its business key. */
   readonly keyless?: boolean
 }

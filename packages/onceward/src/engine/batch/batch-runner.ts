@@ -92,7 +92,7 @@ export class BatchRunner<M, Tx> {
       firstRound({ context, suspect, history, stuckLanes: null }, part),
     )
     while (attempts.length > 0) {
-      await this.#options.watch.present()
+      await this.#options.watch.untilAvailable()
       const attempt = this.#stillOurs(attempts.shift()!)
       const { stuck, free } = splitStuck(attempt)
       decided.push(...stuck)

@@ -1,13 +1,13 @@
 import type { ReadableMessage, Received } from '../../message/received.ts'
 import type { BusinessKeyAnswer, HeldKey, MarkerStatus, StoreSession } from '../../ports/store.ts'
 import type { ConsumerContext } from '../consumer-context.ts'
-import type { Claims } from './claim-batch.ts'
+import type { ClaimedBatch } from './claim-batch.ts'
 import { isIdentifiedNow } from './identify-work.ts'
 import type { Decision, Fact } from './outcome.ts'
 import { fullDelayMs, keyIsFull } from './parking-caps.ts'
 
 /** The collections that inserting business keys adds to. */
-export interface KeyClaims<M> {
+export interface KeyResults<M> {
   readonly facts: Map<Received<M>, Fact>
   readonly repeats: Map<Received<M>, Received<M>>
   /** Messages that hold their key now. */
@@ -21,9 +21,9 @@ type Seen = Extract<BusinessKeyAnswer, { kind: 'seen' }>
  * message whose key belongs to an unfinished one is included with its fact, because later messages of its
  * lane wait behind it. `beside`: the rest of the batch, each of which holds its key.
  */
-export async function claimBusinessKeys<M, Tx>(
+export async function insertBusinessKeys<M, Tx>(
   fresh: readonly ReadableMessage<M>[],
-  { facts, repeats, keyed }: KeyClaims<M>,
+  { facts, repeats, keyed }: KeyResults<M>,
   session: StoreSession<Tx>,
   context: ConsumerContext<M, Tx>,
   beside: ReadonlyMap<string, Received<M>> = new Map(),
@@ -59,7 +59,7 @@ function isOwn(received: ReadableMessage, { byId }: Seen): boolean {
 }
 
 /** For unreadable bytes, the worker that decodes them determines the key. */
-export function heldKeyOf<M>(received: Received<M>, { keyed }: Pick<Claims<M>, 'keyed'>): HeldKey {
+export function heldKeyOf<M>(received: Received<M>, { keyed }: Pick<ClaimedBatch<M>, 'keyed'>): HeldKey {
   if (!received.readable) return { businessKey: null, businessDigest: null, keyless: true }
   const { businessKey, businessDigest } = received
   return { businessKey, businessDigest, keyless: businessKey !== null && !keyed.has(received) }

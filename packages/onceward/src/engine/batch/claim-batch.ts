@@ -3,15 +3,15 @@ import type { ReadableMessage, Received, UnreadableMessage } from '../../message
 import type { NewMarker, StoreSession } from '../../ports/store.ts'
 import type { ConsumerContext } from '../consumer-context.ts'
 import type { BatchAttempt } from './batch-attempt.ts'
-import { claimBusinessKeys } from './business-keys.ts'
+import { insertBusinessKeys } from './business-keys.ts'
 import { ignoreGivenUp, leaveGivenUp } from './given-up.ts'
 import { appliedByPosition, type StoredPositions } from './log-fence.ts'
 import type { Fact } from './outcome.ts'
 import { behindBlocked, releasedKeys } from './parking-caps.ts'
-import { takeUpWork } from './stored-mode.ts'
+import { startWork } from './stored-mode.ts'
 
 /** The result of inserting the markers of a batch. */
-export interface Claims<M = unknown> {
+export interface ClaimedBatch<M = unknown> {
   /**
    * Messages whose marker this transaction inserted, in order. Their handlers may run, unless a fact says
    * that they wait for their business key.
@@ -26,7 +26,7 @@ export interface Claims<M = unknown> {
   /** Messages whose business key this transaction inserted. */
   readonly keyed: ReadonlySet<Received<M>>
   /** The stored positions of a log; null unless they had to be read. */
-  readonly standing: StoredPositions | null
+  readonly storedPositions: StoredPositions | null
 }
 
 /**
@@ -36,11 +36,11 @@ export interface Claims<M = unknown> {
 export async function claimBatch<M, Tx>(
   attempt: BatchAttempt<M, Tx>,
   session: StoreSession<Tx>,
-): Promise<Claims<M>> {
+): Promise<ClaimedBatch<M>> {
   const { batch, context } = attempt
-  if (context.stage === 'work') return takeUpWork(batch, session, context)
+  if (context.stage === 'work') return startWork(batch, session, context)
   if (context.consumer.dedup === 'checkpoint') return claimByPosition(attempt, session)
-  if (context.consumer.dedup === 'version') return claimNothing(batch, session, context)
+  if (context.consumer.dedup === 'version') return claimByVersion(batch, session, context)
   const facts = new Map<Received<M>, Fact>()
   const repeats = new Map<Received<M>, Received<M>>()
   const firstById = new Map<string, Received<M>>()
@@ -53,7 +53,7 @@ export async function claimBatch<M, Tx>(
     if (first === undefined) firstById.set(received.id, received)
     else repeats.set(received, first)
   }
-  const claimed = await claimMarkers([...firstById.values()], facts, session, context)
+  const claimed = await insertMarkers([...firstById.values()], facts, session, context)
   const nameless = batch.filter(received => received.id === null)
   const ignored = await ignoreGivenUp([...claimed, ...nameless], facts, session)
   const fresh: ReadableMessage<M>[] = []
@@ -63,22 +63,22 @@ export async function claimBatch<M, Tx>(
     else facts.set(received, unreadableFact(received, context))
   }
   const keyed = new Set<Received<M>>()
-  const unique = await claimBusinessKeys(fresh, { facts, repeats, keyed }, session, context)
+  const unique = await insertBusinessKeys(fresh, { facts, repeats, keyed }, session, context)
   const passed = await passUnblocked(unique, facts, session, context)
   await context.horizon?.check(passed, facts, session)
-  return { fresh: passed, facts, repeats, claimed, keyed, standing: null }
+  return { fresh: passed, facts, repeats, claimed, keyed, storedPositions: null }
 }
 
 /** Writes no markers: every message after the stored position is new. */
 async function claimByPosition<M, Tx>(
   attempt: BatchAttempt<M, Tx>,
   session: StoreSession<Tx>,
-): Promise<Claims<M>> {
+): Promise<ClaimedBatch<M>> {
   const { batch, context } = attempt
-  const standing = await appliedByPosition(attempt, session)
+  const storedPositions = await appliedByPosition(attempt, session)
   const facts = new Map<Received<M>, Fact>()
   const fresh: ReadableMessage<M>[] = []
-  const isApplied = ({ delivery }: Received<M>) => standing?.applied.has(delivery) === true
+  const isApplied = ({ delivery }: Received<M>) => storedPositions?.applied.has(delivery) === true
   const ignored = await ignoreGivenUp(
     batch.filter(received => !isApplied(received)),
     facts,
@@ -90,15 +90,15 @@ async function claimByPosition<M, Tx>(
     else if (received.readable) fresh.push(received)
     else facts.set(received, unreadableFact(received, context))
   }
-  return { fresh, facts, repeats: new Map(), claimed: new Set(), keyed: new Set(), standing }
+  return { fresh, facts, repeats: new Map(), claimed: new Set(), keyed: new Set(), storedPositions }
 }
 
 /** Writes no markers: the effect's own version shows for each message whether it is new. */
-async function claimNothing<M, Tx>(
+async function claimByVersion<M, Tx>(
   batch: readonly Received<M>[],
   session: StoreSession<Tx>,
   context: ConsumerContext<M, Tx>,
-): Promise<Claims<M>> {
+): Promise<ClaimedBatch<M>> {
   const facts = new Map<Received<M>, Fact>()
   const readable: ReadableMessage<M>[] = []
   const asked = await leaveGivenUp(batch, facts, session)
@@ -109,7 +109,7 @@ async function claimNothing<M, Tx>(
     else facts.set(received, unreadableFact(received, context))
   }
   const fresh = await passUnblocked(readable, facts, session, context)
-  return { fresh, facts, repeats: new Map(), claimed: new Set(), keyed: new Set(), standing: null }
+  return { fresh, facts, repeats: new Map(), claimed: new Set(), keyed: new Set(), storedPositions: null }
 }
 
 /**
@@ -126,7 +126,7 @@ export function unreadableFact<M, Tx>(
   return { kind: 'failed', failure }
 }
 
-export async function claimMarkers<M, Tx>(
+export async function insertMarkers<M, Tx>(
   firsts: readonly Received<M>[],
   facts: Map<Received<M>, Fact>,
   session: StoreSession<Tx>,
@@ -135,14 +135,14 @@ export async function claimMarkers<M, Tx>(
   const claimed = new Set<Received<M>>()
   if (firsts.length === 0) return claimed
   const { digestHeaders } = context.consumer.message
-  const claims: NewMarker[] = firsts.map(({ id, digest, delivery }) => ({
+  const markers: NewMarker[] = firsts.map(({ id, digest, delivery }) => ({
     id: id!,
     digest,
     position: delivery.position,
     ...(isTombstone(delivery) && { formerDigest: formerTombstoneDigest(delivery, digestHeaders) }),
   }))
   const began = context.env.clock.nowMs()
-  const answers = await session.insertMarkers(claims, context.stage === 'enqueue' ? 'stored' : 'applied')
+  const answers = await session.insertMarkers(markers, context.stage === 'enqueue' ? 'stored' : 'applied')
   const seconds = (context.env.clock.nowMs() - began) / 1000
   context.env.metrics.record('insertLatency', seconds, { consumer: context.consumer.name })
   answers.forEach((answer, index) => {

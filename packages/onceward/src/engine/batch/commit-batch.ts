@@ -18,17 +18,17 @@ export async function commitBatch<M, Tx>(attempt: BatchAttempt<M, Tx>): Promise<
   let claimed: ReadonlySet<Received<M>> = new Set()
   try {
     const decided = await store.transaction(enrolment, async session => {
-      const claims = await claimBatch(attempt, session)
-      claimed = claims.claimed
+      const marked = await claimBatch(attempt, session)
+      claimed = marked.claimed
       env.reach('batch.marked')
       unlock = await lockWrites(attempt)
-      const facts = stage === 'enqueue' ? keepAll(claims) : await applyEffects(attempt, claims, session)
+      const facts = stage === 'enqueue' ? keepAll(marked) : await applyEffects(attempt, marked, session)
       env.reach('batch.applied')
       await withdrawSuspects(attempt, session)
-      const decided = await concludeBatch(attempt, claims, facts, session)
+      const decided = await concludeBatch(attempt, marked, facts, session)
       env.reach('batch.concluded')
       session.campaign?.journal.decided(decided)
-      await passFence(attempt, decided, claims.standing, session)
+      await passFence(attempt, decided, marked.storedPositions, session)
       return decided
     })
     if (stage === 'work') env.reach('work.committed')

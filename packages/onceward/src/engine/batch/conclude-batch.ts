@@ -15,7 +15,7 @@ import { DecidedHalt } from '../retry/halt-cause.ts'
 import { decideTravel, sendRound } from '../retry/retry-copy.ts'
 import type { BatchAttempt, Decided } from './batch-attempt.ts'
 import { behindHolder, heldKeyOf, holderOf } from './business-keys.ts'
-import type { Claims } from './claim-batch.ts'
+import type { ClaimedBatch } from './claim-batch.ts'
 import { appliedDecision, countsAsAttempt, noAttempts, storedDecision } from './decide-outcome.ts'
 import { isIdentifiedNow } from './identify-work.ts'
 import type { Decision, Fact, Leader, Outcome } from './outcome.ts'
@@ -25,20 +25,20 @@ import { finishWork, storeKept } from './stored-mode.ts'
 /** Decides every message of the batch, and writes all outcomes other than applied in the same transaction. */
 export async function concludeBatch<M, Tx>(
   { batch, context }: BatchAttempt<M, Tx>,
-  claims: Claims<M>,
+  marked: ClaimedBatch<M>,
   facts: Map<Received<M>, Fact>,
   session: StoreSession<Tx>,
 ): Promise<readonly Decided<M>[]> {
   const alike = facts.size === batch.length ? sharedDecision(facts) : null
   let decided: readonly Decided<M>[] =
     alike === null
-      ? await decideEach(batch, claims, facts, session, context)
+      ? await decideEach(batch, marked, facts, session, context)
       : batch.map(received => ({ received, decision: alike }))
   if (context.stage === 'work') {
     await finishWork(decided, session)
     context.env.reach('work.finished')
   }
-  if (context.stage === 'enqueue') decided = await storeKept(decided, session, claims, context)
+  if (context.stage === 'enqueue') decided = await storeKept(decided, session, marked, context)
   if (alike !== null) return decided
   await sendRound(decided, session, context)
   const conclusions: Conclusion[] = []
@@ -46,7 +46,7 @@ export async function concludeBatch<M, Tx>(
     // Its marker already records this outcome.
     if (decision === appliedDecision) continue
     if (decision.outcome === 'halted') throw halted(received, decision, context)
-    const conclusion = conclusionOf(received, decision, claims, context)
+    const conclusion = conclusionOf(received, decision, marked, context)
     if (conclusion !== null) conclusions.push(conclusion)
   }
   if (conclusions.length > 0) await session.conclude(conclusions)
@@ -55,7 +55,7 @@ export async function concludeBatch<M, Tx>(
 
 async function decideEach<M, Tx>(
   batch: readonly Received<M>[],
-  claims: Claims<M>,
+  marked: ClaimedBatch<M>,
   facts: Map<Received<M>, Fact>,
   session: StoreSession<Tx>,
   context: ConsumerContext<M, Tx>,
@@ -71,14 +71,14 @@ async function decideEach<M, Tx>(
   for (const [received, fact] of facts)
     if (fact.kind === 'handled') decisions.set(received, appliedDecision)
     else decide(received, fact)
-  decideBehind(claims, decisions, decide, context.consumer.order)
+  decideBehind(marked, decisions, decide, context.consumer.order)
   await capParking(decisions, session, context)
   const decideRepeat = (received: Received<M>, first: Received<M>) => {
-    const before = claims.repeats.get(first)
+    const before = marked.repeats.get(first)
     if (before !== undefined && !decisions.has(first)) decideRepeat(first, before)
     decide(received, repeatFact(received, first, decisions.get(first)!, context))
   }
-  for (const [received, first] of claims.repeats) decideRepeat(received, first)
+  for (const [received, first] of marked.repeats) decideRepeat(received, first)
   return batch.map(received => ({ received, decision: decisions.get(received)! }))
 }
 
@@ -121,13 +121,13 @@ function attemptRecord(id: string, fact: Fact): AttemptRecord {
 
 /** New messages without a fact are behind one of their lane that did not succeed: they share its outcome. */
 function decideBehind<M>(
-  claims: Claims<M>,
+  marked: ClaimedBatch<M>,
   decisions: ReadonlyMap<Received<M>, Decision>,
   decide: (received: Received<M>, fact: Fact) => void,
   order: 'none' | 'key' | 'partition',
 ): void {
   const leaders = new Map<string, Decision>()
-  for (const received of claims.fresh) {
+  for (const received of marked.fresh) {
     const lane = received.lane ?? ''
     const decision = decisions.get(received)
     if (decision === undefined) {
@@ -198,13 +198,13 @@ function businessRepeatFact<M, Tx>(
 function conclusionOf<M, Tx>(
   received: Received<M>,
   decision: Decision,
-  claims: Claims<M>,
+  marked: ClaimedBatch<M>,
   context: ConsumerContext<M, Tx>,
 ): Conclusion | null {
   const { id, digest } = received
-  const claimed = claims.claimed.has(received)
+  const claimed = marked.claimed.has(received)
   // Only an effect that happened or may still happen keeps its business key.
-  const frees = received.readable && claims.keyed.has(received) && holderOf(decision) === null
+  const frees = received.readable && marked.keyed.has(received) && holderOf(decision) === null
   const businessKey = frees ? received.businessKey : null
   if (decision.outcome === 'stored') return null
   if (decision.outcome === 'retry' || decision.outcome === 'rerouted') {
@@ -213,14 +213,14 @@ function conclusionOf<M, Tx>(
     return claimed ? { id, digest, to: 'retry', claimed, businessKey, held: null } : null
   }
   if (decision.status === null) return null
-  const held = heldRecord(received, decision, claims, context)
+  const held = heldRecord(received, decision, marked, context)
   if (held === null && !claimed) return null
-  const because = held === null && decision.status !== 'applied' ? saidOf(decision) : null
+  const because = held === null && decision.status !== 'applied' ? reasonText(decision) : null
   return { id, digest, to: decision.status, claimed, businessKey, because, held }
 }
 
 /** Shortened, because it is kept beside the marker for as long as the marker. */
-function saidOf({ code, reason }: Decision): string | null {
+function reasonText({ code, reason }: Decision): string | null {
   const text = [code, reason].filter(part => part !== '').join(': ')
   return text === '' ? null : storableText(text, 200)
 }
@@ -237,14 +237,14 @@ function isHeldState(status: MarkerStatus): status is HeldState {
 function heldRecord<M, Tx>(
   received: Received<M>,
   decision: Decision,
-  claims: Claims<M>,
+  marked: ClaimedBatch<M>,
   context: ConsumerContext<M, Tx>,
 ): HeldRecord | null {
   const { status, waits } = decision
   if (status === null || !isHeldState(status)) return null
   const { delivery } = received
   const envelope = received.readable ? received.envelope : null
-  const heldKey = heldKeyOf(received, claims)
+  const heldKey = heldKeyOf(received, marked)
   return {
     state: status,
     was: delivery.held ?? null,

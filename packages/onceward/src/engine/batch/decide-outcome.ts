@@ -90,12 +90,12 @@ export const storedDecision: Decision = { ...decision('stored', ''), status: 'st
 function unreadable(kind: ProblemKind, text: string, policy: FailurePolicy): Decision {
   const code = kind.replaceAll(' ', '_')
   if (kind === 'invalid') {
-    const met = { failureClass: 'validation', code }
-    return ended(policy.rules.validation.terminal, text, met, policy)
+    const details = { failureClass: 'validation', code }
+    return ended(policy.rules.validation.terminal, text, details, policy)
   }
   const unexpected = kind === 'unknown type' || kind === 'unsupported version'
-  const met = { failureClass: 'poison', code }
-  return ended(unexpected ? policy.unexpected : policy.unreadable, text, met, policy)
+  const details = { failureClass: 'poison', code }
+  return ended(unexpected ? policy.unexpected : policy.unreadable, text, details, policy)
 }
 
 function conflict(reason: string): Decision {
@@ -149,21 +149,21 @@ function ofVerdict(verdict: Verdict, attempt: AttemptFacts, policy: FailurePolic
 function ofFailure(failure: Failure, attempt: AttemptFacts, policy: FailurePolicy): Decision {
   const rules = policy.rules[failure.class]
   const { code, error, place } = failure
-  const met = { failureClass: failure.class, code, error, place, attempts: attempt.total }
+  const details = { failureClass: failure.class, code, error, place, attempts: attempt.total }
   if (attempt.outageMs !== null && rules.breaker) {
     const outage = { outage: true, retryDelayMs: attempt.outageMs }
-    return { ...decision('retry', `a dependency is unavailable: ${error}`), ...met, ...outage }
+    return { ...decision('retry', `a dependency is unavailable: ${error}`), ...details, ...outage }
   }
   const attempts = spent(failure.class, attempt, policy)
   const delayMs = retryDelayMs({ attempts, random: attempt.random }, { ...rules, jitter: policy.jitter })
   if (policy.exhausted === 'stop' && rules.terminal !== 'halted')
-    return { ...again(error, delayMs, policy), ...met }
-  if (attempts >= rules.attemptsMax) return ended(rules.terminal, error, met, policy)
+    return { ...again(error, delayMs, policy), ...details }
+  if (attempts >= rules.attemptsMax) return ended(rules.terminal, error, details, policy)
   if (policy.sameMax !== null && attempt.same >= policy.sameMax) {
     const reason = `failed ${attempt.same} times in the same way: ${error}`
-    return ended(endOfPoison(rules), reason, { ...met, failureClass: 'poison' }, policy)
+    return ended(endOfPoison(rules), reason, { ...details, failureClass: 'poison' }, policy)
   }
-  return { ...again(error, delayMs, policy), ...met }
+  return { ...again(error, delayMs, policy), ...details }
 }
 
 /**
@@ -194,30 +194,30 @@ function again(reason: string, delayMs: number, { mode, retryLevelsMs }: Failure
 function ended(
   terminal: Terminal,
   reason: string,
-  met: Partial<Decision>,
+  details: Partial<Decision>,
   { rejected }: FailurePolicy,
 ): Decision {
   switch (terminal) {
     case 'halted':
-      return { ...decision('halted', reason), ...met }
+      return { ...decision('halted', reason), ...details }
     case 'quarantined':
-      return { ...decision('quarantined', reason), ...met, status: 'quarantined' }
+      return { ...decision('quarantined', reason), ...details, status: 'quarantined' }
     case 'parked':
-      return { ...decision('parked', reason), ...met, status: 'parked' }
+      return { ...decision('parked', reason), ...details, status: 'parked' }
     case 'dead-lettered':
       return rejected === 'parked'
-        ? { ...decision('parked', reason), ...met, status: 'parked' }
-        : { ...decision('dead-lettered', reason), ...met, status: 'dead' }
+        ? { ...decision('parked', reason), ...details, status: 'parked' }
+        : { ...decision('dead-lettered', reason), ...details, status: 'dead' }
   }
 }
 
 /** Another try would crash the next process: if its lane must wait, the message waits without being tried. */
 function killed({ deaths, attempts }: { deaths: number; attempts: number }, policy: FailurePolicy): Decision {
   const reason = `its process crashed ${deaths} time${deaths === 1 ? '' : 's'}`
-  const met = { failureClass: 'poison', code: processDied, error: reason, attempts }
+  const details = { failureClass: 'poison', code: processDied, error: reason, attempts }
   if (policy.exhausted === 'stop')
-    return { ...decision('retry', reason), ...met, retryDelayMs: policy.rules.poison.delayMaxMs }
-  return { ...decision('parked', reason), ...met, status: 'parked' }
+    return { ...decision('retry', reason), ...details, retryDelayMs: policy.rules.poison.delayMaxMs }
+  return { ...decision('parked', reason), ...details, status: 'parked' }
 }
 
 function behind(leader: 'retry' | 'deferred' | 'parked' | 'gone', delayMs: number): Decision {

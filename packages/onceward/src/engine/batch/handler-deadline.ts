@@ -6,7 +6,7 @@ import { laneCutMs } from './run-each.ts'
 /** The time limit shared by the handlers of one round. */
 export interface Deadline {
   readonly signal: AbortSignal
-  /** Rejects when the time is over, a lease of these messages is lost, or the process must stop. */
+  /** Rejects when the time has elapsed, a lease of these messages is lost, or the process must stop. */
   readonly passed: Promise<never>
   /** The reason why the call was aborted, if this error is that reason. */
   cutBy(error: unknown): Error | undefined

@@ -1,8 +1,8 @@
 import type { ReadableMessage, Received } from '../../message/received.ts'
 import type { StoreSession } from '../../ports/store.ts'
 import type { ConsumerContext } from '../consumer-context.ts'
-import { claimBusinessKeys } from './business-keys.ts'
-import { claimMarkers } from './claim-batch.ts'
+import { insertBusinessKeys } from './business-keys.ts'
+import { insertMarkers } from './claim-batch.ts'
 import type { Fact } from './outcome.ts'
 
 /** Stored messages whose id is read only now, or that waited for their business key. */
@@ -41,13 +41,19 @@ export async function identifyWork<M, Tx>(
   if (firstById.size === 0 && keyless.length === 0) return { repeats, foreign: nothing, unkeyed: nothing }
   const firsts = [...firstById.values()]
   // An unreadable message already has its fact, which its marker may override.
-  const claimed = await claimMarkers(firsts, facts, session, context)
+  const claimed = await insertMarkers(firsts, facts, session, context)
   const foreign = new Set<Received<M>>([...repeats.keys(), ...firsts.filter(one => !claimed.has(one))])
   const asking = new Set<Received<M>>([...claimed, ...keyless])
   const fresh = batch.filter((one): one is ReadableMessage<M> => one.readable && asking.has(one))
   const keyed = new Set<Received<M>>()
   const holders = batch.flatMap(one => (one.id === null || asking.has(one) ? [] : [[one.id, one] as const]))
-  const passed = await claimBusinessKeys(fresh, { facts, repeats, keyed }, session, context, new Map(holders))
+  const passed = await insertBusinessKeys(
+    fresh,
+    { facts, repeats, keyed },
+    session,
+    context,
+    new Map(holders),
+  )
   await context.horizon?.check(
     passed.filter(one => claimed.has(one) && !facts.has(one)),
     facts,

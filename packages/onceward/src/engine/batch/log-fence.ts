@@ -17,7 +17,7 @@ export interface StoredPositions {
 export async function passFence<M, Tx>(
   { batch, context, history }: BatchAttempt<M, Tx>,
   decided: readonly Decided<M>[],
-  standing: StoredPositions | null,
+  storedPositions: StoredPositions | null,
   session: StoreSession<Tx>,
 ): Promise<void> {
   const { settleTiming, subscription, env } = context
@@ -30,7 +30,8 @@ export async function passFence<M, Tx>(
     batch.map(received => received.delivery),
     done,
   )
-  const progress = standing === null ? proposed : proposed.map(one => onward(one, standing, done))
+  const progress =
+    storedPositions === null ? proposed : proposed.map(one => onward(one, storedPositions, done))
   for (const { partition, from, next } of progress) {
     if (from !== null && next !== null) history.written.push({ partition, next, done })
   }

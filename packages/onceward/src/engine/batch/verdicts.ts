@@ -25,7 +25,7 @@ export interface Waits {
  * | `stale`        | older than the current state: marked as stale and settled           |
  * | `duplicate`    | its event is known under another message id: marked and settled     |
  * | `quarantine`   | quarantined: unsafe to retry automatically                          |
- * | `wait`         | stored until the awaited version arrives, or the time is over       |
+ * | `wait`         | stored until the awaited version arrives, or time runs out          |
  */
 export class Verdict {
   readonly [brand] = true

@@ -5,21 +5,21 @@ import type { Source } from '../../ports/source.ts'
 import type { Store } from '../../ports/store.ts'
 
 /**
- * Refuses a contract that the source or the store cannot keep: the first missing part, as one `configuration`
- * error. Called before anything is opened.
+ * Refuses a contract that needs more than its source or store provides, with one `configuration` error about
+ * the first missing part. Called before anything is opened.
  */
 export function assertKeepable<M, Tx>(consumer: Consumer<M, Tx>, source: Source, store: Store<Tx>): void {
-  const refuse = (wants: string, instead: string) => {
+  const refuse = (need: string, instead: string) => {
     throw new OncewardError(
       'configuration',
-      `Consumer ${consumer.name} needs ${wants}, which ${source.name} does not provide as declared. Nothing was started. ${instead}`,
+      `Consumer ${consumer.name} needs ${need}, which ${source.name} does not provide as declared. Nothing was started. ${instead}`,
     )
   }
   const missing = missingGroup(consumer, source, store)
   if (missing !== null)
     throw new OncewardError(
       'configuration',
-      `Consumer ${consumer.name} ${missing.wants}. Nothing was started. ${missing.instead}`,
+      `Consumer ${consumer.name} ${missing.need}. Nothing was started. ${missing.instead}`,
     )
   const { order, positions } = source.capabilities
   if (consumer.order === 'key' && !order.key)
@@ -42,7 +42,7 @@ export function assertKeepable<M, Tx>(consumer: Consumer<M, Tx>, source: Source,
 }
 
 interface MissingGroup {
-  readonly wants: string
+  readonly need: string
   readonly instead: string
 }
 
@@ -54,40 +54,40 @@ function missingGroup<M, Tx>(
 ): MissingGroup | null {
   if (effect?.apply !== undefined && sql === undefined)
     return {
-      wants: `declares a ${effect.apply.kind}, which needs a SQL store`,
+      need: `declares a ${effect.apply.kind}, which needs a SQL store`,
       instead: 'Use the PostgreSQL store, or write a handler.',
     }
   if (inbox.mode === 'stored' && work === undefined)
     return {
-      wants: "wants inbox.mode 'stored', and this store keeps no work for later",
-      instead: 'Use the PostgreSQL store, or leave inbox.mode out.',
+      need: "has inbox.mode 'stored', and this store cannot store work",
+      instead: 'Use the PostgreSQL store, or remove inbox.mode.',
     }
   if (failure.mode === 'defer' && work === undefined)
     return {
-      wants: "wants failure.mode 'defer', and this store keeps no work for later",
+      need: "has failure.mode 'defer', and this store cannot store work",
       instead: "Use the PostgreSQL store, or failure.mode 'block'.",
     }
   if (source.capabilities.positions && checkpoints === undefined)
     return {
-      wants: `reads a log, ${source.name}, and this store keeps no positions (checkpoints)`,
+      need: `reads a log, ${source.name}, and this store keeps no positions (checkpoints)`,
       instead: 'Use the PostgreSQL store, or read from a queue.',
     }
   if (order === 'key' && !capabilities.keyOrder)
     return {
-      wants: "wants order 'key', and this store does not report blocked keys (keyOrder)",
+      need: "has order 'key', and this store does not report blocked keys (keyOrder)",
       instead: "Use the PostgreSQL store, or order 'none'.",
     }
   if (identity.businessKey !== undefined && !capabilities.businessKeys)
     return {
-      wants: 'declares identity.businessKey, and this store keeps no business keys (businessKeys)',
-      instead: 'Use the PostgreSQL store, or leave identity.businessKey out.',
+      need: 'declares identity.businessKey, and this store keeps no business keys (businessKeys)',
+      instead: 'Use the PostgreSQL store, or remove identity.businessKey.',
     }
   if (writesOutgoing(effect, failure.mode) && !capabilities.outgoing)
     return {
-      wants:
+      need:
         'declares targets or retries at the broker, and this store has no outbox and no ledger (outgoing)',
       instead:
-        'Use the PostgreSQL store, or leave effect.external, effect.publish and that failure.mode out.',
+        'Use the PostgreSQL store, or remove effect.external, effect.publish and that failure.mode.',
     }
   return null
 }

@@ -26,7 +26,7 @@ export interface SchedulerOptions<Tx> {
   readonly watch: StoreWatch<Tx>
   readonly tally: Tally
   /** Null for stores that end with their process. */
-  readonly suspicion: CrashSuspects | null
+  readonly crashSuspects: CrashSuspects | null
   /** False while the consumer drains, and after it has stopped or halted: nothing new is received. */
   readonly isRunning: () => boolean
   /** Called after every batch. */
@@ -40,7 +40,7 @@ export interface SchedulerOptions<Tx> {
 
 /**
  * Decides when to receive and when a batch starts. One receive is outstanding whenever a batch slot is free.
- * Whatever has arrived meanwhile is the next batch, so batches grow with load and no timer forms them. A
+ * Messages that have arrived meanwhile are the next batch, so batches grow with load and no timer forms them. A
  * batch keeps its slot until it is decided and settled, also while the store is unavailable. With all slots
  * taken, only one batch is read ahead, so that it can start as soon as a slot is free. Reading it only then
  * would leave the server idle meanwhile.
@@ -219,7 +219,7 @@ export class BatchScheduler<M, Tx> {
     const redelivered = deliveries.reduce((count, delivery) => count + (delivery.redelivered ? 1 : 0), 0)
     this.#countTaken(deliveries, redelivered)
     this.#options.tally.delivered(deliveries.length, redelivered)
-    this.#options.suspicion?.look(deliveries)
+    this.#options.crashSuspects?.look(deliveries)
     await this.#read(deliveries)
     this.#context.env.reach('batch.received')
   }
@@ -244,7 +244,7 @@ export class BatchScheduler<M, Tx> {
       if (alone && this.#batchesInFlight > 0)
         await new Promise<void>(resolve => this.#onNoBatch.push(resolve))
       const read = await this.#intake.take(deliveries, reader)
-      if (this.#options.suspicion?.any) await this.#suspects?.learn(read)
+      if (this.#options.crashSuspects?.any) await this.#suspects?.learn(read)
       for (const received of read) this.#lanes.push(received)
     } finally {
       if (alone) this.#readingAlone--
@@ -305,11 +305,11 @@ export class BatchScheduler<M, Tx> {
 
   #newSuspectReader(): SuspectReader<M, Tx> | null {
     const { consumer, store, enrolment, stage, env } = this.#context
-    const { suspicion, watch } = this.#options
-    if (suspicion === null) return null
+    const { crashSuspects, watch } = this.#options
+    if (crashSuspects === null) return null
     return new SuspectReader({
       consumer,
-      suspicion,
+      crashSuspects,
       store,
       enrolment,
       watch,
@@ -321,11 +321,11 @@ export class BatchScheduler<M, Tx> {
   /** Without handlers, only reading can crash the process. */
   #newSuspectRunner(): SuspectRunner<M, Tx> | null {
     const { consumer, store, enrolment, stage, env } = this.#context
-    const { suspicion, watch } = this.#options
-    if (suspicion === null || stage === 'enqueue') return null
+    const { crashSuspects, watch } = this.#options
+    if (crashSuspects === null || stage === 'enqueue') return null
     const { attemptsMax } = consumer.failure
     const lanes = this.#lanes
-    const common = { suspicion, store, enrolment, watch, env, lanes, attemptsMax }
+    const common = { crashSuspects, store, enrolment, watch, env, lanes, attemptsMax }
     return new SuspectRunner({ ...common, bytesMax: batchBytesMax })
   }
 }

@@ -10,7 +10,7 @@ export function checkpointsOf<Tx>(
   store: Store<Tx>,
   enrolment: Enrolment,
   watch: StoreWatch<Tx>,
-  suspicion: CrashSuspects | null,
+  crashSuspects: CrashSuspects | null,
   reach: Reach,
 ): Checkpoints {
   // Sources without positions never call these; the others are refused at start where the store has none.
@@ -19,7 +19,7 @@ export function checkpointsOf<Tx>(
     async take(partitions) {
       const taken = await watch.persist(() => rows().take(enrolment, partitions))
       reach('checkpoint.taken')
-      suspicion?.took(taken)
+      crashSuspects?.took(taken)
       return taken
     },
     begin(partition, epoch, position) {

@@ -78,7 +78,7 @@ export class ConsumerProcess<M, Tx> {
   #enrolment: Enrolment | null = null
   #subscription: Subscription | null = null
   #scheduler: BatchScheduler<M, Tx> | null = null
-  #suspicion: CrashSuspects | null = null
+  #crashSuspects: CrashSuspects | null = null
   /** The code of the halt, if a message in flight may be its cause. */
   #suspectedBecause: string | undefined
   #unwatch: readonly (() => void)[] = []
@@ -100,7 +100,7 @@ export class ConsumerProcess<M, Tx> {
   }
 
   /** True from the loss of the broker until the source is connected again. */
-  get sourceAway(): boolean {
+  get sourceDisconnected(): boolean {
     return this.#sourceStatus.disconnected
   }
 
@@ -123,7 +123,7 @@ export class ConsumerProcess<M, Tx> {
     return this.#tally.snapshot(
       this.#scheduler?.batchesInFlight ?? 0,
       this.#scheduler?.pendingRetries ?? 0,
-      this.#watch.away,
+      this.#watch.unavailable,
       this.#shared.breaker.view.state,
     )
   }
@@ -144,7 +144,7 @@ export class ConsumerProcess<M, Tx> {
     const enrolment = await store.enroll(consumerFacts(consumer, mode, instance, this.#options.addressing))
     this.#enrolment = enrolment
     const subscription = await this.#open(enrolment).catch(async error => {
-      this.#suspicion?.stop()
+      this.#crashSuspects?.stop()
       // Otherwise the run would look like a crash.
       await store.closeRun(enrolment, this.#suspectedBecause).catch(() => {})
       throw error
@@ -155,7 +155,7 @@ export class ConsumerProcess<M, Tx> {
       capabilities: source.capabilities,
       watch: this.#watch,
       tally: this.#tally,
-      suspicion: this.#suspicion,
+      crashSuspects: this.#crashSuspects,
       isRunning: () => this.#state === 'running',
       onBatchDecided: () => this.#options.onCommitted?.(),
       onIdle: () => this.#closeIfIdle(),
@@ -239,7 +239,7 @@ export class ConsumerProcess<M, Tx> {
   async #findSuspects(enrolment: Enrolment): Promise<void> {
     const { store, env, consumer } = this.#options
     if (store.suspects === undefined) return
-    this.#suspicion = new CrashSuspects({
+    this.#crashSuspects = new CrashSuspects({
       ledger: store.suspects,
       enrolment,
       env,
@@ -248,7 +248,7 @@ export class ConsumerProcess<M, Tx> {
       onRefused: error => this.#halt(error),
       onLifted: () => this.#scheduler?.pump(),
     })
-    await this.#suspicion.begin()
+    await this.#crashSuspects.begin()
   }
 
   async #openSource(enrolment: Enrolment): Promise<Subscription> {
@@ -269,12 +269,12 @@ export class ConsumerProcess<M, Tx> {
         consumer: { name: consumer.name, generation: consumer.generation },
         progress: progressOf(consumer),
         ordersKeys: consumer.order === 'key',
-        checkpoints: checkpointsOf(store, enrolment, this.#watch, this.#suspicion, env.reach),
+        checkpoints: checkpointsOf(store, enrolment, this.#watch, this.#crashSuspects, env.reach),
         onRevoke: async partitions => this.#scheduler?.revoke(partitions),
-        onCommit: accepted =>
+        onPositionCommit: succeeded =>
           env.metrics.add('positionCommits', 1, {
             consumer: consumer.name,
-            status: accepted ? 'success' : 'failure',
+            status: succeeded ? 'success' : 'failure',
           }),
       },
       enrolment,
@@ -307,7 +307,7 @@ export class ConsumerProcess<M, Tx> {
   #close(): Promise<void> {
     this.#closing ??= (async () => {
       this.#scheduler?.stop()
-      this.#suspicion?.stop()
+      this.#crashSuspects?.stop()
       for (const unwatch of this.#unwatch) unwatch()
       await this.#subscription?.close()
       await this.#closeRun()

@@ -55,9 +55,9 @@ export class Intake<M> {
    */
   async take(
     deliveries: readonly Delivery[],
-    wary: Pick<SuspectReader<M, never>, 'readSuspects'> | null = null,
+    suspectReader: Pick<SuspectReader<M, never>, 'readSuspects'> | null = null,
   ): Promise<readonly Received<M>[]> {
-    const suspects = await wary?.readSuspects(deliveries, this.#read)
+    const suspects = await suspectReader?.readSuspects(deliveries, this.#read)
     const read = deliveries.map(delivery => suspects?.get(delivery) ?? this.#read(delivery))
     if (!read.some(one => one instanceof Promise)) return read as Received<M>[]
     if (this.#ordered) return Promise.all(read.map((one, index) => this.#readOut(one, deliveries[index]!)))

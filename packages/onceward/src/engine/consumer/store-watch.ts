@@ -11,23 +11,23 @@ export class StoreWatch<Tx> {
   readonly #store: Store<Tx>
   readonly #env: Environment
   readonly #consumer: string
-  readonly #goOn: () => boolean
-  #away: Promise<void> | null = null
+  readonly #mayWait: () => boolean
+  #outage: Promise<void> | null = null
 
   /** `mayWait` becomes false when the consumer stops: no wait outlives it. */
-  constructor(store: Store<Tx>, env: Environment, consumer: string, goOn: () => boolean) {
+  constructor(store: Store<Tx>, env: Environment, consumer: string, mayWait: () => boolean) {
     this.#store = store
     this.#env = env
     this.#consumer = consumer
-    this.#goOn = goOn
+    this.#mayWait = mayWait
   }
 
-  get away(): boolean {
-    return this.#away !== null
+  get unavailable(): boolean {
+    return this.#outage !== null
   }
 
-  present(): Promise<void> {
-    return this.#away ?? Promise.resolve()
+  untilAvailable(): Promise<void> {
+    return this.#outage ?? Promise.resolve()
   }
 
   /** `failures`: how often the same batch was paused before. */
@@ -40,16 +40,16 @@ export class StoreWatch<Tx> {
       },
     )
     if (trouble === 'lock wait') return this.#wait(50, 5_000, failures)
-    this.#away ??= this.#untilAnswered(failures).finally(() => {
-      this.#away = null
+    this.#outage ??= this.#untilAnswered(failures).finally(() => {
+      this.#outage = null
     })
-    return this.#away
+    return this.#outage
   }
 
   /** Repeats a small call beside the batches until the store answers. */
   async persist<T>(call: () => Promise<T>): Promise<T> {
     for (let failures = 0; ; failures++) {
-      await this.present()
+      await this.untilAvailable()
       try {
         return await call()
       } catch (error) {
@@ -57,7 +57,7 @@ export class StoreWatch<Tx> {
         const trouble = ours ? 'statement' : this.#store.diagnose(error)
         if (trouble === 'configuration') throw this.#refused(error)
         const passes = trouble === 'unavailable' || trouble === 'lock wait' || trouble === 'contention'
-        if (!passes || !this.#goOn()) throw error
+        if (!passes || !this.#mayWait()) throw error
         await this.pause(new StorePaused(trouble === 'unavailable' ? trouble : 'lock wait', error), failures)
       }
     }
@@ -74,7 +74,7 @@ export class StoreWatch<Tx> {
 
   async #untilAnswered(failures: number): Promise<void> {
     await this.#wait(50, 5_000, failures)
-    for (let tries = 0; this.#goOn(); tries++) {
+    for (let tries = 0; this.#mayWait(); tries++) {
       try {
         await this.#store.ping()
         this.#env.log.info('store available again', { consumer: this.#consumer })

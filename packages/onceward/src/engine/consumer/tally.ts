@@ -9,7 +9,7 @@ export interface TallySnapshot {
   readonly settleMissed: number
   readonly batchesInFlight: number
   readonly held: number
-  readonly storeAway: boolean
+  readonly storeUnavailable: boolean
   /**
    * Whether the source is paused because a dependency is unavailable; `probing`: one message at a time is
    * tried.
@@ -41,7 +41,7 @@ export class Tally {
   snapshot(
     batchesInFlight: number,
     held: number,
-    storeAway: boolean,
+    storeUnavailable: boolean,
     breaker: BreakerView['state'],
   ): TallySnapshot {
     return {
@@ -52,7 +52,7 @@ export class Tally {
       settleMissed: this.#missed,
       batchesInFlight,
       held,
-      storeAway,
+      storeUnavailable,
       breaker,
     }
   }

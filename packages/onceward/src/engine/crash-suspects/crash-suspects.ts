@@ -90,7 +90,7 @@ export class CrashSuspects {
         if (delivery.held.abandoned && !this.#explained) this.#suspects.set(delivery, null)
       } else if (this.#silent.size > 0) this.#lookAt(delivery)
     }
-    if (before === 0 && this.#suspects.size > 0) this.#tell()
+    if (before === 0 && this.#suspects.size > 0) this.#warn()
   }
 
   suspects(delivery: Delivery): boolean {
@@ -178,7 +178,7 @@ export class CrashSuspects {
     this.#explained = false
   }
 
-  #tell(): void {
+  #warn(): void {
     const { env, enrolment } = this.#options
     env.log.warn('a process may have crashed: its messages are processed in small groups', {
       consumer: enrolment.facts.name,

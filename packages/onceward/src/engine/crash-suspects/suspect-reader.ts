@@ -12,7 +12,7 @@ import { GroupRoom } from './suspect-groups.ts'
 
 export interface SuspectReaderOptions<M, Tx> {
   readonly consumer: Consumer<M, Tx>
-  readonly suspicion: CrashSuspects
+  readonly crashSuspects: CrashSuspects
   readonly store: Store<Tx>
   readonly enrolment: Enrolment
   readonly watch: StoreWatch<Tx>
@@ -39,7 +39,7 @@ export class SuspectReader<M, Tx> {
   }
 
   suspects(delivery: Delivery): boolean {
-    return delivery.held?.read === undefined && this.#options.suspicion.suspects(delivery)
+    return delivery.held?.read === undefined && this.#options.crashSuspects.suspects(delivery)
   }
 
   /**
@@ -50,9 +50,9 @@ export class SuspectReader<M, Tx> {
     deliveries: readonly Delivery[],
     read: Read<M>,
   ): Promise<ReadonlyMap<Delivery, Received<M>>> {
-    const { consumer, store, enrolment, watch, suspicion } = this.#options
+    const { consumer, store, enrolment, watch, crashSuspects } = this.#options
     const done = new Map<Delivery, Received<M>>()
-    let waiting = suspicion.any ? deliveries.filter(delivery => this.suspects(delivery)) : []
+    let waiting = crashSuspects.any ? deliveries.filter(delivery => this.suspects(delivery)) : []
     if (waiting.length === 0) return done
     const keys = new Map(waiting.map(delivery => [delivery, bytesKey(consumer, delivery)]))
     const limits = await watch.persist(() => store.suspects!.groupLimits(enrolment, [...keys.values()]))
@@ -74,13 +74,13 @@ export class SuspectReader<M, Tx> {
     ids: readonly string[],
     read: Read<M>,
   ): Promise<readonly (readonly [Delivery, Received<M>])[]> {
-    const { suspicion, readsOnly, env } = this.#options
+    const { crashSuspects, readsOnly, env } = this.#options
     const killed = await this.#begin(ids)
     env.reach('suspect.reading')
     if (killed !== null) return [[group[0]!, this.#giveUp(group[0]!, killed)]]
     const received = await Promise.all(group.map(async delivery => [delivery, await read(delivery)] as const))
     this.#survived = ids
-    if (readsOnly) for (const delivery of group) suspicion.cleared(delivery)
+    if (readsOnly) for (const delivery of group) crashSuspects.cleared(delivery)
     return received
   }
 
@@ -120,10 +120,10 @@ export class SuspectReader<M, Tx> {
    */
   decided(decided: readonly Decided<M>[]): void {
     if (this.#found.size === 0) return
-    const { consumer, suspicion, env } = this.#options
+    const { consumer, crashSuspects, env } = this.#options
     for (const { received, decision } of decided) {
       if (decision.outcome === 'retry' || !this.#found.delete(received)) continue
-      suspicion.explained(received.delivery)
+      crashSuspects.explained(received.delivery)
       env.metrics.add('parkedSuspects', 1, { consumer: consumer.name })
     }
   }

@@ -17,7 +17,7 @@ export interface SuspectTry {
 }
 
 export interface SuspectRunnerOptions<Tx> {
-  readonly suspicion: CrashSuspects
+  readonly crashSuspects: CrashSuspects
   readonly store: Store<Tx>
   readonly enrolment: Enrolment
   readonly watch: StoreWatch<Tx>
@@ -53,36 +53,36 @@ export class SuspectRunner<M, Tx> {
   }
 
   get any(): boolean {
-    return this.#options.suspicion.any
+    return this.#options.crashSuspects.any
   }
 
   /** Unreadable bytes reach no handler. */
   readonly isSuspect = (received: Received): boolean =>
-    received.readable && this.#options.suspicion.suspects(received.delivery)
+    received.readable && this.#options.crashSuspects.suspects(received.delivery)
 
   /** Reads how large a group each suspect may be in, before any can be taken. */
   async learn(read: readonly Received<M>[]): Promise<void> {
-    const { suspicion, store, enrolment, watch } = this.#options
+    const { crashSuspects, store, enrolment, watch } = this.#options
     const suspects = read.filter(this.isSuspect)
     if (suspects.length === 0) return
     const ids = suspects.map(({ id }) => id!)
     const limits = await watch.persist(() => store.suspects!.groupLimits(enrolment, ids))
     for (const { id, delivery } of suspects) {
       const limit = limits.get(id!)
-      if (limit !== undefined) suspicion.limitGroup(delivery, limit)
+      if (limit !== undefined) crashSuspects.limitGroup(delivery, limit)
     }
   }
 
   /** Suspects go first: returns a group if nothing else runs, and `wait` while something does. */
   next(batchesInFlight: number, countMax: number): readonly Received<M>[] | 'wait' | null {
-    const { lanes, suspicion, bytesMax } = this.#options
+    const { lanes, crashSuspects, bytesMax } = this.#options
     if (!this.any) return null
     if (batchesInFlight > 0) return lanes.some(this.isSuspect) ? 'wait' : null
     const room = new GroupRoom(countMax, bytesMax)
     const group = lanes.cutGroup(
       received =>
         this.isSuspect(received) &&
-        room.take(suspicion.groupLimit(received.delivery), received.delivery.body.length),
+        room.take(crashSuspects.groupLimit(received.delivery), received.delivery.body.length),
     )
     this.#underWay = group.length === 0 ? null : (group as Received<M>[])
     return this.#underWay
@@ -132,11 +132,11 @@ export class SuspectRunner<M, Tx> {
   }
 
   #judge({ received, decision }: Decided<M>, { killed }: SuspectTry): void {
-    const { suspicion, env, enrolment } = this.#options
-    if (killed === null || decision.code !== processDied) return suspicion.cleared(received.delivery)
-    if (decision.outcome === 'retry') return suspicion.keep(received.delivery)
+    const { crashSuspects, env, enrolment } = this.#options
+    if (killed === null || decision.code !== processDied) return crashSuspects.cleared(received.delivery)
+    if (decision.outcome === 'retry') return crashSuspects.keep(received.delivery)
     const consumer = enrolment.facts.name
-    suspicion.explained(received.delivery)
+    crashSuspects.explained(received.delivery)
     env.metrics.add('parkedSuspects', 1, { consumer })
     env.log.error('the message that crashed its process is parked', {
       consumer,

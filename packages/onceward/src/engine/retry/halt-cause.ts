@@ -38,7 +38,7 @@ const operational: ReadonlySet<ErrorCode> = new Set([
   'embedded_unavailable',
 ] satisfies ErrorCode[])
 
-const ofSurroundings: ReadonlySet<Failure['class']> = new Set<Failure['class']>([
+const ofEnvironment: ReadonlySet<Failure['class']> = new Set<Failure['class']>([
   'configuration',
   'transient',
   'overload',
@@ -53,5 +53,5 @@ const ofSurroundings: ReadonlySet<Failure['class']> = new Set<Failure['class']>(
 export function mayBeOfMessage(error: unknown): boolean {
   if (error instanceof DecidedHalt) return false
   if (error instanceof OncewardError) return !operational.has(error.code)
-  return !ofSurroundings.has(classifyFailure(error, {}).class)
+  return !ofEnvironment.has(classifyFailure(error, {}).class)
 }

@@ -6,7 +6,7 @@ import type { LogRange } from '../../ports/range-reader.ts'
 import type { Delivery } from '../../ports/source.ts'
 
 /**
- * Whether a record is one of those keys', by any of its identities. What cannot be read belongs to nobody.
+ * Whether a record has one of the keys as any of its identities. An unreadable record matches only by its id.
  */
 export function selectKeys(keys: readonly string[], consumer: Consumer<unknown, SqlTransaction>) {
   const wanted = new Set(keys)

@@ -1,9 +1,9 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
 import { durationText } from '../../contract/duration.ts'
 import { neededRetention, type SourceWindow } from '../../contract/needed-retention.ts'
+import type { DatabaseFacts } from '../../drivers/postgres/server/read-database.ts'
 import { readingOf } from '../../engine/consumer/consumer-facts.ts'
 import type { BrokerIdentity } from '../../ports/source.ts'
-import type { DatabaseFacts } from '../live/postgres.ts'
 import type { Rule } from '../rule.ts'
 import { outletsOf } from './outlets.ts'
 

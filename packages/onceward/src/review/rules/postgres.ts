@@ -1,5 +1,5 @@
 import { durationText } from '../../contract/duration.ts'
-import type { DatabaseFacts } from '../live/postgres.ts'
+import type { DatabaseFacts } from '../../drivers/postgres/server/read-database.ts'
 import type { Rule } from '../rule.ts'
 
 /** A database, and this process's idea of the date when it was asked. */

@@ -61,7 +61,7 @@ describe('what a dispatcher makes of an answer', await skipWithout('postgres'), 
     })
   }
 
-  it('fails for people when turned away as often as it may try', async () => {
+  it('fails when rejected on every attempt', async () => {
     const { row, calls, charged } = await rig.settle(
       { attemptsMax: 3 },
       { status: 503 },

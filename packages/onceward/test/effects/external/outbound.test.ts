@@ -81,11 +81,14 @@ describe('where calls may go', () => {
     const answer = await send({ 'idempotency-key': 'k' }, body, never)
     gateway.close()
     assert.equal(answer.kind, 'not reached')
-    assert.match((answer as { error: string }).error, /innocent\.example resolves to 127\.0\.0\.1.*allowPrivate/)
+    assert.match(
+      (answer as { error: string }).error,
+      /innocent\.example resolves to 127\.0\.0\.1.*allowPrivate/,
+    )
     assert.equal(gateway.calls.length, 0)
   })
 
-  it('a certificate nobody vouches for is not talked to', async () => {
+  it('a target with an untrusted certificate is not called', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'onceward-outbound-'))
     after(() => rmSync(folder, { recursive: true }))
     const seen: string[] = []
@@ -178,7 +181,7 @@ describe('where calls may go', () => {
       assert.equal((await lost).kind, 'lost')
     })
 
-    it('gets no byte when the time is over before the connection stands', async () => {
+    it('gets no byte when the deadline passes before the connection is open', async () => {
       const { seen, send } = await openTo(() => ok)
       const answer = await send({}, body, { ...never, expired: () => true })
       assert.deepEqual([answer.kind, seen.requests], ['not reached', 0])

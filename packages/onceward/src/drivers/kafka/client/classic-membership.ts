@@ -18,9 +18,9 @@ const memberDelayMs = 10
  *   any ──unknown member, old generation, session expired──▶ lost: everything dropped ──▶ joining
  *   any ──fenced instance, no permission──▶ refused, final
  *
- * Heartbeats continue in every state on a separate connection: the broker answers a join only when every
- * other member has drained, which may take longer than the session. Partitions that stay assigned continue
- * to be read meanwhile.
+ * Heartbeats continue in every state on a separate connection. The broker answers a join only when every
+ * other member has drained, which may take longer than the session. Partitions that stay assigned continue to
+ * be read meanwhile.
  */
 export class ClassicMembership implements Membership {
   readonly #requests: ClassicRequests

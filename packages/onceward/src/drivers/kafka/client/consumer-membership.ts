@@ -20,12 +20,12 @@ const [joinEpoch, leaveEpoch, leaveStaticEpoch] = [0, -1, -2]
  * member's list until it is finished and committed, and only then goes to another member.
  *
  *   joining ──epoch──▶ steady ◀──▶ draining
- *   any ──session expired locally──▶ silent: everything dropped, heartbeats keep the epoch ──accepted──▶ steady
+ *   any ──session expired locally──▶ silent: all dropped, heartbeats keep the epoch ──accepted──▶ steady
  *   any ──fenced or unknown member──▶ lost: everything dropped ──▶ joining
  *
- * A coordinator that moved knows the id and the epoch, so both are kept until a broker refuses them. A
- * static member that joins with epoch 0 while the broker still has it is refused until its session ends
- * (UNRELEASED_INSTANCE_ID), so it leaves with -2 first.
+ * A coordinator that moved knows the id and the epoch, so both are kept until a broker refuses them. The
+ * broker refuses a static member that joins with epoch 0 until its old session ends (UNRELEASED_INSTANCE_ID).
+ * So such a member leaves with -2 first.
  */
 export class ConsumerMembership implements Membership {
   readonly #connections: KafkaConnections

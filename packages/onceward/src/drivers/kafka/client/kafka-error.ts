@@ -3,10 +3,17 @@ import { tlsRefusal } from '../../tls/tls-refusal.ts'
 import { protocolErrors, protocolErrorsCodesById } from './wire.ts'
 
 /**
- * The category of an error, which decides the remedy: `network` reconnect, `leader` fresh metadata,
- * `coordinator` find it again, `member` rejoin the group, `fenced` another process took over, `busy` retry,
- * `credentials`, `topic` and `version` an operator, `transaction` abort it, `record` the record itself is
- * refused.
+ * The category of an error, which decides the remedy:
+ *
+ * - `network`: reconnect
+ * - `leader`: read fresh metadata
+ * - `coordinator`: find it again
+ * - `member`: rejoin the group
+ * - `fenced`: stop, another process took over
+ * - `busy`: retry
+ * - `credentials`, `topic`, `version`: an operator has to act
+ * - `transaction`: abort it
+ * - `record`: the broker refuses the record itself
  */
 export type KafkaErrorKind =
   | 'network'

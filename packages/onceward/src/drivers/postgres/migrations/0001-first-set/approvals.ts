@@ -44,7 +44,8 @@ begin
     is distinct from (old.id, old.verb, old.consumer_id, old.held_ids, old.digest, old.reason,
       old.requested_by, old.requested_at, old.expires_at, old.fix_id)
   then
-    raise exception 'a request for approval cannot be changed' using errcode = 'insufficient_privilege'; end if;
+    raise exception 'a request for approval cannot be changed'
+      using errcode = 'insufficient_privilege'; end if;
   if clock_timestamp() > old.expires_at then
     raise exception 'request % has expired', old.id using errcode = 'insufficient_privilege'; end if;
   if old.approved_at is null then
@@ -130,7 +131,8 @@ begin
     if a.digest is distinct from expected then
       return onceward.refuse('approve', of_consumer, request::text,
         'That is not the digest of the fixed payload.'); end if;
-  elsif a.digest is distinct from expected or onceward.selection_digest(a.held_ids) is distinct from a.digest then
+  elsif a.digest is distinct from expected
+    or onceward.selection_digest(a.held_ids) is distinct from a.digest then
     return onceward.refuse('approve', of_consumer, request::text,
       'The selection has changed since the request.');
   end if;

@@ -22,7 +22,8 @@ create table onceward.blocked_key (
 -- Releases the parked rows of these keys in order, up to the first row that may not be released. That row
 -- becomes the head of its key, with the reason, and new rows are parked behind it. The blocked key is locked
 -- first: a process that is appending a row is waited for, and its row is then included.
-create function onceward.release_keys(of_consumer integer, keys text[], past_quarantined boolean) returns bigint[]
+create function onceward.release_keys(of_consumer integer, keys text[], past_quarantined boolean)
+  returns bigint[]
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare picked bigint[]; freed bigint[]; heads bigint[]; whys text[];
 begin
@@ -75,10 +76,12 @@ declare again text[] := array(
   select b.key from onceward.blocked_key b
   where b.consumer_id = of_consumer and b.key = any (keys) and (b.state = 'released'
     or exists (
-      select from onceward.held h where h.consumer_id = of_consumer and h.order_key = b.key and h.order_key is not null
+      select from onceward.held h where h.consumer_id = of_consumer and h.order_key = b.key
+        and h.order_key is not null
         and h.id <= b.released_to and h.state in ('stored', 'parked') and h.state = 'parked')
     or exists (
-      select from onceward.held h where h.consumer_id = of_consumer and h.order_key = b.key and h.order_key is not null
+      select from onceward.held h where h.consumer_id = of_consumer and h.order_key = b.key
+        and h.order_key is not null
         and h.id <= b.released_to and h.state = 'quarantined')));
 begin
   insert into onceward.blocked_key as b (consumer_id, key, waiting)
@@ -89,7 +92,8 @@ begin
   with put as (
     update onceward.held h set state = 'parked', due_at = null, lease_until = null, failure_class = 'order',
       code = 'behind_parked', reason = 'an earlier message of its key is parked'
-    where h.consumer_id = of_consumer and h.order_key = any (again) and h.order_key is not null and h.state = 'stored'
+    where h.consumer_id = of_consumer and h.order_key = any (again) and h.order_key is not null
+      and h.state = 'stored'
       and (h.lease_until is null or h.lease_until <= clock_timestamp())
     returning h.message_id, h.order_key),
   marked as (
@@ -110,7 +114,8 @@ begin
   keys := array(select key from onceward.blocked_key where consumer_id = of_consumer and state = 'released'
     order by key limit 1000 for update skip locked);
   delete from onceward.blocked_key b where b.consumer_id = of_consumer and b.key = any (keys) and not exists (
-    select from onceward.held h where h.consumer_id = of_consumer and h.order_key = b.key and h.order_key is not null
+    select from onceward.held h where h.consumer_id = of_consumer and h.order_key = b.key
+      and h.order_key is not null
       and h.state in ('stored', 'parked'));
   get diagnostics freed = row_count;
   return cardinality(keys) - freed;
@@ -136,7 +141,8 @@ begin
     on conflict do nothing returning key),
   noted as (
     insert into onceward.note as n (consumer_id, message_id, code, detail, at, run_id, held_id)
-    select of_consumer, f.message_id, 'has its business key', 'message ' || f.holder || ' ended without an effect',
+    select of_consumer, f.message_id, 'has its business key',
+      'message ' || f.holder || ' ended without an effect',
       clock_timestamp(), f.run_id, f.id
     from first f join put using (key)
     on conflict (consumer_id, message_id, code) do update
@@ -148,7 +154,8 @@ begin
     join onceward.business_key k on k.consumer_id = of_consumer and k.key = e.key and k.message_id = e.holder
     cross join lateral (
       select w.id from onceward.held w
-      where w.consumer_id = of_consumer and w.business_key = e.key and w.keyless and w.message_id <> e.holder) h);
+      where w.consumer_id = of_consumer and w.business_key = e.key and w.keyless
+        and w.message_id <> e.holder) h);
   update onceward.held h set due_at = clock_timestamp() where h.id = any (array(
     select s.id from onceward.held s
     where s.id = any (woken) and s.state = 'stored' and s.due_at > clock_timestamp()

@@ -85,7 +85,8 @@ declare was onceward.campaign; named text := 'replay ' || act; ready text; n_hel
 begin
   select * into was from onceward.campaign c where c.id = of_campaign for update;
   if not found then
-    return onceward.refuse(named, consumer, of_campaign::text, format('There is no campaign %s.', of_campaign)); end if;
+    return onceward.refuse(named, consumer, of_campaign::text,
+      format('There is no campaign %s.', of_campaign)); end if;
   if was.consumer_name is distinct from consumer then
     return onceward.refuse(named, was.consumer_name, of_campaign::text,
       format('Campaign %s does not belong to consumer "%s".', of_campaign, consumer)); end if;
@@ -95,10 +96,12 @@ begin
     if was.state <> 'running' or was.wanted is not null then
       return onceward.refuse(named, consumer, of_campaign::text,
         format('Campaign %s is %s: only a running campaign can pause.', of_campaign, was.state)); end if;
-    update onceward.campaign set wanted = 'pause', steered_reason = steer_campaign.reason where id = of_campaign;
+    update onceward.campaign set wanted = 'pause', steered_reason = steer_campaign.reason
+      where id = of_campaign;
   elsif act = 'cancel' then
     if was.state in ('swapped', 'finished', 'cancelled') then
-      return onceward.refuse(named, consumer, of_campaign::text, format('Campaign %s is %s%s', of_campaign, was.state,
+      return onceward.refuse(named, consumer, of_campaign::text,
+        format('Campaign %s is %s%s', of_campaign, was.state,
         case was.state when 'swapped'
           then ': finish it, or restore the old tables with "onceward replay rollback".'
           else '.' end)); end if;
@@ -109,7 +112,8 @@ begin
   elsif act = 'verify' then
     if was.state not in ('ran', 'verified') then
       return onceward.refuse(named, consumer, of_campaign::text,
-        format('Campaign %s is %s: it can be verified once it has run to its end.', of_campaign, was.state)); end if;
+        format('Campaign %s is %s: it can be verified once it has run to its end.',
+          of_campaign, was.state)); end if;
     complete := onceward.campaign_complete(was);
     n_held := (select count(*) from onceward.held h join onceward.run r on r.id = h.run_id
       where h.campaign_id = of_campaign or r.campaign_id = of_campaign);
@@ -120,7 +124,8 @@ begin
     ready := case when was.mode = 'rebuild' then 'swapped' else 'verified' end;
     if was.state <> ready then
       return onceward.refuse(named, consumer, of_campaign::text,
-        format('Campaign %s is %s: it can be finished once it is %s.', of_campaign, was.state, ready)); end if;
+        format('Campaign %s is %s: it can be finished once it is %s.',
+          of_campaign, was.state, ready)); end if;
     -- Repaired keys need no rebuild any more, except keys with a message that still found a version gap.
     if was.mode = 'repair' then
       delete from onceward.rebuild_key k using onceward.consumer o

@@ -28,7 +28,8 @@ begin
       using errcode = 'insufficient_privilege';
   end if;
   if found and not requested.by_person then
-    raise exception 'campaign % was requested by %, which is not registered in onceward.person: a person has to create it',
+    raise exception
+      'campaign % was requested by %, which is not registered in onceward.person: a person has to create it',
       requested.id, requested.requested_by using errcode = 'insufficient_privilege';
   end if;
   -- A campaign that stopped early, or that has more to read, may need another approval.
@@ -73,7 +74,8 @@ begin
   begin
     insert into onceward.campaign_approval (campaign_id, plan_digest, requested_by, approved_by, approved_at,
       expires_at, reason)
-    values (of_campaign, expected, '', '', clock_timestamp(), clock_timestamp() + hours * interval '1 hour', reason);
+    values (of_campaign, expected, '', '', clock_timestamp(), clock_timestamp() + hours * interval '1 hour',
+      reason);
     return jsonb_build_object('ok', true);
   exception when check_violation or unique_violation or insufficient_privilege or not_null_violation then
     get stacked diagnostics why = message_text, rule = constraint_name;

@@ -2,7 +2,8 @@
 export const campaignOnParked = `
 -- Releases the keys in which the campaign has no more rows and that no row blocks: the live consumer
 -- continues with the rows behind.
-create function onceward.unblock_after_campaign(campaign bigint, of_consumer integer, keys text[]) returns void
+create function onceward.unblock_after_campaign(campaign bigint, of_consumer integer, keys text[])
+  returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare free text[];
 begin
@@ -16,7 +17,8 @@ begin
         and h.state in ('stored', 'parked') and h.state = 'parked'
         and (h.code <> 'behind_parked' or r.held_id is not null))
     and not exists (
-      select from onceward.held h where h.consumer_id = of_consumer and h.order_key = key and h.order_key is not null
+      select from onceward.held h where h.consumer_id = of_consumer and h.order_key = key
+        and h.order_key is not null
         and h.state = 'quarantined'));
   if cardinality(free) > 0 then perform onceward.unblock_keys(of_consumer, free); end if;
 end $$;
@@ -38,7 +40,8 @@ begin
   with ruled as materialized (
     select j.id, j.order_key, coalesce(j.why,
       case when r.row_version <> onceward.row_version(h) then 'was changed after it was selected' end,
-      case when ahead.id is not null then 'waits behind row ' || ahead.id || ', which a worker has leased' end)
+      case when ahead.id is not null
+        then 'waits behind row ' || ahead.id || ', which a worker has leased' end)
       as why
     from onceward.judge_parked(window_ids, campaign) j
     join onceward.campaign_row r on r.campaign_id = campaign and r.held_id = j.id

@@ -42,7 +42,8 @@ create table onceward.campaign (
   failure         text
 );
 create index campaign_open on onceward.campaign (consumer_name) where state not in ('finished', 'cancelled');
-create trigger owner_deletes before delete on onceward.campaign for each row execute function onceward.owner_only();
+create trigger owner_deletes before delete on onceward.campaign
+  for each row execute function onceward.owner_only();
 create trigger owner_renumbers before update of id on onceward.campaign for each row
   when (old.id is distinct from new.id) execute function onceward.owner_only();
 
@@ -82,7 +83,8 @@ begin
     if onceward.is_blank(new.reason) then
       raise exception 'a reason is required' using errcode = 'check_violation'; end if;
     if new.state <> 'created' then
-      raise exception 'a campaign starts in state created, not %', new.state using errcode = 'check_violation';
+      raise exception 'a campaign starts in state created, not %', new.state
+        using errcode = 'check_violation';
     end if;
   else
     renamed := new.consumer_name <> old.consumer_name and old.state in ('finished', 'cancelled')

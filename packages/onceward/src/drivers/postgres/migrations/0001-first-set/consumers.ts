@@ -47,7 +47,8 @@ begin
       using errcode = 'insufficient_privilege'; end if;
   return coalesce(new, old);
 end $$;
-create trigger owner_deletes before delete on onceward.consumer for each row execute function onceward.owner_only();
+create trigger owner_deletes before delete on onceward.consumer
+  for each row execute function onceward.owner_only();
 create trigger owner_renames before update of id, name, generation on onceward.consumer for each row
   when ((old.id, old.name, old.generation) is distinct from (new.id, new.name, new.generation))
   execute function onceward.owner_only();

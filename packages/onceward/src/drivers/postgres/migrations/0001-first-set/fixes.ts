@@ -8,7 +8,8 @@ export const fixes = `
 -- one.
 create function onceward.fix_waits(number bigint) returns text language sql stable
 return (
-  select case when request.id is null or request.approved_at is null and request.expires_at < clock_timestamp()
+  select case when request.id is null or request.approved_at is null
+    and request.expires_at < clock_timestamp()
     then 'its fix needs approval and has no open request: fix it again'
     else 'its fix needs the approval of a person other than ' || f.actor
       || ' (request ' || request.id || ')' end
@@ -38,7 +39,8 @@ set search_path = pg_catalog, pg_temp as $$
 declare why text := onceward.fix_waits(old.id);
 begin
   if why is not null then
-    raise exception 'Row % was not released: %.', old.id, why using errcode = 'insufficient_privilege'; end if;
+    raise exception 'Row % was not released: %.', old.id, why
+      using errcode = 'insufficient_privilege'; end if;
   return new;
 end $$;
 create trigger fix_guard before update of state on onceward.held for each row
@@ -52,7 +54,8 @@ create trigger fix_guard before update of state on onceward.held for each row
 create function onceward.fix_parked(consumer text, number bigint, kind text, expected bytea, body bytea,
   digest_after bytea, new_id text, reason text, key_digest bytea default null)
 returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
-declare h onceward.held; of_consumer integer := onceward.selected_consumer(array[number], consumer); marker record;
+declare h onceward.held; marker record;
+  of_consumer integer := onceward.selected_consumer(array[number], consumer);
   subject text := number::text; fix bigint; request onceward.approval;
   high_risk boolean := kind = 'payload' and onceward.is_high_risk(onceward.risk_of(consumer));
 begin

@@ -2,7 +2,8 @@
 export const forgetMarkerDays = `
 -- Called by processes of the consumer, so it verifies its arguments: to_char gives a day before Christ the
 -- name of a current day.
-create function onceward.assert_day_expired(of_consumer integer, day date, cutoff timestamptz) returns void language plpgsql
+create function onceward.assert_day_expired(of_consumer integer, day date, cutoff timestamptz)
+  returns void language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 begin
   if not exists (select from onceward.retention r
@@ -10,8 +11,10 @@ begin
       and cutoff <= clock_timestamp() - r.keep and (day + 1)::timestamp at time zone 'UTC' <= cutoff
       and day > date '1970-01-01')
     or exists (select from onceward.held h
-      where h.consumer_id = of_consumer and h.state in ('stored', 'waiting', 'parked') and h.first_at < cutoff) then
-    raise exception 'Day % of consumer % may not be dropped yet. Nothing was changed.', day, of_consumer; end if;
+      where h.consumer_id = of_consumer and h.state in ('stored', 'waiting', 'parked')
+        and h.first_at < cutoff) then
+    raise exception 'Day % of consumer % may not be dropped yet. Nothing was changed.',
+      day, of_consumer; end if;
 end $$;
 
 -- One row for each marker that is written to a sealed day. A process that has read the day uses it to detect
@@ -33,7 +36,8 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp set lock
 declare part text := 'inbox_' || of_consumer || to_char(day, '_YYYYMMDD');
 begin
   perform onceward.assert_day_expired(of_consumer, day, cutoff);
-  if not pg_try_advisory_xact_lock(x'72657461'::integer, of_consumer) or to_regclass('onceward.' || part) is null
+  if not pg_try_advisory_xact_lock(x'72657461'::integer, of_consumer)
+    or to_regclass('onceward.' || part) is null
     or exists (
       select from pg_trigger where tgrelid = to_regclass('onceward.' || part) and tgname = 'sealed') then
     return; end if;
@@ -51,7 +55,8 @@ end $$;
 create function onceward.drop_day(of_consumer integer, day date, cutoff timestamptz) returns jsonb
 language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '300ms' as $$
 declare
-  whole text := 'inbox_' || of_consumer; part text := 'inbox_' || of_consumer || to_char(day, '_YYYYMMDD'); leaf oid;
+  whole text := 'inbox_' || of_consumer; leaf oid;
+  part text := 'inbox_' || of_consumer || to_char(day, '_YYYYMMDD');
   sealed boolean; late bigint; total bigint; staying bigint; kept text[]; few constant integer := 1000;
   stays constant text := $cond$ not (t.at < $1 and (t.status in ('applied', 'ignored', 'duplicate', 'stale')
     or (t.status in ('dead', 'quarantined') and not exists (

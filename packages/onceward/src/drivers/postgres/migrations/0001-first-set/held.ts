@@ -119,7 +119,8 @@ begin
   h.body := '';
   return to_jsonb(h) - 'body';
 end $$;
-create function onceward.held_from_json(record jsonb, body bytea) returns onceward.held language plpgsql stable
+create function onceward.held_from_json(record jsonb, body bytea) returns onceward.held
+  language plpgsql stable
 set search_path = pg_catalog, pg_temp as $$
 declare h onceward.held := jsonb_populate_record(null::onceward.held, record);
 begin

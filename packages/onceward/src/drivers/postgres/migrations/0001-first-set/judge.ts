@@ -110,7 +110,8 @@ begin
     from onceward.held h join onceward.consumer c on c.id = of_consumer and c.dedup = 'marker'
     where h.id = any (picked) and h.message_id is not null and h.code <> 'conflict'
       and h.state in ('parked', 'dead', 'quarantined')
-      and not exists (select from onceward.inbox i where i.consumer_id = of_consumer and i.message_id = h.message_id)
+      and not exists (select from onceward.inbox i where i.consumer_id = of_consumer
+        and i.message_id = h.message_id)
     order by h.message_id on conflict do nothing;
 
   with judged as materialized (select * from onceward.judge_parked(picked, null, in_order)),
@@ -124,7 +125,8 @@ begin
     coalesce(array_agg(r.id order by r.id) filter (where r.why is null), '{}')
   into ruled_ids, ruled_keys, ruled_whys, gone from ruled r;
 
-  delete from onceward.business_key k where k.consumer_id = of_consumer and k.key = any (inserted) and not exists (
+  delete from onceward.business_key k where k.consumer_id = of_consumer and k.key = any (inserted)
+    and not exists (
     select from onceward.held h
     where h.id = any (gone) and h.business_key = k.key and h.message_id = k.message_id);
   -- Markers are compared with arrays of one element: those use the index, while a join may read all markers.

@@ -98,10 +98,12 @@ declare today date := (clock_timestamp() at time zone 'UTC')::date; day date; sa
 begin
   if not exists (select from onceward.marker_days m where m.consumer_id = of_consumer) then
     raise exception
-      'The markers of consumer % are not partitioned by day. Run "onceward retention partition". Nothing was changed.',
+      'The markers of consumer % are not partitioned by day. Run "onceward retention partition". '
+      'Nothing was changed.',
       of_consumer; end if;
   foreach day in array array[today - 1, today, today + 1, today + 2, today + 3] loop
-    continue when exists (select from onceward.retention r where r.consumer_id = of_consumer and r.kind = 'markers'
+    continue when exists (select from onceward.retention r where r.consumer_id = of_consumer
+      and r.kind = 'markers'
       and (day + 1)::timestamp at time zone 'UTC' <= clock_timestamp() - r.keep);
     said := onceward.make_day(of_consumer, day);
     if said = 'made' then made := made || day::text;
@@ -113,9 +115,11 @@ end $$;
 -- The three steps of "onceward retention partition", in one transaction of the owner. The first creates the
 -- partitions, not yet attached, and moves the markers of the consumer into them; rows of others are not
 -- touched.
-create function onceward.build_days(of_consumer integer, form text, oldest date) returns bigint language plpgsql
+create function onceward.build_days(of_consumer integer, form text, oldest date) returns bigint
+  language plpgsql
 set search_path = pg_catalog, pg_temp as $$
-declare whole text := 'inbox_' || of_consumer; today date := (clock_timestamp() at time zone 'UTC')::date; day date;
+declare whole text := 'inbox_' || of_consumer; day date;
+  today date := (clock_timestamp() at time zone 'UTC')::date;
 begin
   insert into onceward.marker_days (consumer_id, id_format) values (of_consumer, form);
   execute format('create table onceward.%I (like onceward.inbox '
@@ -125,7 +129,8 @@ begin
   perform onceward.copy_grants(whole, 'onceward.inbox'),
     onceward.copy_grants(whole || '_rest', 'onceward.inbox');
   for day in select oldest + n from generate_series(0, today + 3 - oldest) as n loop
-    continue when day < today - 1 and not exists (select from onceward.inbox i where i.consumer_id = of_consumer
+    continue when day < today - 1 and not exists (select from onceward.inbox i
+      where i.consumer_id = of_consumer
       and i.message_id >= onceward.day_bound(form, day) and i.message_id < onceward.day_bound(form, day + 1));
     perform onceward.make_day(of_consumer, day);
   end loop;

@@ -26,12 +26,14 @@ create function onceward.register_reader(consumer text, of_kind text, of_source 
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   update onceward.reader r set position_kept_by = kept_by, last_at = clock_timestamp()
-  where r.consumer_name = consumer and r.kind = of_kind and r.source = of_source and r.consumer_group = of_group
+  where r.consumer_name = consumer and r.kind = of_kind and r.source = of_source
+    and r.consumer_group = of_group
     and r.virtual_host = of_host;
   if found then return; end if;
   perform pg_advisory_xact_lock(hashtext('onceward.reader'), hashtext(of_source));
   update onceward.reader r set position_kept_by = kept_by, last_at = clock_timestamp(), virtual_host = of_host
-  where r.consumer_name = consumer and r.kind = of_kind and r.source = of_source and r.consumer_group = of_group
+  where r.consumer_name = consumer and r.kind = of_kind and r.source = of_source
+    and r.consumer_group = of_group
     and r.virtual_host is null
     and not exists (
       select from onceward.reader s
@@ -39,7 +41,8 @@ begin
         and s.consumer_group = of_group and s.virtual_host = of_host);
   if found then return; end if;
   select r.consumer_name, r.last_at into other, register_reader.last_at from onceward.reader r
-  where r.kind = of_kind and r.source = of_source and r.consumer_group = of_group and r.consumer_name <> consumer
+  where r.kind = of_kind and r.source = of_source and r.consumer_group = of_group
+    and r.consumer_name <> consumer
     and coalesce(r.virtual_host, of_host) = of_host
   order by r.last_at desc limit 1;
   if other is not null then return; end if;
@@ -57,7 +60,8 @@ begin
     where r.consumer_name = consumer and r.kind = of_kind and r.source = of_source
       and r.consumer_group = of_group and coalesce(r.virtual_host, of_host) = of_host) then return; end if;
   select r.consumer_name, r.last_at into other, check_reader.last_at from onceward.reader r
-  where r.kind = of_kind and r.source = of_source and r.consumer_group = of_group and r.consumer_name <> consumer
+  where r.kind = of_kind and r.source = of_source and r.consumer_group = of_group
+    and r.consumer_name <> consumer
     and coalesce(r.virtual_host, of_host) = of_host
   order by r.last_at desc limit 1;
 end $$;
@@ -71,7 +75,8 @@ begin
   if onceward.is_blank(reason) then
     return onceward.refuse('consumers separate', consumer, other, 'Say why.'); end if;
   insert into onceward.reader (consumer_name, kind, source, consumer_group, position_kept_by, virtual_host)
-  select consumer, r.kind, r.source, r.consumer_group, r.position_kept_by, r.virtual_host from onceward.reader r
+  select consumer, r.kind, r.source, r.consumer_group, r.position_kept_by, r.virtual_host
+    from onceward.reader r
     where r.consumer_name = other
   on conflict do nothing;
   get diagnostics added = row_count;

@@ -33,7 +33,8 @@ begin
     delete from onceward.business_key k using gone
     where k.consumer_id = of_consumer and k.key = gone.business_key and k.message_id = gone.message_id
       -- The id belongs to an applied or held message with other content: that message keeps the key.
-      and not exists (select from onceward.inbox i where i.consumer_id = of_consumer and i.message_id = gone.message_id
+      and not exists (select from onceward.inbox i where i.consumer_id = of_consumer
+        and i.message_id = gone.message_id
         and (i.digest <> gone.digest or i.status not in ('parked', 'dead', 'quarantined')))),
   made_room as (
     update onceward.blocked_key b set waiting = greatest(0, b.waiting - n.count)
@@ -50,10 +51,12 @@ begin
   get diagnostics closed = row_count;
   keys := array(
     select key from unnest(keys) as key where not exists (
-      select from onceward.held h where h.consumer_id = of_consumer and h.order_key = key and h.order_key is not null
+      select from onceward.held h where h.consumer_id = of_consumer and h.order_key = key
+        and h.order_key is not null
         and h.state in ('stored', 'parked') and h.state = 'parked' and h.code <> 'behind_parked')
     and not exists (
-      select from onceward.held h where h.consumer_id = of_consumer and h.order_key = key and h.order_key is not null
+      select from onceward.held h where h.consumer_id = of_consumer and h.order_key = key
+        and h.order_key is not null
         and h.state = 'quarantined'));
   -- The business key is passed on first. If the order key were released before, a later message could take
   -- the business key from the first one that waits, and rows would wait for higher ids.
@@ -80,7 +83,8 @@ begin
     where h.id = any (ids) and h.state not in ('parked', 'dead', 'quarantined');
   if busy is not null then
     return onceward.refuse('parked skip', consumer, subject,
-      'Already being processed: row ' || busy || '. Nothing was skipped. Look again when it is done.'); end if;
+      'Already being processed: row ' || busy || '. Nothing was skipped. Look again when it is done.');
+  end if;
   if onceward.selection_digest(ids) is distinct from expected then
     return onceward.refuse('parked skip', consumer, subject,
       'The selection has changed since it was shown.'); end if;
@@ -134,7 +138,8 @@ begin
       'There is no held work with id ' || held || '; it may be done by now.'); end if;
   if h.epoch is distinct from expected then
     return onceward.refuse('work release', of_consumer, subject,
-      format('Row %s has changed since it was shown: it has now been leased %s times.', held, h.epoch)); end if;
+      format('Row %s has changed since it was shown: it has now been leased %s times.', held,
+        h.epoch)); end if;
   if h.state = 'dead' or (h.state = 'quarantined' and h.order_key is null) then
     return onceward.refuse('work release', of_consumer, subject,
       'Row ' || held || ' is ' || h.state || ': it is not safe to try it again automatically.'); end if;

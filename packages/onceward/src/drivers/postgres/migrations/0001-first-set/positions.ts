@@ -90,17 +90,20 @@ begin
     return onceward.refuse('losses accept', of_consumer, subject,
       format('Loss %s was withdrawn (%s). There is nothing to accept.', of_loss, g.withdrawn_reason)); end if;
   if g.accepted_at is not null or g.resumed_at is not null then
-    return onceward.refuse('losses accept', of_consumer, subject, format('Loss %s is already %s, by %s.', of_loss,
+    return onceward.refuse('losses accept', of_consumer, subject,
+      format('Loss %s is already %s, by %s.', of_loss,
       case when g.resumed_at is not null then 'resumed' else 'accepted' end,
       coalesce(g.accepted_by, 'an unknown user'))); end if;
   if onceward.loss_digest(g) is distinct from expected then
     return onceward.refuse('losses accept', of_consumer, subject,
       format('Loss %s has changed since it was shown: it now ranges from %s to %s, %s records.', of_loss,
-        g.from_position, coalesce(g.to_position, 'an unknown position'), coalesce(g.records::text, 'an unknown number of')));
+        g.from_position, coalesce(g.to_position, 'an unknown position'),
+        coalesce(g.records::text, 'an unknown number of')));
   end if;
   if g.to_position is null then
     return onceward.refuse('losses accept', of_consumer, subject,
-      format('Loss %s has no position to continue from. Restore the log first; the next start declares the loss again.',
+      format('Loss %s has no position to continue from. Restore the log first; '
+        'the next start declares the loss again.',
         of_loss)); end if;
   if exists (select from onceward.checkpoint c
     where c.consumer_id = g.consumer_id and c.partition = g.partition and c.at > g.declared_at) then

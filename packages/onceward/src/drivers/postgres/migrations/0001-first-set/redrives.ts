@@ -127,7 +127,8 @@ begin
         from onceward.redrive_row where redrive_id = drive.id));
   end if;
   return jsonb_build_object('ok', true, 'state', drive.state, 'moved', n_moved, 'behind', n_behind,
-    'left', n_left, 'waitMs', greatest(0, ceil(extract(epoch from drive.next_at - clock_timestamp()) * 1000)));
+    'left', n_left,
+    'waitMs', greatest(0, ceil(extract(epoch from drive.next_at - clock_timestamp()) * 1000)));
 end $$;
 
 create function onceward.redrive_stop(request text, reason text)

@@ -37,12 +37,14 @@ create table onceward.purged (
 
 create function onceward.count_purged(of_consumer integer, markers bigint, cutoff timestamptz) returns void
 language sql set search_path = pg_catalog, pg_temp as $$
-  insert into onceward.horizon as h (consumer_id, purged_before, purged_count) values (of_consumer, cutoff, markers)
+  insert into onceward.horizon as h (consumer_id, purged_before, purged_count)
+  values (of_consumer, cutoff, markers)
   on conflict (consumer_id) do update set purged_before = greatest(h.purged_before, excluded.purged_before),
     purged_count = h.purged_count + excluded.purged_count, at = clock_timestamp();
   update onceward.retention set purged_count = purged_count + markers
     where consumer_id = of_consumer and kind = 'markers';
-  insert into onceward.purged as p (consumer_id, kind, count, before) values (of_consumer, 'markers', markers, cutoff)
+  insert into onceward.purged as p (consumer_id, kind, count, before)
+  values (of_consumer, 'markers', markers, cutoff)
   on conflict (consumer_id, kind, day) do update set count = p.count + excluded.count,
     last_at = excluded.last_at, before = greatest(p.before, excluded.before);
 $$;

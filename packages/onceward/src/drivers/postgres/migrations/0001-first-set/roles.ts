@@ -27,7 +27,8 @@ select unnest(names), callers from (values
     'approve', 'approve_campaign']),
   -- Internal functions of the above, and of commands of the owner.
   (array[]::text[], array[
-    'audit_entry', 'campaign_event_of', 'refuse', 'close_rows', 'unblock_keys', 'release_rows', 'release_keys',
+    'audit_entry', 'campaign_event_of', 'refuse', 'close_rows', 'unblock_keys', 'release_rows',
+    'release_keys',
     'create_roles', 'build_days', 'move_to_days', 'lock_inbox', 'attach_days', 'make_day', 'copy_grants',
     'has_open_rebuild', 'count_purged', 'assert_day_expired', 'record_late_marker', 'audit_risk', 'fix_guard',
     'assert_read_committed', 'owner_only'])
@@ -91,8 +92,10 @@ revoke execute on function
   onceward.separate_reader, onceward.rename_consumer, onceward.check_reader, onceward.accept_broker,
   onceward.register_cluster, onceward.retire_destination, onceward.create_campaign, onceward.plan_campaign,
   onceward.select_campaign_rows, onceward.steer_campaign, onceward.campaign_reopens,
-  onceward.reopen_given_up, onceward.make_days, onceward.seal_day, onceward.drop_day, onceward.assert_day_expired,
-  onceward.record_late_marker, onceward.make_day, onceward.build_days, onceward.move_to_days, onceward.lock_inbox,
+  onceward.reopen_given_up, onceward.make_days, onceward.seal_day, onceward.drop_day,
+  onceward.assert_day_expired,
+  onceward.record_late_marker, onceward.make_day, onceward.build_days, onceward.move_to_days,
+  onceward.lock_inbox,
   onceward.attach_days, onceward.copy_grants, onceward.has_open_rebuild, onceward.count_purged,
   onceward.create_roles
 from public;

@@ -91,7 +91,8 @@ begin
     raise exception 'Say why the server counts as another incarnation. Nothing was changed.'
       using errcode = 'invalid_parameter_value'; end if;
   select * into now_is from onceward.server_now();
-  insert into onceward.server_incarnation (system_identifier, timeline, database_oid, reason, detected_by, complete_until)
+  insert into onceward.server_incarnation (system_identifier, timeline, database_oid, reason, detected_by,
+    complete_until)
   values (now_is.system_identifier, now_is.timeline, now_is.database_oid, left(reason, 500),
     onceward.actor(), onceward.last_heartbeat())
   on conflict ((true)) where accepted_at is null do nothing returning id into noticed;
@@ -113,20 +114,24 @@ declare waiting onceward.server_incarnation; now_is record; n_back integer;
 begin
   select * into waiting from onceward.server_incarnation l where l.accepted_at is null for update;
   if not found then
-    return onceward.refuse('restore accept', null, expected::text, 'No incarnation waits to be accepted.'); end if;
+    return onceward.refuse('restore accept', null, expected::text,
+      'No incarnation waits to be accepted.'); end if;
   if waiting.id is distinct from expected then
     return onceward.refuse('restore accept', null, expected::text,
       format('Incarnation %s waits to be accepted. Review that one first.', waiting.id)); end if;
   if onceward.is_blank(reason) then
     return onceward.refuse('restore accept', null, expected::text, 'Say why.'); end if;
   select * into now_is from onceward.server_now();
-  if not onceward.same_incarnation(waiting, now_is.system_identifier, now_is.timeline, now_is.database_oid) then
-    update onceward.server_incarnation set system_identifier = now_is.system_identifier, timeline = now_is.timeline,
+  if not onceward.same_incarnation(waiting, now_is.system_identifier, now_is.timeline,
+    now_is.database_oid) then
+    update onceward.server_incarnation set system_identifier = now_is.system_identifier,
+      timeline = now_is.timeline,
       database_oid = now_is.database_oid, detected_at = clock_timestamp() where id = waiting.id;
     return onceward.refuse('restore accept', null, expected::text,
       'The server has changed again since then. Review it again.');
   end if;
-  insert into onceward.loss (consumer_id, partition, from_incarnation, from_position, to_incarnation, to_position,
+  insert into onceward.loss (consumer_id, partition, from_incarnation, from_position, to_incarnation,
+    to_position,
     records, reason, declared_by_run, accepted_at, accepted_by, accepted_reason)
   select c.consumer_id, c.partition, c.incarnation, c.next, c.incarnation, c.next, 0,
     'the database is another incarnation (' || waiting.id || '): read again from its position', c.run_id,

@@ -1,17 +1,8 @@
-import type { SqlClient } from '../../drivers/postgres/pool.ts'
-import type { Campaign } from '../campaign/campaign.ts'
+import type { SqlClient } from '../pool.ts'
+import { live, markerIs, shadow, unfinished } from './generations.ts'
 
-export const live = `(select o.id from onceward.consumer o join onceward.campaign c on o.name = c.consumer_name
-  and o.generation = c.live_generation where c.id = $1)`
-export const shadow = `(select o.id from onceward.consumer o join onceward.campaign c on o.name = c.consumer_name
-  and o.generation = c.generation where c.id = $1)`
-
-export const unfinished = `('stored', 'waiting', 'parked')`
-export const markerIs = (consumer: string, messageId: string, statuses: string) =>
-  `exists (select from onceward.inbox m where m.consumer_id = ${consumer} and m.message_id = ${messageId} and m.status in ${statuses})`
-
-/** Messages whose effect the live tables have and the rebuilt ones have not. */
-export async function missingFromShadow(client: SqlClient, { id }: Campaign): Promise<number> {
+/** Messages whose effect is in the live tables and not in the rebuilt ones. */
+export async function missingFromShadow(client: SqlClient, { id }: { readonly id: string }): Promise<number> {
   const { rows } = await client.query(
     `select count(*)::integer as count from onceward.inbox l where l.consumer_id = ${live} and l.status = 'applied'
      and not exists (select from onceward.inbox s where s.consumer_id = ${shadow} and s.message_id = l.message_id)`,
@@ -21,9 +12,8 @@ export async function missingFromShadow(client: SqlClient, { id }: Campaign): Pr
 }
 
 /**
- * A snapshot leaves the transaction that takes it out of the list of those in progress. The lock on the
- * tables has given us an id, and others have ended since, so to a rollback our own rows would look older than
- * the swap.
+ * A snapshot does not list its own transaction as in progress. The table lock has assigned this transaction
+ * an id, and others have ended since, so a rollback would take our rows for older than the swap.
  */
 const snapshotWithoutUs = `
   select case when pg_current_xact_id() >= pg_snapshot_xmax(taken) then taken else format('%s:%s:%s',
@@ -33,11 +23,11 @@ const snapshotWithoutUs = `
   from (select pg_current_snapshot() as taken) as now`
 
 /**
- * What the rebuilt tables have and the live consumer had not come to: it gets their markers, and skips them
- * when it comes. A live batch that is about to apply one of them waits for our lock as we wait for its
- * marker; the server ends one of the two, and it runs again.
+ * Gives the live consumer markers of messages that the rebuilt tables contain and it has not read; it will
+ * skip them. A live batch that is about to apply one of them waits for our lock while we wait for its marker.
+ * The server ends one of the two, and it runs again.
  */
-export async function carryMarkers(client: SqlClient, { id }: Campaign): Promise<number> {
+export async function carryMarkers(client: SqlClient, { id }: { readonly id: string }): Promise<number> {
   await client.query(`update onceward.campaign set swap_snapshot = (${snapshotWithoutUs}) where id = $1`, [
     id,
   ])
@@ -49,8 +39,8 @@ export async function carryMarkers(client: SqlClient, { id }: Campaign): Promise
      order by s.message_id on conflict do nothing`,
     [id],
   )
-  // A key that the rebuilt tables have used is not held any more by a message that the live consumer has not
-  // done.
+  // A business key that the rebuilt tables have used is taken from a message that the live consumer has not
+  // finished.
   await client.query(
     `insert into onceward.business_key as k (consumer_id, key, message_id, digest)
      select ${live}, s.key, s.message_id, s.digest from onceward.business_key s where s.consumer_id = ${shadow}
@@ -63,18 +53,15 @@ export async function carryMarkers(client: SqlClient, { id }: Campaign): Promise
   return rowCount ?? 0
 }
 
-/**
- * A transaction id as the server counts it, without its wrap-around; of rows written since the swap, which is
- * recent.
- */
+/** A full transaction id, without wrap-around, of rows written since the swap, which is recent. */
 const whole = `((pg_current_xact_id()::text::bigint - ((pg_current_xact_id()::text::bigint - xmin::text::bigint) & 4294967295))::text::xid8)`
 
 /**
- * Markers of what was committed since the swap, in whatever order transactions began. What people gave up
- * since stays given up.
+ * Removes markers committed since the swap, in any order of their transactions. Messages that an operator
+ * gave up since then stay given up.
  */
-export async function forgetSince(client: SqlClient, { id }: Campaign): Promise<number> {
-  // By time as well: an old row's id, cut to its lower half, may look like a recent one.
+export async function forgetSince(client: SqlClient, { id }: { readonly id: string }): Promise<number> {
+  // By time as well: the lower half of an old row's id may look recent.
   const since = `at > (select swapped_at - interval '1 day' from onceward.campaign where id = $1)
     and not pg_visible_in_snapshot(${whole}, (select swap_snapshot from onceward.campaign where id = $1))`
   const { rowCount } = await client.query(

@@ -1,6 +1,6 @@
-import { isHeard } from '../drivers/postgres/sql/clock-ahead.ts'
+import { isHeard } from '../sql/clock-ahead.ts'
 
-/** Messages that wait for their next try at a log, in delay levels that no process reads now. */
+/** Messages that wait for their next attempt in delay levels of a log that no process reads. */
 export interface UnreadLevels {
   readonly consumer: string
   readonly generation: number
@@ -8,7 +8,7 @@ export interface UnreadLevels {
   readonly messages: number
 }
 
-/** A level is a topic beside the one that the consumer reads, as the partitions its runs took say. */
+/** A level is a topic beside the one that the consumer reads, according to the partitions of its runs. */
 const levels = `
   select k.consumer_id, split.level as topic, coalesce(r.ended_at is null and ${isHeard('r.heartbeat_at', '30 seconds')}, false) as is_read
   from onceward.checkpoint k left join onceward.run r on r.id = k.run_id
@@ -17,8 +17,8 @@ const levels = `
     select from onceward.checkpoint m where m.consumer_id = k.consumer_id and starts_with(m.partition, split.base || '/'))`
 
 /**
- * Tried, and neither marked nor held: a copy is on its way. What is older than the markers that are left may
- * have been applied.
+ * Attempted, and neither marked nor held: a copy is under way. A message older than the horizon may have been
+ * applied.
  */
 const onTheirWay = `
   select count(distinct a.message_id)::integer as messages from onceward.attempt a

@@ -1,27 +1,29 @@
+import { type RunFacts, readRuns } from '../drivers/postgres/evidence/read-campaigns.ts'
+import { type Marker, readMarker } from '../drivers/postgres/evidence/read-marker.ts'
 import type { SqlPool } from '../drivers/postgres/pool.ts'
 import { answerAuditor } from './answer-auditor.ts'
 import type { Event, ExplainOptions, Story, Subject, TimelineEntry } from './explanation.ts'
+import { markerEvents } from './marker-events.ts'
 import { readAbsence } from './read-absence.ts'
-import { type RunFacts, readCampaigns, readRuns } from './read-campaigns.ts'
+import { readCampaigns } from './read-campaigns.ts'
 import { readLedger } from './read-effects.ts'
 import { readHeld } from './read-held.ts'
-import { type Marker, markerEvents, readMarker } from './read-marker.ts'
 import { readOutbox } from './read-outbox.ts'
 import { timeInId } from './read-time.ts'
 import { readTraces } from './read-traces.ts'
 import { readTrouble } from './read-trouble.ts'
 
-/** What the question already found: events of rows that led here. */
+/** Events and rows that the question already found. */
 export interface Lead {
   readonly events: readonly Event[]
   readonly rows: readonly string[]
 }
 
 const withoutMarker =
-  'The time of a message is known by its marker: where that is gone, or was never kept, external effects are found by --effect only.'
+  'External effects are searched by the time of the marker. Without a marker they are found by --effect only.'
 
-/** Everything that is known of one message at one consumer, in the order in which it happened. */
-export async function tellStory(
+/** All traces of one message at one consumer, in order of time. */
+export async function buildStory(
   pool: SqlPool,
   subject: Subject,
   options: ExplainOptions,
@@ -40,7 +42,7 @@ export async function tellStory(
   ])
   const traced = await readTraces(pool, subject, options)
   limits.push(...held.limits, ...traced.limits, ...(marker === null ? [withoutMarker] : []))
-  const told = [
+  const known = [
     ...(marker === null ? [] : markerEvents(marker)),
     ...trouble.events,
     ...held.events,
@@ -49,8 +51,8 @@ export async function tellStory(
     ...campaigns,
     ...traced.events,
   ]
-  const led = (lead?.events ?? []).filter(event => !told.some(known => sameEvent(known, event)))
-  const events = inOrder([...told, ...led])
+  const led = (lead?.events ?? []).filter(event => !known.some(one => sameEvent(one, event)))
+  const events = inOrder([...known, ...led])
   const gone = marker === null && subject.dedup === 'marker' ? await purgeEvent(pool, subject, events) : null
   const runs = await readRuns(pool, [
     ...new Set([...events, ...(marker ? [marker] : [])].flatMap(one => one.runId ?? [])),
@@ -64,7 +66,7 @@ export async function tellStory(
   return { consumer, generation, messageId, summary, answers, timeline }
 }
 
-/** There are traces and no marker: it was given back to be retried, or removed for its age. */
+/** Traces without a marker: the message is being retried, or retention removed the marker. */
 async function purgeEvent(pool: SqlPool, subject: Subject, events: readonly Event[]): Promise<Event | null> {
   const at = events.find(event => event.at !== null)?.at ?? null
   const absence = await readAbsence(pool, subject, subject.messageId, { at })
@@ -73,7 +75,7 @@ async function purgeEvent(pool: SqlPool, subject: Subject, events: readonly Even
   return { at: null, what: 'marker purged', text: absence.text, facts: absence.facts }
 }
 
-/** The run that decided: the marker's, or the last that touched it. */
+/** The run that decided: the marker's, or that of the last event. */
 function runOf(
   marker: Marker | null,
   events: readonly Event[],
@@ -129,14 +131,14 @@ function summarise(
   const history = [
     ...times(attempts, 'failed attempt'),
     ...times(repeats, 'repeated delivery').map(text => text.replace(/deliverys$/, 'deliveries')),
-    ...times(acts, 'act of people').map(text => text.replace(/act of peoples$/, 'acts of people')),
+    ...times(acts, 'operator action'),
   ]
   const state =
     marker !== null
       ? `is ${marker.status}, ${marker.at.toISOString()}`
       : gone !== null
         ? 'has traces here, and its marker was purged'
-        : 'has traces here and no marker: it was not applied, or is tried again'
+        : 'has traces here and no marker: it was not applied, or is being retried'
   const version =
     run === null
       ? ''

@@ -7,7 +7,7 @@ import { realEnvironment } from '../../../src/runtime/real-environment.ts'
 import { skipWithout } from '../../services/services.ts'
 import { openRig, quick, type Rig } from './rig.ts'
 
-describe('the life of a dispatcher', await skipWithout('postgres'), () => {
+describe('the states of a dispatcher', await skipWithout('postgres'), () => {
   let rig: Rig
 
   before(async () => {

@@ -1,14 +1,14 @@
-import type { SqlClient } from '../../drivers/postgres/pool.ts'
-import { bareCopy } from '../../message/bare-map.ts'
-import { fromStoredJson } from '../../message/stored-json.ts'
-import type { LogRecord } from '../../ports/log-record.ts'
-import type { LogRange, Page, RangeReader } from '../../ports/range-reader.ts'
-import type { DeliveryProperties, Position } from '../../ports/source.ts'
-import type { HeldState } from '../../ports/store.ts'
+import { bareCopy } from '../../../message/bare-map.ts'
+import { fromStoredJson } from '../../../message/stored-json.ts'
+import type { LogRecord } from '../../../ports/log-record.ts'
+import type { LogRange, Page, RangeReader } from '../../../ports/range-reader.ts'
+import type { DeliveryProperties, Position } from '../../../ports/source.ts'
+import type { HeldState } from '../../../ports/store.ts'
+import type { SqlClient } from '../pool.ts'
 
 const pageRows = 500
 
-/** Messages the store still has, oldest first. Only read: their state is not touched. */
+/** Reads held messages, oldest first. Their state is not changed. */
 export class HeldRangeReader implements RangeReader {
   readonly origin = 'held'
   readonly #client: SqlClient
@@ -51,7 +51,7 @@ export class HeldRangeReader implements RangeReader {
 const ofConsumer = `h.consumer_id = (select id from onceward.consumer where name = $1 and generation = $2)
   and h.state = any($3::onceward.held_state[])`
 
-/** Behind every row there is; a range ends before. */
+/** Beyond every row; a range ends before. */
 const endOfTime = String(2n ** 63n - 1n)
 
 // biome-ignore lint/suspicious/noExplicitAny: shaped by the statement above

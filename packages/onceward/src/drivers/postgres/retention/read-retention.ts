@@ -1,4 +1,4 @@
-import type { SqlPool } from '../drivers/postgres/pool.ts'
+import type { SqlPool } from '../pool.ts'
 
 export interface RetentionStatus {
   readonly consumers: readonly KindStatus[]
@@ -21,15 +21,15 @@ export interface KindStatus {
   readonly lastBegan: Date | null
   readonly lastEnded: Date | null
   readonly next: Date | null
-  /** Why the last pass was no whole one. */
+  /** Why the last pass was incomplete. */
   readonly note: string | null
 }
 
 const tables = ['inbox', 'business_key', 'note', 'attempt', 'ledger', 'held', 'outbox']
 
 /**
- * What is kept, what is gone, when the next pass is due, and how large it all is. Estimates where counting
- * would cost.
+ * How long rows are kept, how many were removed, when the next pass is due, and the table sizes. Row counts
+ * are the planner’s estimates.
  */
 export async function readRetention(pool: Pick<SqlPool, 'query'>): Promise<RetentionStatus> {
   const consumers = await pool.query(`

@@ -1,26 +1,28 @@
-import { inTransaction } from '../drivers/postgres/in-transaction.ts'
-import type { SqlPool } from '../drivers/postgres/pool.ts'
-import { partitionsMax } from './catalogue.ts'
+import { inTransaction } from '../in-transaction.ts'
+import type { SqlPool } from '../pool.ts'
 
-/** Rows are counted this far: what is beyond is too many in any case, and a look stays short. */
+/** Rows are counted up to this limit, so that a read stays short. */
 export const countedMax = 100_000
 const keysLookedAt = 10
-/** Causes whose oldest message is looked up; of causes beyond it, the rarest, none is. */
+/** The most frequent causes, whose oldest message is looked up; for rarer causes none is. */
 const causesLookedAt = 500
 const campaignsLookedAt = 5
 
 /**
- * What the store knows of one consumer, as of one look. Ages in seconds. Held work is that of all generations
- * except those of rebuilds: what an earlier one left is shown by nobody else.
+ * What the store knows of one consumer at one time. Ages are in seconds. Held work includes all generations
+ * except those of rebuilds, because no other process reports what an earlier generation left.
  */
 export interface StoreReading {
   readonly held: Readonly<Record<string, number>>
   readonly heldOldest: number
-  /** Of this generation alone: the age of what its workers are to do, and what its caps are compared with. */
+  /**
+   * Of this generation alone: the age of the work for its workers, and the count that is compared with its
+   * caps.
+   */
   readonly ownOldest: number
   readonly ownParked: number
   readonly stuck: number
-  /** Messages that wait for a person, by what is on their rows. */
+  /** Messages that wait for a person, by the columns of their rows. */
   readonly setAside: readonly {
     readonly state: string
     readonly class: string
@@ -28,7 +30,7 @@ export interface StoreReading {
     readonly count: number
     readonly oldest: number
   }[]
-  /** The most that are parked behind the head of one key. */
+  /** The highest number of messages parked behind the head of one key. */
   readonly fullestKey: number
   readonly checkpoints: readonly { readonly partition: string; readonly age: number }[]
   readonly losses: number
@@ -38,17 +40,18 @@ export interface StoreReading {
     readonly count: number
     readonly oldest: number
   }[]
-  /** Null while nothing was ever removed. */
+  /** Null if nothing was ever removed. */
   readonly horizonAge: number | null
   readonly retention: readonly { readonly kind: string; readonly keep: number; readonly removed: number }[]
   readonly overdue: number
   readonly campaigns: readonly { readonly mode: string; readonly state: string; readonly count: number }[]
-  readonly progress: readonly { readonly mode: string; readonly share: number }[]
+  /** Ids of a few running campaigns. */
+  readonly running: readonly string[]
 }
 
 const age = (column: string) => `extract(epoch from clock_timestamp() - ${column})::float8`
 
-/** Every part walks an index and stops: none grows with what is done. */
+/** Every part walks an index and stops, so the cost does not grow with finished work. */
 const read = `
   with c as (select id from onceward.consumer where name = $1 and generation = $2),
   generations as (
@@ -88,7 +91,7 @@ const read = `
       as "fullestKey",
     (select coalesce(jsonb_agg(jsonb_build_object('partition', partition, 'age', ${age('at')})), '[]') from (
       select k.partition, k.at from c join onceward.checkpoint k on k.consumer_id = c.id
-      order by k.partition limit ${partitionsMax}) p) as checkpoints,
+      order by k.partition limit $3) p) as checkpoints,
     (select count(*)::float8 from c join onceward.loss g on g.consumer_id = c.id
       where g.accepted_at is null and g.resumed_at is null) as losses,
     (select coalesce(jsonb_agg(jsonb_build_object('target', target, 'state', state, 'count', n, 'oldest', oldest)), '[]') from (
@@ -105,32 +108,20 @@ const read = `
     (select coalesce(jsonb_agg(id::text), '[]') from (
       select id from onceward.campaign where consumer_name = $1 and state = 'running' order by id limit ${campaignsLookedAt}) r) as running`
 
-/** Counts are kept as changes: few to add up for whoever folds them first. */
+/** Counts are stored as changes. Folding them keeps the sum short; it changes no count. */
 const fold = `
   select onceward.fold_parked_counts(200000)
   where (select count(*) from (select from onceward.parked_count limit 500) few) = 500`
 
-/** How far a campaign is. Given by the runtime: campaigns are a room above. */
-export type ReadProgress = (
-  pool: SqlPool,
-  id: string,
-) => Promise<{ readonly campaign: { readonly mode: string }; readonly done: number; readonly extent: number }>
-
-/** One statement of five seconds at most, and one more for each of a few running campaigns. */
+/** One statement with a limit of five seconds. */
 export async function readGauges(
   pool: SqlPool,
   { name, generation }: { readonly name: string; readonly generation: number },
-  readProgress: ReadProgress,
+  partitionsMax: number,
 ): Promise<StoreReading> {
   await pool.query(fold)
-  const { running, ...reading } = await inTransaction(pool, async client => {
+  return inTransaction(pool, async client => {
     await client.query('set local statement_timeout = 5000')
-    return (await client.query(read, [name, generation])).rows[0]
+    return (await client.query(read, [name, generation, partitionsMax])).rows[0]
   })
-  const progress: { mode: string; share: number }[] = []
-  for (const id of running as string[]) {
-    const { campaign, done, extent } = await readProgress(pool, id)
-    progress.push({ mode: campaign.mode, share: extent === 0 ? 1 : done / extent })
-  }
-  return { ...reading, progress }
 }

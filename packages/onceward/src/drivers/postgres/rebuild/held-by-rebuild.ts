@@ -1,15 +1,14 @@
-import type { SqlClient } from '../../drivers/postgres/pool.ts'
-import type { Campaign } from '../campaign/campaign.ts'
-import { live, markerIs, shadow, unfinished } from './carry-markers.ts'
+import type { SqlClient } from '../pool.ts'
+import { live, markerIs, shadow, unfinished } from './generations.ts'
 
-/** What a swap closes can be told by this. */
+/** Identifies rows that a swap closed. */
 const how = 'rebuilt'
 const reasonOf = (id: string) => `campaign ${id}`
 
 /**
- * Work the live consumer still holds although the rebuilt tables have its effect: closed with the swap, or
- * whoever takes it up applies it a second time. A worker that is at it meets its lost claim. Rows of a
- * conflict belong to other content than the marker and stay.
+ * Closes work that the live consumer holds although the rebuilt tables contain its effect: a worker would
+ * apply it a second time. A worker that is processing it loses its lease. Rows of a conflict have other
+ * content than the marker and stay.
  */
 const close = `
   with gone as (
@@ -26,9 +25,8 @@ const close = `
   returning record ->> 'order_key' as key`
 
 /**
- * The same of what is held while the rebuilt tables have the effect of its business key, by another message:
- * it is a duplicate of that one. Known to have other content under the key it stays, and its worker
- * quarantines it.
+ * Closes held messages whose business key another message has used in the rebuilt tables: they are duplicates
+ * of that one. A message with other content under the key stays, and its worker quarantines it.
  */
 const closeByKey = `
   with gone as (
@@ -45,8 +43,8 @@ const closeByKey = `
   returning record ->> 'order_key' as key`
 
 /**
- * It held the key, which the swap gave to the other: it asks for it from now on. A worker that is at it meets
- * its lost claim.
+ * Held messages whose key the swap gave to another message must claim it again. A worker that is processing
+ * one loses its lease.
  */
 const loseKeys = `
   update onceward.held h set keyless = true, epoch = h.epoch + 1, lease_until = null
@@ -54,21 +52,21 @@ const loseKeys = `
   where h.consumer_id = ${live} and h.state in ${unfinished} and not h.keyless and k.consumer_id = h.consumer_id and k.key = h.business_key
     and k.message_id <> h.message_id and ${markerIs(live, 'k.message_id', `('applied')`)}`
 
-/** What is left waits for keys that are used up: it goes on. */
+/** Messages that wait for used keys become due. */
 const goOn = `
   select onceward.end_key_waits(${live}, array_agg(k.key), array_agg(k.message_id)) from (
     select distinct k.key, k.message_id from onceward.held h
     join onceward.business_key k on k.consumer_id = h.consumer_id and k.key = h.business_key
     where h.consumer_id = ${live} and h.keyless and ${markerIs(live, 'k.message_id', `('applied')`)}) k having count(*) > 0`
 
-/** Keys that nothing blocks any more. */
+/** Unblocks keys that nothing blocks any more. */
 const freeKeys = `
   select onceward.unblock_keys(${live}, array(
     select key from unnest($2::text[]) as key where not exists (
       select from onceward.held h where h.consumer_id = ${live} and h.order_key = key
         and (h.state = 'quarantined' or h.state = 'parked' and h.code <> 'behind_parked'))))`
 
-export async function closeRebuilt(client: SqlClient, { id }: Campaign): Promise<number> {
+export async function closeRebuilt(client: SqlClient, { id }: { readonly id: string }): Promise<number> {
   const values = [id, reasonOf(id)]
   const rows = [...(await client.query(close, values)).rows, ...(await client.query(closeByKey, values)).rows]
   const keys = new Set(rows.flatMap(({ key }) => (key as string | null) ?? []))
@@ -79,8 +77,8 @@ export async function closeRebuilt(client: SqlClient, { id }: Campaign): Promise
 }
 
 /**
- * Called when the markers of the swap are forgotten: what it closed is held again, as it was, keeps its turn,
- * and has its business key back.
+ * Called when the markers of the swap are removed. Rows that the swap closed are held again as before, keep
+ * their order, and get their business key back.
  */
 const reopen = `
   with back as (
@@ -102,6 +100,6 @@ const reopen = `
   select distinct consumer_id, order_key from held where state in ('parked', 'quarantined') and order_key is not null
   on conflict (consumer_id, key) do update set state = 'parked'`
 
-export async function reopenRebuilt(client: SqlClient, { id }: Campaign): Promise<void> {
+export async function reopenRebuilt(client: SqlClient, { id }: { readonly id: string }): Promise<void> {
   await client.query(reopen, [id, reasonOf(id)])
 }

@@ -1,4 +1,4 @@
-import type { SqlPool } from '../../drivers/postgres/pool.ts'
+import type { SqlPool } from '../pool.ts'
 import { readOnly } from './read-only.ts'
 
 /** Ids greater than `after`, up to `to`; null is the end. */
@@ -7,16 +7,13 @@ export interface IdRange {
   readonly to: string | null
 }
 
-/** Markers compared by one statement: few enough for its memory, many enough for sinks without an index. */
+/** Markers per statement: few enough for its memory, many enough for sinks without an index. */
 const stretchRows = 200_000
 
 const next = (table: string, column: string) => `
   select t.${column} as id from ${table} t where t.consumer_id = $1 and t.${column} > $2 order by t.${column} offset ${stretchRows} limit 1`
 
-/**
- * The whole space of ids in stretches that hold so many rows of a table each; the first and the last are
- * open.
- */
+/** Divides all ids into ranges with this many rows of a table each. The first and the last range are open. */
 export async function* walkIds(
   pool: SqlPool,
   consumerId: number,

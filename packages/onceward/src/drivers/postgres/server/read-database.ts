@@ -1,10 +1,9 @@
-import { migrations } from '../../drivers/postgres/migrations/index.ts'
-import type { OwnPool, PooledClient, SqlClient } from '../../drivers/postgres/pool.ts'
-import type { BrokerIdentity } from '../../ports/source.ts'
+import type { BrokerIdentity } from '../../../ports/source.ts'
+import { migrations } from '../migrations/index.ts'
+import type { OwnPool, PooledClient, SqlClient } from '../pool.ts'
 
 /**
- * What a check needs to know of a database. What comes from our own tables is null or empty where there is no
- * schema yet.
+ * What `onceward check` reads from a database. Facts from our own tables are null or empty without a schema.
  */
 export interface DatabaseFacts {
   readonly name: string
@@ -16,28 +15,31 @@ export interface DatabaseFacts {
   readonly clockMs: number
   readonly pooling: Pooling
   readonly schema: SchemaFacts | null
-  /** Our newest version of the schema. */
+  /** The newest schema version of this code. */
   readonly schemaWanted: number
   readonly environment: string | null
   readonly consumers: readonly EnrolledConsumer[]
   readonly tables: readonly TableFacts[]
-  /** `insert on onceward.inbox`, as far as a running consumer needs it. */
+  /** The rights that a running consumer lacks, as `insert on onceward.inbox`. */
   readonly missingRights: readonly string[]
-  /** Who has read what under which name; null where the schema does not know. */
+  /** Which consumer has read which source; null if the schema has no such table. */
   readonly readings: readonly NotedReading[] | null
-  /** Its own queues; null where this login may not look. */
+  /** The queues of the database; null if this login may not read them. */
   readonly queues: readonly string[] | null
   /** The clusters that feed this database. */
   readonly brokers: readonly BrokerIdentity[]
-  /** Whether a person has accepted the life this server is in; null where the schema does not know. */
+  /**
+   * Whether an operator has accepted the current incarnation of this server; null if the schema has no such
+   * table.
+   */
   readonly lifeAccepted: boolean | null
-  /** The oldest transaction of this database that the login may see. */
+  /** The oldest transaction of this database that the login can see. */
   readonly oldestTransactionSeconds: number
-  /** Whether it may see those of every login. */
+  /** Whether the login sees the transactions of every login. */
   readonly seesTransactions: boolean
 }
 
-/** `none`: nobody is between. `statement` cannot keep a transaction together. */
+/** `none`: no pooler in between. `statement` cannot keep a transaction together. */
 export type Pooling = 'none' | 'session' | 'transaction' | 'statement'
 
 export interface SchemaFacts {
@@ -50,7 +52,7 @@ export interface EnrolledConsumer {
   readonly generation: number
   readonly dedup: string
   readonly markers: boolean
-  /** Its markers lie in daily partitions. */
+  /** Its markers are in daily partitions. */
   readonly days: boolean
 }
 
@@ -59,7 +61,7 @@ export interface NotedReading {
   readonly kind: string
   readonly place: string
   readonly reader: string
-  /** Null or absent where it is not known. */
+  /** Null or absent if unknown. */
   readonly virtualHost?: string | null
 }
 
@@ -80,8 +82,8 @@ const settingNames = [
   'track_counts',
 ]
 /**
- * What a running consumer only reads, or only adds to; every other table it reads and writes. As
- * `onceward.create_roles` has it.
+ * Tables that a running consumer only reads, or only inserts into; it reads and writes all others. As in
+ * `onceward.create_roles`.
  */
 const readTablesOnly = [
   ...['approval', 'audit', 'audit_head', 'broker', 'campaign_approval', 'campaign_event', 'campaign_step'],
@@ -104,7 +106,7 @@ const readTablesOnly = [
   ],
 ]
 const addedToOnly = ['clock_step', 'held_action', 'ledger_action']
-/** Acts of people, and what only these call. */
+/** Functions for operators, and the functions that only these call. */
 const peoplesFunctions = [
   ...[
     'accept_broker',
@@ -157,7 +159,7 @@ const peoplesFunctions = [
   ],
 ]
 
-/** Reads in one transaction that may not write, each statement bounded by the server. */
+/** Reads in one read-only transaction; the server limits each statement. */
 export async function readDatabase(pool: OwnPool): Promise<DatabaseFacts> {
   const client = await pool.connect()
   try {
@@ -177,8 +179,8 @@ export async function readDatabase(pool: OwnPool): Promise<DatabaseFacts> {
 }
 
 /**
- * A pooler invents the process number it tells at connecting. Whether it lends a session or a transaction
- * shows in what a second connection gets while the first is idle: its server connection, or another.
+ * A pooler invents the process id it reports at connect. Whether it pools sessions or transactions shows in
+ * what a second connection gets while the first is idle: its server connection, or another.
  */
 async function findPooling(pool: OwnPool, client: PooledClient): Promise<Pooling> {
   const told = (client as { processID?: number | null }).processID
@@ -280,12 +282,12 @@ async function readOwn(client: SqlClient): Promise<OwnFacts> {
   }
 }
 
-/** By every name that their nodes announced. */
+/** Clusters by every name that their nodes announced. */
 const readBrokers = `
   select b.kind, coalesce(n.announced, b.cluster) as cluster from onceward.broker b
   left join onceward.cluster_name n on n.kind = b.kind and n.cluster = b.cluster`
 
-/** What is written down to tell another name, another cluster and another copy. */
+/** Registered readers, brokers and the server’s incarnation. */
 async function readGuards(client: SqlClient) {
   const { rows: readings } = await client.query(
     'select consumer_name as name, kind, source as place, consumer_group as reader, virtual_host as "virtualHost" from onceward.reader',

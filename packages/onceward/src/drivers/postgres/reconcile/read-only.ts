@@ -1,14 +1,14 @@
-import { inTransaction } from '../../drivers/postgres/in-transaction.ts'
-import type { SqlPool, SqlResult } from '../../drivers/postgres/pool.ts'
-import { OncewardError } from '../../errors.ts'
+import { OncewardError } from '../../../errors.ts'
+import { inTransaction } from '../in-transaction.ts'
+import type { SqlPool, SqlResult } from '../pool.ts'
 
-/** Shorter than the client's own patience, so that the server says why. */
+/** Shorter than the client's time-out, so that the server reports the reason. */
 const timeoutSeconds = 55
 
 /**
- * One statement in a transaction of its own that cannot write, whatever the contract's queries say. Each sees
- * one moment, in which markers and their effects agree; and none keeps the server from cleaning up for as
- * long as the whole comparison takes.
+ * Runs one statement in a read-only transaction, so a contract's query cannot write. Each statement sees one
+ * snapshot, in which markers and their effects agree. A short transaction does not hold back vacuum for the
+ * whole comparison.
  */
 export async function readOnly(
   pool: SqlPool,
@@ -27,7 +27,7 @@ export async function readOnly(
     const { code, message } = cause as Error & { code?: string }
     if (code === '57014')
       throw refused(
-        `${place} took longer than ${timeoutSeconds} s for one stretch of ids; an index on its message id helps`,
+        `${place} took longer than ${timeoutSeconds} s for one range of ids; add an index on its message id`,
         cause,
       )
     if (code === '25006') throw refused(`${place} tried to write: ${message}`, cause)
