@@ -169,7 +169,7 @@ export const rangeReaderCases: readonly ConformanceCase<RangeBench, RangeReaderF
     },
   },
   {
-    name: 'a log that was deleted and made again is reported as lost, whatever it holds now',
+    name: 'a log that was deleted and created again is reported as lost, and its new records are not read',
     needs: ['recreation'],
     async run(bench) {
       await bench.publish(...numbered(3))
