@@ -43,19 +43,18 @@ export const errorMeanings: Readonly<Record<ErrorCode, Meaning>> = {
   server_changed: {
     happened:
       'This database is another copy than the one consumers worked on: a failover or a restore. It may lack what was committed and settled last. Nothing more was settled.',
-    remedy: '`onceward restore` shows what may be lost; `onceward restore accept` goes on.',
+    remedy: '`onceward restore` shows what may be lost; `onceward restore accept` accepts this copy.',
   },
   consumer_renamed: {
     happened:
-      'Another consumer has read this source, and this name remembers nothing of it: what comes again would be applied again.',
+      'Another consumer has read this source, and this name has no markers of it: redelivered messages would be applied again.',
     remedy:
       '`onceward consumers rename` gives it the memory; `onceward consumers separate` says that it is another one on purpose.',
   },
   consumer_halted: {
     happened:
       'The consumer stopped before a message: missing rights, a missing table, a failure whose class halts, or an invariant of ours that does not hold. Nothing was settled; the source still has the message and all after it.',
-    remedy:
-      'Put the cause right and start it again. Where the text says "broken invariant", report it as a bug.',
+    remedy: 'Fix the cause and restart. If the text says "broken invariant", report it as a bug.',
   },
   topology_mismatch: {
     happened: 'A queue or exchange exists with other arguments than the contract declares.',
@@ -72,7 +71,7 @@ export const errorMeanings: Readonly<Record<ErrorCode, Meaning>> = {
   },
   database_unreachable: {
     happened:
-      'The database does not answer: nobody listens there, the name is unknown, or the server is starting up.',
+      'The database does not answer: no server listens there, the name is unknown, or the server is starting.',
     remedy:
       '`onceward run` and `relay` wait for it, at most `--start-timeout`. Other commands fail at once: check the address and the server, then do it again.',
   },
@@ -91,11 +90,11 @@ export const errorMeanings: Readonly<Record<ErrorCode, Meaning>> = {
   },
   producer_fenced: {
     happened: 'Another Kafka producer with the same transactional id has taken over.',
-    remedy: 'Only one of them may live; give each process an id of its own.',
+    remedy: 'Only one of them may run; give each process its own id.',
   },
   publish_unconfirmed: {
     happened: 'The broker did not answer in time. The message may have been taken; the row stays.',
-    remedy: 'Nothing: it is published again under the same id, which a downstream inbox recognises.',
+    remedy: 'None: the relay publishes it again under the same id, which the inbox of a receiver recognises.',
   },
   commit_not_confirmed: {
     happened: 'COMMIT was not answered with COMMIT. Nothing is settled; the batch runs again.',
@@ -108,7 +107,7 @@ export const errorMeanings: Readonly<Record<ErrorCode, Meaning>> = {
   },
   tx_error_swallowed: {
     happened:
-      'A handler caught the error of a statement and went on in a transaction PostgreSQL has aborted.',
+      'A handler caught the error of a statement and continued in a transaction that PostgreSQL has aborted.',
     remedy: 'Let the error through, or avoid it: `on conflict do nothing`.',
   },
   tx_not_awaited: {
@@ -143,12 +142,12 @@ export const errorMeanings: Readonly<Record<ErrorCode, Meaning>> = {
     remedy: 'Await everything before returning.',
   },
   effect_halted: {
-    happened: 'A declared effect met a case that its declaration says to halt on, or rows it may not write.',
-    remedy: 'The message names the table and the case. Put it right and start again.',
+    happened: 'A declared effect found a case that its declaration halts on, or rows it may not write.',
+    remedy: 'The message names the table and the case. Fix it and restart.',
   },
   ownership_lost: {
     happened: 'Another process reads this partition or runs this campaign by now. Nothing was committed.',
-    remedy: 'Nothing: the other one goes on. If it repeats, two processes use the same name.',
+    remedy: 'None: the other process continues. If it repeats, two processes use the same name.',
   },
   lease_lost: {
     happened:
@@ -160,7 +159,8 @@ export const errorMeanings: Readonly<Record<ErrorCode, Meaning>> = {
     remedy: 'Nothing: reading starts again from the stored position.',
   },
   records_lost: {
-    happened: 'A log no longer has what the position points at. The gap is on record; the consumer halts.',
+    happened:
+      'A log no longer has the records at the stored position. The loss is recorded; the consumer halts.',
     remedy: '`onceward losses` shows it; get the records from elsewhere, then `onceward losses accept`.',
   },
   retention_too_short: {
@@ -174,7 +174,7 @@ export const errorMeanings: Readonly<Record<ErrorCode, Meaning>> = {
   },
   clocks_disagree: {
     happened:
-      "The database's clock and this process's are too far apart, so nothing was removed. Consuming goes on.",
+      "The database's clock and this process's differ too much, so nothing was removed. Consuming continues.",
     remedy: 'Set the clocks right, then start the process again.',
   },
   embedded_unavailable: {

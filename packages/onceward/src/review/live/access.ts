@@ -16,7 +16,7 @@ export interface LiveAccess extends BrokerSecurity {
   readonly env: Environment
   /** This machine's idea of the date. */
   readonly wallMs: () => number
-  /** Longest wait for one server, whatever its client thinks. Default 15 s. */
+  /** The longest wait for one server, independent of its client's time-outs. Default 15 s. */
   readonly timeoutMs?: number
 }
 

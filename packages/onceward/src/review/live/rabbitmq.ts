@@ -62,7 +62,7 @@ function sourceOf(checked: Checked, access: LiveAccess, answer: CheckAnswer): Na
   }
   const judgeSource = (state: BrokerState) => {
     judge(checked, state, answer)
-    // As a running consumer tells it, of queues and streams alike.
+    // As a running consumer reports it, for queues and streams alike.
     if (state.cluster === null) return
     const { loginUrl } = found.address
     const isStream = consumer.source.kind === 'rabbitmq-stream'
@@ -136,7 +136,10 @@ function judge({ consumer, file }: Checked, broker: BrokerState, { findings, win
   windows.set(file, queueWindow(declaration.queue, ttl))
 }
 
-/** A repeat may come from any partition; one that cannot be told is none to rely on. */
+/**
+ * A repeat may come from any partition, so the longest window counts; an unknown one makes the result
+ * unknown.
+ */
 function longest(one: SourceWindow, other: SourceWindow): SourceWindow {
   if ('unknown' in one || 'unknown' in other) return 'unknown' in one ? one : other
   return one.ms >= other.ms ? one : other

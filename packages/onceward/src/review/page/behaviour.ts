@@ -17,7 +17,7 @@ export interface Behaviour {
    * Later messages of its key or partition; null where order is not kept, or where the message has no such
    * place.
    */
-  readonly later: 'wait' | 'go on' | null
+  readonly later: 'wait' | 'continue' | null
 }
 
 export type Situation = keyof typeof situations
@@ -137,7 +137,7 @@ export function behaviourOf(consumer: Relevant): readonly Behaviour[] {
 function laterMessages(fact: Fact, decision: Decision, { order }: Relevant): Behaviour['later'] {
   if (order === 'none' || (fact.kind !== 'failed' && fact.kind !== 'verdict')) return null
   if (decision.outcome === 'halted') return 'wait'
-  return leaderState(decision, order) === 'gone' ? 'go on' : 'wait'
+  return leaderState(decision, order) === 'gone' ? 'continue' : 'wait'
 }
 
 function decidedInTheEnd(

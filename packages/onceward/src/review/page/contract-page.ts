@@ -123,16 +123,16 @@ function saidOf(behaviour: readonly Behaviour[], about: readonly Situation[]): s
 
 function orderText({ order, effect }: Consumer, behaviour: readonly Behaviour[]): string {
   const guard =
-    effect?.apply?.remembers === true ? 'a version guard ignores older facts and notes gaps; ' : ''
+    effect?.apply?.remembers === true ? 'a version guard ignores older facts and records gaps; ' : ''
   if (order === 'none')
     return `${guard}${guard === '' ? 'not kept: the effect must not depend on order' : 'arrival is in any order'}`
-  const passed = new Set(behaviour.filter(({ later }) => later === 'go on').map(({ outcome }) => outcome))
+  const passed = new Set(behaviour.filter(({ later }) => later === 'continue').map(({ outcome }) => outcome))
   const waits = new Set(behaviour.filter(({ later }) => later === 'wait').map(({ outcome }) => outcome))
   const lane = order === 'key' ? 'key' : 'partition'
   return [
     `${guard}applied in order of arrival per ${lane}`,
     ...(waits.size === 0 ? [] : [`later messages of the ${lane} wait behind one that is ${wordsFor(waits)}`]),
-    ...(passed.size === 0 ? [] : [`they go on past one that is ${wordsFor(passed)}`]),
+    ...(passed.size === 0 ? [] : [`they continue past one that is ${wordsFor(passed)}`]),
   ].join('; ')
 }
 
@@ -165,7 +165,7 @@ function redriveText({ replay, effect }: Consumer): string {
   )
   return [
     `allowed: ${modes.join(', ')}`,
-    `back to ${windowMs === null ? 'whatever the source still has' : durationText(windowMs)}`,
+    `back to ${windowMs === null ? 'the oldest record of the source' : durationText(windowMs)}`,
     ...(outside ? [`external effects and messages are ${suppressed}`] : []),
     ...(changes.length > 0 ? [`a rebuild may change ${changes.join(', ')}`] : []),
   ].join('; ')
@@ -181,7 +181,7 @@ function retentionText({ retention, dedup }: Consumer): string {
       : retention.partitions === 'daily'
         ? 'dropped by days'
         : 'deleted'
-  return `${markers}then ${gone}; older messages that come again are ${old}`
+  return `${markers}then ${gone}; older messages that are redelivered are ${old}`
 }
 
 function objectivesText({ objectives }: Consumer): string {

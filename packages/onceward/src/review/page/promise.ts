@@ -51,7 +51,7 @@ function databasePromise({ dedup, settle, identity, retention }: Relevant): Sink
       ...database,
       often: 'once per record',
       text: `Each record of the log is applied once, in one transaction with ${dedup === 'checkpoint' ? 'its position' : 'a marker for its position'}. The same event written to the log twice is two records, and is applied twice.`,
-      assumes: ['producers write each event once', 'nobody rewinds the position by hand'],
+      assumes: ['producers write each event once', 'no operator rewinds the position'],
     }
   const remembered = {
     marker: `One effect per message id${identity.businessKey === undefined ? '' : ' and per business key'}, in one transaction with its marker`,
@@ -91,7 +91,7 @@ const byPolicy: Record<RepeatPolicy, { often: Often; text: string; assumes: read
   },
   'at most once': {
     often: 'at most once',
-    text: 'Never repeated. A call whose end nobody saw stays unknown, for people.',
+    text: 'Never repeated. A call with an unknown outcome waits for people.',
     assumes: [],
   },
   manual: {
@@ -127,7 +127,7 @@ function publishPromise(name: string, broker: string, when: When): SinkPromise {
     name,
     often: when === 'before effect' ? 'not certain' : 'at least once, under one id',
     text: `${relayed}${scope}${when === 'before effect' ? ' Not at all for what is lost in flight.' : ''}`,
-    assumes: ['receivers recognise the id when it comes again'],
+    assumes: ['receivers recognise a repeated id'],
   }
 }
 
@@ -138,17 +138,17 @@ export function sourceAssumptions({ kind, ...options }: SourceDeclaration): read
     rabbitmq: ['producers publish persistent messages and wait for confirms', 'the queue is durable'],
     'rabbitmq-stream': [
       'producers wait for confirms',
-      "records are read before the stream's retention removes them; a gap is reported as a loss",
+      "records are read before the stream's retention removes them; missing records are reported as a loss",
     ],
     kafka: [
       'producers wait for all in-sync replicas (acks=all)',
-      "records are read before the topic's retention removes them; a gap is reported as a loss",
+      "records are read before the topic's retention removes them; missing records are reported as a loss",
       ...(uncommitted ? ['records of aborted transactions may be applied: isolation is uncommitted'] : []),
     ],
     postgres: ['producers publish in the transaction that makes the message true, or see its commit'],
     file: ['writers only append, whole lines, and rotate to names that do not match'],
   }
-  return byKind[kind] ?? ['the source hands over again what was not settled']
+  return byKind[kind] ?? ['the source redelivers what was not acknowledged']
 }
 
 /** What holds for every consumer. */
