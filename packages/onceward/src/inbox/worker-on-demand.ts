@@ -50,7 +50,7 @@ export class WorkerOnDemand<M, Tx> {
       this.#endWith(this.#worker)
       await this.#worker.start()
     }
-    if (this.#options.mode === 'live' && this.#options.store.query !== undefined) this.#lookLater()
+    if (this.#options.mode === 'live' && this.#options.store.sql !== undefined) this.#lookLater()
   }
 
   kick(): void {
@@ -102,16 +102,16 @@ export class WorkerOnDemand<M, Tx> {
 
   async #look(): Promise<void> {
     const { store, consumer } = this.#options
-    const { rows } = await store.query!<{ id: number; work: boolean; released: boolean }>(look, [
+    const { rows } = await store.sql!.query<{ id: number; work: boolean; released: boolean }>(look, [
       consumer.name,
       consumer.generation,
     ])
     const [found] = rows
     if (found === undefined || this.#closed) return
-    if (found.released) await store.query!(sweep, [found.id])
+    if (found.released) await store.sql!.query(sweep, [found.id])
     if (!found.work) return
     await this.#takeUp()
-    await consumer.effect?.apply?.releaseWaiting?.(store.query!, found.id)
+    await consumer.effect?.apply?.releaseWaiting?.(store.sql!.query, found.id)
   }
 
   async #takeUp(): Promise<void> {

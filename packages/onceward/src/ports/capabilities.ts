@@ -16,7 +16,7 @@ export interface SourceCapabilities {
   readonly redelivers: boolean
 }
 
-/** What a store can do. */
+/** What a store can do. Contracts are checked against it before anything is opened. */
 export interface StoreCapabilities {
   /** Acknowledged commits survive a kill of the server process. */
   readonly durable: boolean
@@ -25,8 +25,14 @@ export interface StoreCapabilities {
   /** Handlers get a `query` function on their transaction. */
   readonly sql: boolean
   /**
-   * Handlers of different lanes may work on one transaction at the same time; where not, the engine calls
-   * them one after the other.
+   * Handlers of different lanes may work on one transaction at the same time. Otherwise the engine calls them
+   * one after the other.
    */
   readonly concurrent: boolean
+  /** Its sessions have `businessKeys`; contracts with `identity.businessKey` need it. */
+  readonly businessKeys?: boolean
+  /** Its sessions have `keyOrder`; contracts with `order: 'key'` need it. */
+  readonly keyOrder?: boolean
+  /** Its sessions have `outgoing`; contracts with targets or with retries at the broker need it. */
+  readonly outgoing?: boolean
 }

@@ -206,7 +206,7 @@ export interface LogOptions {
    */
   readonly ordersKeys?: boolean
   /** Called whenever the broker was told positions, or refused them. Never throws. */
-  readonly onTold?: (told: boolean) => void
+  readonly onPositionCommit?: (succeeded: boolean) => void
 }
 
 /** Ownership and positions of a log's partitions in the store; the engine's side of a log source. */
@@ -357,53 +357,57 @@ export interface Subscription {
   isLive(delivery: Delivery): boolean
 
   /**
-   * Logs only, pure. Called inside a transaction that decides `done`: what it has to write about each
-   * partition of `batch`, as if `done` were settled. The position moves to the lowest unfinished record, so
-   * it may lag effects and never leads them. Throws `ownership_lost` (details: `partitions`) for deliveries
-   * of a partition that is not ours any more: whoever has it next counts on the position.
+   * Called once, after the last settle. Returns every unsettled delivery to the broker now rather than after
+   * a time-out, and disconnects. Never rejects; resolves within a bounded time.
    */
-  progressWith?(batch: readonly Delivery[], done: readonly Delivery[]): readonly Progress[]
+  close(): Promise<void>
+
+  /** Sources with `capabilities.positions`. */
+  readonly log?: SubscribedLog
+
+  /** Held work only. */
+  readonly leases?: SubscribedLeases
 
   /**
-   * Logs only. The store says that these partitions have another owner now: their deliveries are dead,
-   * nothing more of them is handed over.
-   */
-  disown?(partitions: readonly string[]): void
-
-  /**
-   * Held work only. Calls `onLost` once, with a `lease_lost` error, when one of these is not ours any more;
-   * the result ends the watch.
-   */
-  watchLeases?(deliveries: readonly Delivery[], onLost: (error: Error) => void): () => void
-
-  /**
-   * Held work only. The store says that these have another holder, or are done: nothing more is sent about
-   * them.
-   */
-  dropLeases?(deliveries: readonly Delivery[]): void
-
-  /**
-   * Called for health and metrics, while the consumer waits for deliveries. Says since when nothing has come
-   * although something is known to wait, or although the broker owes an answer; null while all is well. Must
+   * Called for health and metrics, while the consumer waits for deliveries. Reports since when nothing has
+   * arrived although messages are known to wait, or although the broker owes an answer; null otherwise. Must
    * not wait.
    */
   stalled?(): Stall | null
 
   /**
-   * Logs only, for metrics. Partitions that are ours and wait until those that were there before them are
-   * drained. Must not wait.
-   */
-  waitingPartitions?(): number
-
-  /**
-   * Called for metrics, whenever somebody looks; a queue is one partition. Must not wait: what has to be
-   * asked is shown the next time.
+   * Called for metrics; a queue is one partition. Must not wait: a value still unknown is shown the next
+   * time.
    */
   lag?(): readonly PartitionLag[]
+}
+
+export interface SubscribedLog {
+  /**
+   * Pure. Called inside a transaction that decides `done`: what it has to write about each partition of
+   * `batch`, as if `done` were settled. The position moves to the lowest unfinished record, so it may lag
+   * effects and never leads them. Throws `ownership_lost` (details: `partitions`) for deliveries of a
+   * partition that was revoked: its next owner relies on the position.
+   */
+  progressWith(batch: readonly Delivery[], done: readonly Delivery[]): readonly Progress[]
+
+  /** The store reports another owner of these partitions: delivers nothing more of them, settles nothing. */
+  disown(partitions: readonly string[]): void
 
   /**
-   * Called once, after the last settle. Hands every unsettled delivery back to the broker now rather
-   * than after a time-out, and disconnects. Never rejects; resolves within a bounded time.
+   * For metrics. Partitions assigned to this subscription that wait until the older ones are drained. Must
+   * not wait.
    */
-  close(): Promise<void>
+  waitingPartitions?(): number
+}
+
+export interface SubscribedLeases {
+  /**
+   * Calls `onLost` once, with a `lease_lost` error, when the lease of one of these is lost. The result ends
+   * the watch.
+   */
+  watch(deliveries: readonly Delivery[], onLost: (error: Error) => void): () => void
+
+  /** The store reports that these have another holder, or are finished: their leases are not extended. */
+  drop(deliveries: readonly Delivery[]): void
 }

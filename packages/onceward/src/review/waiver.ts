@@ -26,7 +26,7 @@ export interface WaivedFinding extends Finding {
 export function applyWaivers(
   findings: readonly Finding[],
   waivers: readonly Waiver[],
-  { today, knownIds, skipped }: WaiverEnvironment,
+  { today, knownIds, skipped }: WaiverContext,
 ): WaivedFinding[] {
   const running = waivers.filter(waiver => isDay(waiver.until) && waiver.until >= today)
   const waived = findings.map(finding => ({
@@ -58,7 +58,7 @@ export function applyWaivers(
   return [...waived, ...about.map(finding => ({ ...finding, waived: null }))]
 }
 
-export interface WaiverEnvironment {
+export interface WaiverContext {
   /** As in 2026-11-15, in UTC. */
   readonly today: string
   readonly knownIds: ReadonlySet<string>

@@ -23,13 +23,13 @@ export interface TestEnvironment extends Environment {
   readonly reached: readonly CrashPoint[]
 }
 
-export interface TestSurroundingsOptions {
+export interface TestEnvironmentOptions {
   /** A fixed number in [0, 1), or a function. Default 0.5. */
   readonly random?: number | (() => number)
   readonly reach?: Reach
 }
 
-export function createTestSurroundings(options: TestSurroundingsOptions = {}): TestEnvironment {
+export function createTestEnvironment(options: TestEnvironmentOptions = {}): TestEnvironment {
   const { random = 0.5 } = options
   const timers = new ManualTimers()
   const lines: LogLine[] = []

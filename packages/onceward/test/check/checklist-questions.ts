@@ -570,7 +570,7 @@ export const questions: readonly Question[] = [
       fields: ['effect.apply'],
       shownBy: [
         'effects/contribution.test.ts',
-        'a fact counts once, under whichever message id, now or before',
+        'a fact counts once, under any message id, now or before',
       ],
       how: 'A handler’s increment is guarded by its marker; contributions keep a ledger.',
     },

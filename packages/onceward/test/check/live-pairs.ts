@@ -184,7 +184,7 @@ const plainTopic: TopicState = {
     ['message.timestamp.type', 'LogAppendTime'],
     ['unclean.leader.election.enable', 'false'],
   ]),
-  recordLifeMs: 8 * day,
+  recordRetentionMs: 8 * day,
   sample: {
     sizes: [100, 100, 100, 100, 100, 100],
     records: 600,

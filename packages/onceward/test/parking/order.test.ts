@@ -89,7 +89,7 @@ describe('a parked key', await skipWithout('postgres'), () => {
     assert.deepEqual(await blockedKeys(scene, 'swept'), [])
   })
 
-  it('goes on past a head that is skipped, which counts as a declared gap', async () => {
+  it('continues past a head that is skipped, which counts as a declared gap', async () => {
     await scene.publish('skipped', ...jobs('a', 0, 3))
     const running = await scene.start('skipped', { ...inOrder, ...failing('skipped', new Set(['a-000'])) })
     await until('all are parked', async () => (await scene.held('skipped')).length === 3)

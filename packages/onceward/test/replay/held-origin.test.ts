@@ -316,7 +316,7 @@ describe('what a campaign held and a person lets go', await skipWithout('postgre
     try {
       const operator = await people.login(['onceward_operator'], { person: true })
       for (const call of [
-        "let_go(1, '{1}', false)",
+        "release_rows(1, '{1}', false)",
         "release_keys(1, '{k}', true)",
         "unblock_keys(1, '{k}')",
       ])

@@ -132,7 +132,7 @@ describe('a rebuild', await skipWithout('postgres'), () => {
     )
     await assert.rejects(
       replay.swap(id, { accept }),
-      /1 messages that are applied live are not in the rebuilt tables/,
+      /1 messages that the live consumer has applied are not in the rebuilt tables/,
     )
     assert.deepEqual(await scene.rows(sums), [{ rows: 60, times: 120 }])
     await replay.swap(id, { acceptMissing: true, accept })

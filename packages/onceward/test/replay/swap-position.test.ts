@@ -68,7 +68,7 @@ describe('the position of a swap', await skipWithout('postgres'), () => {
     const { replay, id } = await rebuilt(scene)
     await assert.rejects(
       replay.swap(id, { accept }),
-      /4 messages .* not finished by the live consumer.*4 are not read/,
+      /The live consumer has not finished 4 messages .*4 are not read/,
     )
     await scene.live(scene.contract())
     await replay.swap(id)

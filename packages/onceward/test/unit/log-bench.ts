@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import type { LogRecord } from '../../src/drivers/log/log-record.ts'
 import { LogSubscription } from '../../src/drivers/log/log-subscription.ts'
 import { type Entry, PartitionProgress } from '../../src/drivers/log/partition-progress.ts'
+import type { LogRecord } from '../../src/ports/log-record.ts'
 import type { Delivery } from '../../src/ports/source.ts'
 import { logOptions } from '../../src/testing/memory-checkpoints.ts'
 

@@ -1,8 +1,7 @@
 import { open } from 'node:fs/promises'
 import { OncewardError } from '../../errors.ts'
+import type { Edge, Edges, LogRange, Page, RangeReader } from '../../ports/range-reader.ts'
 import type { Position } from '../../ports/source.ts'
-import type { Page } from '../log/pull-source.ts'
-import type { Edges, LogRange, RangeReader } from '../log/range-reader.ts'
 import { recordOf } from './file-reader.ts'
 import { fileAt, matchingFiles } from './find-files.ts'
 import { readLines } from './read-lines.ts'
@@ -31,9 +30,11 @@ export class FileRangeReader implements RangeReader {
       if (found === null) throw refuse(`there is no file ${path}`)
       const handle = await open(path)
       const { size } = await handle.stat().finally(() => handle.close())
-      const at = (edge: typeof start, whole: number) =>
-        typeof edge === 'object' && 'offsets' in edge ? (edge.offsets[path] ?? null) : whole
-      const [from, to] = [at(start, 0), at(end, size)]
+      const at = (edge: Edge) => {
+        if (typeof edge === 'object') return 'offsets' in edge ? (edge.offsets[path] ?? null) : null
+        return edge === 'first' ? 0 : size
+      }
+      const [from, to] = [at(start), at(end)]
       if (from === null || to === null) continue
       if (from > size || to > size) throw refuse(`${path} has ${size} bytes`)
       const { incarnation } = found

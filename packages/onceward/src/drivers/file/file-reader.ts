@@ -4,9 +4,10 @@ import { dirname } from 'node:path'
 import type { Clock } from '../../environment.ts'
 import { OncewardError } from '../../errors.ts'
 import { bareCopy, emptyMap } from '../../message/bare-map.ts'
+import type { LogRecord } from '../../ports/log-record.ts'
+import type { Page } from '../../ports/range-reader.ts'
 import type { Position } from '../../ports/source.ts'
-import type { LogRecord } from '../log/log-record.ts'
-import type { Page, PullReader } from '../log/pull-source.ts'
+import type { PullReader } from '../log/pull-source.ts'
 import type { FileDeclaration } from './declaration.ts'
 import {
   type FoundFile,

@@ -1,6 +1,6 @@
 import { bareCopy } from '../../message/bare-map.ts'
 import { unreadableEncoding } from '../../message/unreadable.ts'
-import type { LogRecord } from './log-record.ts'
+import type { LogRecord } from '../../ports/log-record.ts'
 
 /** Largest part of a log that is quarantined with its bytes; a larger one that cannot be read is a loss. */
 export const keptBytesMax = 32 * 1024 * 1024

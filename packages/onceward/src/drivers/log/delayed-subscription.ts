@@ -1,4 +1,4 @@
-import type { Delivery, PartitionLag, Progress, Subscription } from '../../ports/source.ts'
+import type { Delivery, PartitionLag, SubscribedLog, Subscription } from '../../ports/source.ts'
 
 export interface DelayOptions {
   readonly delayMs: number
@@ -26,6 +26,7 @@ interface Held {
 export class DelayedSubscription implements Subscription {
   readonly #inner: Subscription
   readonly #options: DelayOptions
+  readonly log: SubscribedLog
   #held: Held[] = []
   #reading: Promise<void> | null = null
   #failure: { readonly error: unknown } | null = null
@@ -35,6 +36,11 @@ export class DelayedSubscription implements Subscription {
   constructor(inner: Subscription, options: DelayOptions) {
     this.#inner = inner
     this.#options = options
+    const log = inner.log!
+    this.log = {
+      progressWith: (batch, done) => log.progressWith(batch, done),
+      disown: partitions => log.disown(partitions),
+    }
   }
 
   async receive(max: number): Promise<readonly Delivery[]> {
@@ -54,14 +60,6 @@ export class DelayedSubscription implements Subscription {
 
   isLive(delivery: Delivery): boolean {
     return this.#inner.isLive(delivery)
-  }
-
-  progressWith(batch: readonly Delivery[], done: readonly Delivery[]): readonly Progress[] {
-    return this.#inner.progressWith!(batch, done)
-  }
-
-  disown(partitions: readonly string[]): void {
-    this.#inner.disown!(partitions)
   }
 
   lag(): readonly PartitionLag[] {

@@ -1,6 +1,6 @@
 import { bareMap } from '../../message/bare-map.ts'
+import { type LogRecord, recordWith } from '../../ports/log-record.ts'
 import type { Delivery, DeliveryProperties, Place } from '../../ports/source.ts'
-import { type LogRecord, recordWith } from './log-record.ts'
 import type { Entry, PartitionProgress } from './partition-progress.ts'
 
 /**

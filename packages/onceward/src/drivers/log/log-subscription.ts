@@ -1,15 +1,16 @@
 import { OncewardError } from '../../errors.ts'
+import type { LogRecord } from '../../ports/log-record.ts'
 import type {
   Delivery,
   OpenOptions,
   PartitionLag,
   Progress,
   Stall,
+  SubscribedLog,
   Subscription,
 } from '../../ports/source.ts'
 import { FairRoom } from './fair-room.ts'
 import { LogDelivery } from './log-delivery.ts'
-import type { LogRecord } from './log-record.ts'
 import type { Entry, PartitionProgress } from './partition-progress.ts'
 
 /** What a driver does for the subscription it feeds. */
@@ -45,7 +46,8 @@ const readAheadBytesMax = 1024 * 1024
  * The subscription every log shares. A driver owns partitions and offers records; this hands them over
  * fairly, keeps count of what is unfinished, and tells the driver how far each partition is done.
  */
-export class LogSubscription implements Subscription {
+export class LogSubscription implements Subscription, SubscribedLog {
+  readonly log: SubscribedLog = this
   readonly #options: Pick<OpenOptions, 'inFlightMax' | 'inFlightBytesMax' | 'log'>
   readonly #driver: LogDriver
   readonly #owned = new Map<string, Owned>()

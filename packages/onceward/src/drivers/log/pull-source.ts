@@ -1,6 +1,6 @@
 import type { Clock, Timers } from '../../environment.ts'
+import type { Page } from '../../ports/range-reader.ts'
 import type { OpenOptions, Position, Source, Subscription } from '../../ports/source.ts'
-import type { LogRecord } from './log-record.ts'
 import { PullDriver } from './pull-driver.ts'
 
 /**
@@ -25,28 +25,6 @@ export interface PullReader {
   watch?(onChange: () => void): () => void
   close(): Promise<void>
 }
-
-export type Page =
-  /**
-   * What comes next, in order. `next` may be past the last record. `behind`: records after it, where that is
-   * known.
-   */
-  | {
-      readonly kind: 'records'
-      readonly records: readonly LogRecord[]
-      readonly next: string
-      readonly atEnd: boolean
-      readonly behind: number | null
-    }
-  /** This life of the log is read to its end; it goes on there. */
-  | { readonly kind: 'moved'; readonly to: Position }
-  /** Records between the position and `to` are gone unread. */
-  | {
-      readonly kind: 'lost'
-      readonly to: Position | null
-      readonly records: number | null
-      readonly reason: string
-    }
 
 export interface PullOptions {
   /** For people. */

@@ -1,10 +1,11 @@
 import { errorCode, errorText, OncewardError } from '../../errors.ts'
+import type { Page } from '../../ports/range-reader.ts'
 import type { OpenLoss, OpenOptions, Ownership, Position } from '../../ports/source.ts'
 import type { LogSubscription } from './log-subscription.ts'
 import { goesBack, isDeclaredAt, stillLost, withdrawLossAt } from './open-loss.ts'
 import { PartitionProgress } from './partition-progress.ts'
 import { Pause } from './pause.ts'
-import type { Page, PullOptions, PullReader } from './pull-source.ts'
+import type { PullOptions, PullReader } from './pull-source.ts'
 
 export interface PulledPartitionOptions {
   readonly partition: string

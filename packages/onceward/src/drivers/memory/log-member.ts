@@ -1,7 +1,7 @@
 import { OncewardError } from '../../errors.ts'
 import { bareCopy, emptyMap } from '../../message/bare-map.ts'
+import type { LogRecord } from '../../ports/log-record.ts'
 import type { OpenOptions, Ownership, Position } from '../../ports/source.ts'
-import type { LogRecord } from '../log/log-record.ts'
 import { type LogDriver, LogSubscription } from '../log/log-subscription.ts'
 import { withdrawLossAt } from '../log/open-loss.ts'
 import { PartitionProgress } from '../log/partition-progress.ts'

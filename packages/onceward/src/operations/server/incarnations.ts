@@ -97,7 +97,7 @@ export function acceptServer(
 export async function declareServer(pool: SqlPool, because: string): Promise<RestoreView> {
   await assertUsable(pool)
   if (because.trim() === '')
-    throw new OncewardError('usage', 'Say why the server counts as another one. Nothing was changed.')
+    throw new OncewardError('usage', 'Say why the server counts as another incarnation. Nothing was changed.')
   await pool.query('select onceward.record_incarnation($1)', [because])
   return readRestore(pool)
 }

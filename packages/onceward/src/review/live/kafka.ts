@@ -63,7 +63,7 @@ function sourceOf(
     const subject = { consumer, declaration, cluster, topic }
     findings.push(...judgeAll(kafkaRules, subject, { consumer: consumer.name, place: file }))
     if (topic !== null && topic.unasked === null)
-      windows.set(file, topicWindow(declaration.topic, topic.recordLifeMs))
+      windows.set(file, topicWindow(declaration.topic, topic.recordRetentionMs))
     if (cluster.cluster !== null) clusters.set(file, { kind: 'kafka', cluster: cluster.cluster })
   }
   return [{ topic: declaration.topic, written: false, options, judge }]

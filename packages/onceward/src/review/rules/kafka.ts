@@ -64,7 +64,7 @@ export const kafkaRules: readonly Rule<KafkaSubject>[] = [
     judge: ofTopic((topic, { consumer, declaration }) => {
       const { windowMs } = consumer.replay
       const keptMs = number(topic, 'retention.ms')
-      return windowMs !== null && keptMs >= 0 && Number.isFinite(topic.recordLifeMs) && keptMs < windowMs
+      return windowMs !== null && keptMs >= 0 && Number.isFinite(topic.recordRetentionMs) && keptMs < windowMs
         ? `topic ${declaration.topic} keeps ${lifeText(keptMs)}, replay.window is ${durationText(windowMs)}`
         : null
     }),
@@ -128,8 +128,8 @@ export const kafkaRules: readonly Rule<KafkaSubject>[] = [
     judge: ofTopic((topic, { cluster, consumer, declaration }) =>
       cluster.offsetsKeptMs !== null &&
       consumer.settle.when !== 'with effect' &&
-      topic.recordLifeMs > cluster.offsetsKeptMs
-        ? `offsets of group ${declaration.group ?? `${consumer.name}.${consumer.generation}`} are kept ${durationText(cluster.offsetsKeptMs)}, records of ${declaration.topic} ${lifeText(topic.recordLifeMs)}`
+      topic.recordRetentionMs > cluster.offsetsKeptMs
+        ? `offsets of group ${declaration.group ?? `${consumer.name}.${consumer.generation}`} are kept ${durationText(cluster.offsetsKeptMs)}, records of ${declaration.topic} ${lifeText(topic.recordRetentionMs)}`
         : null,
     ),
   },

@@ -186,7 +186,7 @@ export class DeliveryBench<Tx> {
       this.queue,
       partition,
       consumer,
-      async () => (await this.under.position(this.name, partition, this.#generation))?.next ?? null,
+      async () => (await this.under.position!(this.name, partition, this.#generation))?.next ?? null,
     )
   }
 
@@ -210,14 +210,23 @@ export class DeliveryBench<Tx> {
   }
 }
 
-function neverClosed<T extends object>(store: T): T {
-  return new Proxy(store, {
-    get(target, name) {
-      if (name === 'closeRun') return () => Promise.resolve()
-      const value: unknown = Reflect.get(target, name, target)
-      return typeof value === 'function' ? value.bind(target) : value
-    },
-  })
+/** The store of a process that crashes: no run is ever closed. */
+function neverClosed<Tx>(store: Store<Tx>): Store<Tx> {
+  const { capabilities, checkpoints, work, suspects, sql, registry, evidence } = store
+  return {
+    capabilities,
+    enroll: facts => store.enroll(facts),
+    closeRun: () => Promise.resolve(),
+    transaction: (enrolment, batch) => store.transaction(enrolment, batch),
+    ping: () => store.ping(),
+    diagnose: error => store.diagnose(error),
+    ...(checkpoints && { checkpoints }),
+    ...(work && { work }),
+    ...(suspects && { suspects }),
+    ...(sql && { sql }),
+    ...(registry && { registry }),
+    ...(evidence && { evidence }),
+  }
 }
 
 export const jobs = (count: number, changes: (index: number) => Partial<Job> = () => ({})): Job[] =>

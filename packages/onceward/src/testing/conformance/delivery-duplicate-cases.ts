@@ -177,7 +177,7 @@ export const deliveryDuplicateCases: Cases = [
         (await bench.held()).map(({ id, state }) => [id, state]),
         [['b', 'quarantined']],
       )
-      assert.equal(await bench.under.businessKey(bench.name, 'k'), 'a')
+      assert.equal(await bench.under.businessKey!(bench.name, 'k'), 'a')
     },
   })),
 ]

@@ -98,7 +98,7 @@ export const deliveryFailureCases: Cases = [
       })
       await bench.finish(list.length)
       assert.deepEqual((await bench.applied()).sort(), idsOf(list).sort())
-      const intents = await bench.under.intents(bench.name)
+      const intents = await bench.under.intents!(bench.name)
       assert.deepEqual(intents.map(({ key }) => key).sort(), idsOf(list).sort())
       assert.deepEqual(await bench.held(), [])
     },
@@ -236,7 +236,7 @@ export const deliveryFailureCases: Cases = [
       })
       await bench.finish(1)
       assert.deepEqual(await bench.applied(), ['a'])
-      assert.equal(await bench.under.businessKey(bench.name, 'k'), 'a')
+      assert.equal(await bench.under.businessKey!(bench.name, 'k'), 'a')
     },
   },
 ]

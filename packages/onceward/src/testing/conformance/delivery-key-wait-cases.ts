@@ -46,7 +46,7 @@ export const deliveryKeyWaitCases: Cases = [
           ['b', 'parked', 'behind_business_key'],
         ],
       )
-      assert.equal(await bench.under.businessKey(bench.name, 'cap-1'), 'a')
+      assert.equal(await bench.under.businessKey!(bench.name, 'cap-1'), 'a')
     },
   })),
   {
@@ -72,7 +72,7 @@ export const deliveryKeyWaitCases: Cases = [
       await until('the resend is applied', async () => (await bench.marker('b')) === 'applied')
       assert.equal(await bench.marker('a'), 'ignored')
       assert.deepEqual(await bench.applied(), ['b'])
-      assert.equal(await bench.under.businessKey(bench.name, 'cap-1'), 'b')
+      assert.equal(await bench.under.businessKey!(bench.name, 'cap-1'), 'b')
       await bench.drain()
     },
   },

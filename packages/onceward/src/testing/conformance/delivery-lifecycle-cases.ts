@@ -162,7 +162,7 @@ export const deliveryLifecycleCases: Cases = [
       })
       await bench.finish(4)
       assert.deepEqual((await bench.applied()).sort(), ['a', 'b', 'c'])
-      const intents = [...(await bench.under.intents(bench.name))].sort((a, b) => (a.key < b.key ? -1 : 1))
+      const intents = [...(await bench.under.intents!(bench.name))].sort((a, b) => (a.key < b.key ? -1 : 1))
       assert.deepEqual(
         intents.map(({ key, body }) => [key, body.toString()]),
         [
@@ -194,7 +194,7 @@ export const deliveryLifecycleCases: Cases = [
         (await bench.held()).map(({ id, state, code }) => [id, state, code]),
         [['b', 'quarantined', 'effect_conflict']],
       )
-      assert.equal((await bench.under.intents(bench.name)).length, 1)
+      assert.equal((await bench.under.intents!(bench.name)).length, 1)
     },
   },
   {
@@ -218,7 +218,7 @@ export const deliveryLifecycleCases: Cases = [
       await bench.finish(3)
       assert.deepEqual((await bench.applied()).sort(), ['a live', 'a rebuild', 'b rebuild'])
       assert.deepEqual(
-        (await bench.under.intents(bench.name)).map(({ key }) => key),
+        (await bench.under.intents!(bench.name)).map(({ key }) => key),
         ['a'],
       )
     },

@@ -128,7 +128,7 @@ export const deliveryLogCases: Cases = [
       await bench.start(contract)
       await bench.untilEnded(30)
       await bench.drain()
-      const stored = await bench.under.position(bench.name, bench.queue.partitions![0]!)
+      const stored = await bench.under.position!(bench.name, bench.queue.partitions![0]!)
       assert.equal(await bench.queue.countFrom!(bench.queue.partitions![0]!, stored!.next), 0)
       await bench.queue.forgetPositions?.()
       await bench.publishTo(0, { id: 'later' })

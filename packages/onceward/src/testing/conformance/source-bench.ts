@@ -91,8 +91,7 @@ function bindAll(subscription: Subscription): Subscription {
     receive: max => subscription.receive(max),
     settle: deliveries => subscription.settle(deliveries),
     isLive: delivery => subscription.isLive(delivery),
-    progressWith: (batch, done) => subscription.progressWith?.(batch, done) ?? [],
-    disown: partitions => subscription.disown?.(partitions),
+    ...(subscription.log && { log: subscription.log }),
     lag: () => subscription.lag?.() ?? [],
     close: () => subscription.close(),
   }

@@ -77,7 +77,7 @@ async function settleSome(
   const subscription = await bench.open({ log: { progress } })
   const received = await receiveCount(subscription, count)
   const done = received.slice(0, settled)
-  bench.checkpoints.advance(subscription.progressWith!(done, done))
+  bench.checkpoints.advance(subscription.log!.progressWith(done, done))
   await subscription.settle(done)
   await subscription.close()
   return received

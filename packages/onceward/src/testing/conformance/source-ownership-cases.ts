@@ -31,12 +31,12 @@ export const sourceOwnershipCases: readonly ConformanceCase<SourceBench, SourceF
       const subscription = await bench.open()
       const received = await receiveCount(subscription, 4)
       await bench.checkpoints.take([bench.partition(0)])
-      subscription.disown!([bench.partition(0)])
+      subscription.log!.disown([bench.partition(0)])
       assert.ok(received.every(delivery => !subscription.isLive(delivery)))
       const before = await bench.position(bench.partition(0))
       assert.deepEqual(await subscription.settle(received), { missed: 4 })
       assert.equal(await bench.position(bench.partition(0)), before)
-      assert.throws(() => subscription.progressWith!(received, received), {
+      assert.throws(() => subscription.log!.progressWith(received, received), {
         code: 'ownership_lost',
         details: { partitions: [bench.partition(0)] },
       })
@@ -50,7 +50,7 @@ export const sourceOwnershipCases: readonly ConformanceCase<SourceBench, SourceF
       await bench.publishTo(1, ...numbered(2, 'stays'))
       const subscription = await bench.open()
       const received = await receiveCount(subscription, 4)
-      subscription.disown!([bench.partition(0)])
+      subscription.log!.disown([bench.partition(0)])
       const stays = received.filter(({ partition }) => partition === bench.partition(1))
       assert.equal(stays.length, 2)
       assert.ok(stays.every(delivery => subscription.isLive(delivery)))

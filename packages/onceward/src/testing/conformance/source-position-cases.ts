@@ -119,7 +119,11 @@ export const sourcePositionCases: readonly ConformanceCase<SourceBench, SourceFe
         await bench.publishTo(0, ...numbered(6))
         const first = await bench.open({ log: { progress } })
         const received = await receiveCount(first, 6)
-        const written = first.progressWith!(received.slice(0, 4), [received[0]!, received[1]!, received[3]!])
+        const written = first.log!.progressWith(received.slice(0, 4), [
+          received[0]!,
+          received[1]!,
+          received[3]!,
+        ])
         assert.deepEqual(
           written.map(({ partition, epoch }) => ({ partition, epoch })),
           [{ partition: bench.partition(0), epoch: received[0]!.place!.epoch }],
@@ -138,14 +142,14 @@ export const sourcePositionCases: readonly ConformanceCase<SourceBench, SourceFe
       await bench.publishTo(0, ...numbered(3))
       const subscription = await bench.open({ log: { progress: 'store' } })
       const received = await receiveCount(subscription, 3)
-      const [still] = subscription.progressWith!(received, received.slice(1))
+      const [still] = subscription.log!.progressWith(received, received.slice(1))
       assert.equal(still!.next, null)
       await subscription.close()
       const told = await bench.openAnother({
         log: { progress: 'broker', checkpoints: new MemoryCheckpoints() },
       })
       const again = await receiveCount(told, 3)
-      assert.equal(told.progressWith!(again, again)[0]!.next, null)
+      assert.equal(told.log!.progressWith(again, again)[0]!.next, null)
     },
   },
   {

@@ -24,17 +24,17 @@ export interface StoreUnderTest<Tx> {
   applied(): Promise<readonly string[]>
   marker(consumer: string, id: string): Promise<MarkerStatus | null>
   /** The id that holds a business key; null when it is free. */
-  businessKey(consumer: string, key: string): Promise<string | null>
+  businessKey?(consumer: string, key: string): Promise<string | null>
   held(consumer: string): Promise<readonly HeldRow[]>
   attempts(consumer: string, id: string): Promise<number>
-  intents(consumer: string): Promise<readonly IntentRow[]>
+  intents?(consumer: string): Promise<readonly IntentRow[]>
   /** Message ids that wait to be published to a queue or topic, in order. */
-  outbox(queue: string): Promise<readonly string[]>
+  outbox?(queue: string): Promise<readonly string[]>
   /** Logs: where this consumer reads on in a partition. */
-  position(consumer: string, partition: string, generation?: number): Promise<Position | null>
-  gaps(consumer: string): Promise<readonly GapRow[]>
-  /** As a person who looked at a declared gap and accepted it; left out where people cannot. */
-  acceptGap?(consumer: string, partition: string): Promise<void>
+  position?(consumer: string, partition: string, generation?: number): Promise<Position | null>
+  losses?(consumer: string): Promise<readonly LossRow[]>
+  /** As an operator who accepts a declared loss; left out where operators cannot. */
+  acceptLoss?(consumer: string, partition: string): Promise<void>
   /** Sends a statement that fails because of its content. */
   fail?(tx: Tx): Promise<void>
   /** How many transactions wait for a lock just now. */
@@ -58,7 +58,7 @@ export interface IntentRow {
   readonly body: Buffer
 }
 
-export interface GapRow {
+export interface LossRow {
   readonly partition: string
   readonly from: Position
   readonly to: Position | null
@@ -70,8 +70,14 @@ export type StoreFeature =
   | 'failing statements'
   | 'lock waits'
   | 'concurrent transactions'
-  | 'accepted gaps'
+  | 'accepted losses'
   | 'held work'
+  /** Groups of the port that a store may leave out; the suite sees by itself whether they are there. */
+  | 'business keys'
+  | 'key order'
+  | 'outgoing'
+  | 'checkpoints'
+  | 'suspects'
 
 export interface StoreFactory<Tx> {
   create(): Promise<StoreUnderTest<Tx>>
@@ -111,7 +117,23 @@ export function missingStoreFeature(
     return 'the factory has no failing statement'
   if (feature === 'lock waits' && under.waiting === undefined)
     return 'the factory cannot see waiting transactions'
-  if (feature === 'accepted gaps' && under.acceptGap === undefined) return 'the factory cannot accept a gap'
-  if (feature === 'held work' && under.store.work === undefined) return 'the store keeps no work for later'
-  return null
+  if (feature === 'accepted losses' && under.acceptLoss === undefined)
+    return 'the factory cannot accept a loss'
+  return missingStoreGroup(feature, under.store)
+}
+
+function missingStoreGroup(
+  feature: StoreFeature,
+  { capabilities, work, checkpoints, suspects }: Store<unknown>,
+): string | null {
+  const lacks: Partial<Record<StoreFeature, string | false>> = {
+    'held work': work === undefined && 'keeps no work for later',
+    'business keys': !capabilities.businessKeys && 'keeps no business keys',
+    'key order': !capabilities.keyOrder && 'reports no blocked keys',
+    outgoing: !capabilities.outgoing && 'has no outbox and no ledger',
+    checkpoints: checkpoints === undefined && 'keeps no positions',
+    suspects: suspects === undefined && 'records no crash suspects',
+  }
+  const lack = lacks[feature]
+  return lack ? `the store ${lack}` : null
 }

@@ -1,6 +1,6 @@
-import type { LogRecord } from '../../drivers/log/log-record.ts'
 import { type LogDriver, LogSubscription } from '../../drivers/log/log-subscription.ts'
 import { PartitionProgress } from '../../drivers/log/partition-progress.ts'
+import type { LogRecord } from '../../ports/log-record.ts'
 import type { OpenOptions, Ownership, Position } from '../../ports/source.ts'
 import type { Actor } from './actor.ts'
 import type { SimulatedLog } from './log.ts'
