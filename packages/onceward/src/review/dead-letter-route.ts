@@ -95,8 +95,8 @@ function takes(type: string, pattern: string, key: string): boolean {
 }
 
 /**
- * `*` is one word, `#` any number of them; among the words each stands for whatever it may match, all of
- * which the pattern must take.
+ * `*` is one word, `#` any number of words. Wildcards among `words` stand for all values they may match, and
+ * the pattern must match every one.
  */
 export function topicMatches(pattern: readonly string[], words: readonly string[]): boolean {
   const [first, ...rest] = pattern

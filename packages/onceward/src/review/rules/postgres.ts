@@ -192,7 +192,9 @@ export const postgresRules: readonly Rule<DatabaseSubject>[] = [
     reason:
       'A promoted standby or a restored backup may lack commits whose messages were acknowledged. Consumers halt until an operator has checked.',
     fix: 'See docs/operations.md, then run "onceward restore accept".',
-    judge: ({ lifeAccepted }) =>
-      lifeAccepted === false ? 'the server or the database is another copy than the one last accepted' : null,
+    judge: ({ incarnationAccepted }) =>
+      incarnationAccepted === false
+        ? 'the server or the database is another copy than the one last accepted'
+        : null,
   },
 ]
