@@ -11,7 +11,7 @@ const about: Record<Topic, string> = {
   'the check itself': 'What could not be judged, and what became of waivers.',
 }
 
-/** `docs/checks.md`: how to use the command, and every rule under an anchor of its own. */
+/** `docs/checks.md`: the use of the command, and every rule under its anchor. */
 export function checksPage(): string {
   const topics = [...Map.groupBy(catalogue, rule => rule.topic)]
   return `${introduction}

@@ -5,7 +5,9 @@ import { type Behaviour, behaviourOf, behaviourText, type Situation } from './be
 import { describeFrom, describeGroup, describePublish, describeSource, describeTarget } from './describe.ts'
 import { commonAssumptions, notPromised, promiseOf, type SinkPromise, sourceAssumptions } from './promise.ts'
 
-/** The contract of one consumer, on one page: what reviewers ask, answered from what runs. */
+/**
+ * The contract of one consumer on one page: answers to review questions, computed by the functions that run.
+ */
 export interface ContractPage {
   readonly name: string
   readonly owner: string
@@ -13,14 +15,14 @@ export interface ContractPage {
   readonly description: string | null
   /** In the order of the page. */
   readonly sections: readonly { readonly title: string; readonly text: string }[]
-  /** What becomes of messages that are not simply applied, situation by situation. */
+  /** Outcomes of messages that are not simply applied, by situation. */
   readonly behaviour: readonly Behaviour[]
   readonly promise: readonly SinkPromise[]
   readonly assumptions: readonly string[]
   readonly notPromised: readonly string[]
 }
 
-/** Pure; of addresses it says hosts, of secrets nothing. */
+/** Pure. Of addresses it shows only hosts, and no secrets. */
 export function contractPage(consumer: Consumer): ContractPage {
   const { name, owner, risk, description, source, generation } = consumer
   const promise = promiseOf(consumer)
@@ -57,7 +59,7 @@ export function contractPage(consumer: Consumer): ContractPage {
 
 function keyText({ order, identity }: Consumer): string {
   const key = identity.orderKey === undefined ? null : describeFrom(identity.orderKey)
-  if (order === 'key') return `messages that depend on each other share ${key}; others may pass`
+  if (order === 'key') return `messages that depend on each other share ${key}; others may overtake`
   if (order === 'partition') return 'messages that depend on each other are in one partition'
   return key === null ? 'none: no message depends on another' : `none kept; ${key} is known`
 }
@@ -72,7 +74,7 @@ function effectText({ effect }: Consumer): string {
   const { apply, external = {}, publish = {} } = effect ?? {}
   const written = apply
     ? `${apply.kind}${apply.tables?.length ? ` into ${apply.tables.join(', ')}` : ''}`
-    : 'what the handler writes in its transaction'
+    : 'the handler’s writes in its transaction'
   return [
     written,
     ...Object.entries(external).map(

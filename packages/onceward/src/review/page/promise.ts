@@ -10,7 +10,7 @@ export type Often =
   | 'at least once, under one id'
   | 'not certain'
 
-/** One sink and what is promised of it, with what must hold for that. */
+/** One sink, its guarantee and the assumptions of that guarantee. */
 export interface SinkPromise {
   readonly sink: 'database' | 'external' | 'publish'
   /** The target's name; null for the database. */
@@ -23,7 +23,7 @@ export interface SinkPromise {
 type When = NonNullable<SettleSection['when']>
 type Relevant = Pick<Consumer, 'dedup' | 'settle' | 'identity' | 'effect' | 'retention'>
 
-/** What is promised, sink by sink: never of "the system". */
+/** The guarantees of each sink, never of the whole system. */
 export function promiseOf(consumer: Relevant): readonly SinkPromise[] {
   const { when } = consumer.settle
   const { external = {}, publish = {} } = consumer.effect ?? {}
@@ -43,7 +43,7 @@ function databasePromise({ dedup, settle, identity, retention }: Relevant): Sink
     return {
       ...database,
       often: 'at most once',
-      text: 'What is in flight when a process dies is lost. Nothing is applied twice while its marker is kept.',
+      text: 'Messages in flight are lost when a process dies. Nothing is applied twice while its marker is kept.',
       assumes: [],
     }
   if (dedup === 'checkpoint' || identity.id === 'position')
@@ -86,7 +86,7 @@ const byPolicy: Record<RepeatPolicy, { often: Often; text: string; assumes: read
   },
   'query first': {
     often: 'effectively once',
-    text: 'Repeated only after the target was asked and said that it did not happen.',
+    text: 'Repeated only after the target reported that it did not happen.',
     assumes: ['the target answers truthfully, also about a call that is still under way'],
   },
   'at most once': {
@@ -96,7 +96,7 @@ const byPolicy: Record<RepeatPolicy, { often: Often; text: string; assumes: read
   },
   manual: {
     often: 'at most once',
-    text: 'Never repeated by itself: a person says what happened and what is to be done.',
+    text: 'Never repeated automatically: a person records the outcome and decides.',
     assumes: ['people who have it called again know that it did not happen'],
   },
 }
@@ -131,7 +131,7 @@ function publishPromise(name: string, broker: string, when: When): SinkPromise {
   }
 }
 
-/** What the way in must hold for, by the kind of source. */
+/** The assumptions about the source, by its kind. */
 export function sourceAssumptions({ kind, ...options }: SourceDeclaration): readonly string[] {
   const uncommitted = (options as { isolation?: string }).isolation === 'uncommitted'
   const byKind: Readonly<Record<string, readonly string[]>> = {
@@ -151,11 +151,11 @@ export function sourceAssumptions({ kind, ...options }: SourceDeclaration): read
   return byKind[kind] ?? ['the source redelivers what was not acknowledged']
 }
 
-/** What holds for every consumer. */
+/** Assumptions and limits of every consumer. */
 export const commonAssumptions = [
   'PostgreSQL keeps what it acknowledged: fsync is on, and a failover loses nothing that was committed',
 ]
 export const notPromised = [
-  'What a handler does outside of tx and effects (a call of its own, a file) may happen again.',
-  'That a message is handled once: it may be handled again, and its effect is not.',
+  'Actions of a handler outside of tx and effects (its own calls, files) may happen again.',
+  'That a message is handled once: it may be handled again, but its effect happens once.',
 ]
