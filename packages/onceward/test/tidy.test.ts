@@ -105,6 +105,19 @@ describe('import boundaries', () => {
     assert.deepEqual(listed(foreign), [])
   })
 
+  test('SQL on our schema is written in the PostgreSQL driver alone', () => {
+    const sql = /\b(from|into|update|join|select|call|table)\s+onceward\.[a-z_]+|onceward\.[a-z_]+\(/
+    // An advice that an operator runs, and a suite that reads what the store under test wrote.
+    const allowed = ['review/rules/postgres.ts', 'testing/conformance/store-suspect-cases.ts']
+    const found = files.filter(
+      file =>
+        !within(file, 'drivers/postgres/') &&
+        !allowed.includes(file) &&
+        sql.test(withoutComments(text.get(file)!)),
+    )
+    assert.deepEqual(found, [])
+  })
+
   test('nothing outside the test kit imports it', () => {
     assert.deepEqual(
       listed(imports.filter(({ file, to }) => within(to, 'testing/') && !within(file, 'testing/'))),

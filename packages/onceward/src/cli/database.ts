@@ -30,13 +30,13 @@ export function databaseAddress(): string | undefined {
   if (URL.parse(url) !== null) return url
   throw new OncewardError(
     'configuration',
-    'ONCEWARD_DATABASE_URL cannot be read: is the port a number, and are characters such as / or # in the password written as %2F and %23? Nothing was started.',
+    'ONCEWARD_DATABASE_URL is not a valid URL. Check that the port is a number and that characters such as / or # in the password are written as %2F and %23. Nothing was started.',
   )
 }
 
 /**
  * For `run` and `relay`. Messages are acknowledged once they are in this database, so an embedded one is
- * started only where a person asked for it: by `--embedded`, or by `onceward init` for this folder.
+ * started only on request: by `--embedded`, or by `onceward init` for this folder.
  */
 export async function openDatabase(log: Log, { embedded = false } = {}): Promise<Database> {
   const url = databaseAddress()
@@ -46,7 +46,7 @@ export async function openDatabase(log: Log, { embedded = false } = {}): Promise
   const { startEmbeddedPostgres } = await import('../runtime/embedded/index.ts')
   const server = await startEmbeddedPostgres({ dataDir: dataFolder() })
   log.info('embedded PostgreSQL', { port: server.port })
-  // One that ran already belongs to another command, a consumer most likely, which would lose its database.
+  // A server that was already running belongs to another command, most likely a consumer.
   const close = () => (server.reused ? Promise.resolve() : server.stop())
   await withGuardedPool(server.url, migrateSchema, { migrates: true }).catch(async error => {
     await close()
@@ -71,7 +71,7 @@ export async function attachDatabase(log: Log): Promise<Pick<Database, 'url'>> {
   return server
 }
 
-/** For commands that look at the database or change a row of it. */
+/** For commands that read the database or change rows of it. */
 export async function withPool(
   json: boolean,
   work: (pool: Pool) => Promise<void>,
@@ -97,20 +97,20 @@ function fromFile(path: string | undefined): string | undefined {
 function noDatabase(): OncewardError {
   return new OncewardError(
     'configuration',
-    'ONCEWARD_DATABASE_URL is not set. Nothing was started. Set it, or give --embedded to use a PostgreSQL server of this folder alone (.onceward/postgres), for trying things out.',
+    'ONCEWARD_DATABASE_URL is not set. Nothing was started. Set it, or pass --embedded to use a PostgreSQL server of this folder (.onceward/postgres), for evaluation only.',
   )
 }
 
 function twoDatabases(): OncewardError {
   return new OncewardError(
     'usage',
-    'ONCEWARD_DATABASE_URL names a database and --embedded asks for another. Nothing was started. Unset the variable or leave --embedded out.',
+    'ONCEWARD_DATABASE_URL and --embedded name two databases. Nothing was started. Unset the variable or omit --embedded.',
   )
 }
 
 function noServer(): OncewardError {
   return new OncewardError(
     'configuration',
-    'ONCEWARD_DATABASE_URL is not set, and no embedded PostgreSQL runs in .onceward/ of this folder. No database was asked, so nothing is known about its messages. Set the variable, or start the consumer of this folder first.',
+    'ONCEWARD_DATABASE_URL is not set, and no embedded PostgreSQL runs in .onceward/ of this folder. No database was queried. Set the variable, or start the consumer of this folder first.',
   )
 }

@@ -3,11 +3,11 @@ import { oneLine, safe, table } from './output.ts'
 
 const textMax = 300
 
-/** An explanation as people read it: the answer first, then what it rests on. */
+/** An explanation as text: the answer first, then its evidence. */
 export function explanationText({ storedAs, stories, absences, limits }: Explanation): string {
   const blocks = [
     ...(storedAs === null ? [] : [`This id is longer than 200 bytes and kept as ${storedAs}.`]),
-    ...(stories.length === 0 && absences.length === 0 ? ['Nothing is known of it.'] : []),
+    ...(stories.length === 0 && absences.length === 0 ? ['No record of it was found.'] : []),
     ...stories.map(storyText),
     ...absences.map(absenceText),
     ...(limits.length === 0 ? [] : [limits.map(limit => `note: ${safe(limit)}`).join('\n')]),

@@ -16,14 +16,14 @@ import {
   withPolicy,
 } from '../index.ts'
 
-/** What a file exports as `store`: the consumer then runs in its transactions. */
+/** The export `store` of a file. The consumer runs in the transactions of that store. */
 export async function loadStore(file: string): Promise<LoadedStore | undefined> {
   const { store } = (await import(pathToFileURL(resolve(file)).href)) as { store?: LoadedStore }
   if (store === undefined || (typeof store?.transaction === 'function' && typeof store.enroll === 'function'))
     return store
   throw new OncewardError(
     'usage',
-    `${file} exports a "store" that is none. Export what createPostgresStore, createKyselyStore, createDrizzleStore or createKnexStore gave, or take the export away.`,
+    `${file} exports a "store" that is not a store. Export the result of createPostgresStore, createKyselyStore, createDrizzleStore or createKnexStore, or remove the export.`,
   )
 }
 
@@ -37,14 +37,14 @@ export interface LoadOptions {
    * there is one.
    */
   readonly policy?: string | undefined
-  /** The policy file as it was read already, null for none: many consumers may share one. */
+  /** The policy file, if it was already read; null for none. Many consumers may share one. */
   readonly loaded?: Policy | null | undefined
-  /** Only looked at: what stands in the environment need not be there. */
+  /** The consumer is not started: environment variables may be missing. */
   readonly looking?: boolean
 }
 
 /**
- * The default export of a file, with its policy file, checked. Anything wrong is one error that names the
+ * The default export of a file, with its policy file, validated. Every problem is one error that names the
  * file.
  */
 export async function loadConsumer(
@@ -83,7 +83,7 @@ async function defaultExport(file: string): Promise<ConsumerParts | Consumer<unk
   if (module.default === null || typeof module.default !== 'object') {
     throw new OncewardError(
       'usage',
-      `${file} has no consumer as its default export. Write "export default defineConsumer({ … })".`,
+      `${file} does not export a consumer as its default. Write "export default defineConsumer({ … })".`,
     )
   }
   return module.default as ConsumerParts

@@ -10,6 +10,6 @@ try {
 } catch (error) {
   const named = databaseTrouble(error, process.env.ONCEWARD_DATABASE_URL)
   process.exitCode = reportFailure(named, process.argv.includes('--json'))
-  // Connections that are still being made would keep the process for as long as their clients try.
+  // Clients that are still connecting would keep the process alive.
   if (interruptedStart() !== null) process.exit(interruptedStart())
 }

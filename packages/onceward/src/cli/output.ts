@@ -4,12 +4,12 @@ import { errorText, OncewardError } from '../errors.ts'
 import { deceptive, escaped } from '../message/deceptive.ts'
 import { jsonLine, textOf } from '../telemetry/log-line.ts'
 
-/** One line of JSON, or text for people. Only one of the two is ever printed. */
+/** Prints either one line of JSON or text. */
 export function print(json: boolean, value: unknown, text: () => string): void {
   process.stdout.write(json ? `${escaped(JSON.stringify(value))}\n` : `${text()}\n`)
 }
 
-/** Prints an error once, in the form asked for, and gives the exit code: 2 for wrong use, 1 for the rest. */
+/** Prints an error as JSON or text and returns the exit code: 2 for invalid usage, 1 otherwise. */
 export function reportFailure(error: unknown, json: boolean): number {
   const known = error instanceof OncewardError
   const code = known ? error.code : 'unexpected'
@@ -21,12 +21,12 @@ export function reportFailure(error: unknown, json: boolean): number {
   return exitCodeOf(code)
 }
 
-/** 2 for what was refused before anything was tried: wrong use, a contract that cannot be. 1 for the rest. */
+/** 2 for errors before any attempt: invalid usage or an invalid contract. 1 otherwise. */
 export function exitCodeOf(code: string): 1 | 2 {
   return code === 'usage' || code === 'contract_invalid' ? 2 : 1
 }
 
-/** Rows as aligned columns. A line end in a cell would let its text pass for a row. */
+/** Rows as aligned columns. Line breaks in a cell are removed, so that its text cannot imitate a row. */
 export function table(head: readonly string[], rows: readonly (readonly unknown[])[]): string {
   const cells = [head, ...rows.map(row => row.map(cell => oneLine(String(cell ?? ''))))]
   const widths = head.map((_, column) => Math.max(...cells.map(row => String(row[column]).length)))
@@ -44,8 +44,7 @@ const levels: readonly LogLevel[] = ['debug', 'info', 'warn', 'error']
 const colours = { debug: 'gray', info: 'cyan', warn: 'yellow', error: 'red' } as const
 
 /**
- * Log lines on stderr: JSON for machines, short text for people. Values come from messages and are never
- * trusted.
+ * Log lines on stderr, as JSON or short text. Values come from messages and are escaped.
  */
 export function consoleLog(json: boolean, least: LogLevel = 'info'): Log {
   const isOn = (level: LogLevel) => levels.indexOf(level) >= levels.indexOf(least)
@@ -61,12 +60,12 @@ export function consoleLog(json: boolean, least: LogLevel = 'info'): Log {
   return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error'), isOn }
 }
 
-/** Text from outside without terminal escapes or what cannot be seen; lines stay lines. */
+/** Untrusted text without terminal escapes and invisible characters. Line breaks stay. */
 export function safe(text: string): string {
   return stripVTControlCharacters(text).replaceAll(deceptive, found => (found === '\n' ? found : '?'))
 }
 
-/** The same where a line end would let its text pass for a line of ours. */
+/** The same on one line, so that the text cannot imitate a line of output. */
 export function oneLine(text: string): string {
   return safe(text).replaceAll('\n', ' ')
 }

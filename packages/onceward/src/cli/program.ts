@@ -3,8 +3,8 @@ import { OncewardError } from '../errors.ts'
 import { packageVersion } from './version.ts'
 
 /**
- * In the order of the help. Each is loaded when it is asked for: all together are 500 modules and half of a
- * short command's time.
+ * In the order of the help. Each command is loaded on use: all together are 500 modules, and loading them
+ * takes half the time of a short command.
  */
 const commands: Readonly<Record<string, () => Promise<Command>>> = {
   init: async () => (await import('./commands/init.ts')).initCommand(),
@@ -33,7 +33,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
 }
 
 /**
- * The `onceward` command, with one of its commands or with all. Wrong use ends in one error with exit code 2
+ * The `onceward` command, with one of its commands or with all. Invalid usage is one error with exit code 2
  * and changes nothing.
  */
 export async function createProgram(asked?: string): Promise<Command> {

@@ -6,10 +6,10 @@ export interface SaidFlags {
   because: string
 }
 
-/** What a person says with an act on one row. Who it was is the login of the database session. */
+/** Options of an act on one row. The actor is the login of the database session. */
 export function said(command: Command): Command {
   return command
-    .requiredOption('--consumer <name>', "the consumer's name, typed again")
-    .requiredOption('--because <reason>', 'why; it is recorded')
+    .requiredOption('--consumer <name>', 'consumer name, as confirmation')
+    .requiredOption('--because <reason>', 'reason, recorded in the audit')
     .option('--json', 'print one JSON object')
 }

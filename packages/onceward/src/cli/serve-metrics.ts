@@ -15,15 +15,15 @@ export function addMetricsOptions(command: Command): Command {
   return command
     .option(
       '--metrics-port <port>',
-      `where /metrics, /livez and /readyz are served; 0: any free port (default: ONCEWARD_METRICS_PORT, else ${metricsPort})`,
+      `port of /metrics, /livez and /readyz; 0: any free port (default: ONCEWARD_METRICS_PORT, else ${metricsPort})`,
     )
-    .option('--metrics-host <host>', 'address they are served at', '127.0.0.1')
-    .option('--no-metrics', 'serve none of them')
+    .option('--metrics-host <host>', 'address to listen on', '127.0.0.1')
+    .option('--no-metrics', 'do not serve metrics and health')
 }
 
 /**
- * Null where nobody wants it. Called before anything else is started, so that a port that is taken costs
- * nothing. The usual one may be taken by another consumer on the same machine: that is no reason not to run.
+ * Null when no metrics port is configured. Called before anything else starts, so that a port in use fails
+ * early. The default port may be in use by another consumer of the machine: then any free port is used.
  */
 export async function serveMetrics(flags: MetricsFlags, log: Log): Promise<ObserveServer | null> {
   const named = flags.metricsPort ?? process.env.ONCEWARD_METRICS_PORT
@@ -32,13 +32,13 @@ export async function serveMetrics(flags: MetricsFlags, log: Log): Promise<Obser
   if (!/^\d{1,5}$/.test(said) || Number(said) > 65_535) {
     throw new OncewardError(
       'usage',
-      `"${said}" is no port for metrics: a number from 0 to 65535, or ONCEWARD_METRICS_PORT=off. Nothing was started.`,
+      `"${said}" is not a valid metrics port: use 0 to 65535, or ONCEWARD_METRICS_PORT=off. Nothing was started.`,
     )
   }
   const host = flags.metricsHost
   const server = await startObserveServer({ host, port: Number(said) }).catch(error => {
     if (named !== undefined || errorCode(error.cause) !== 'EADDRINUSE') throw error
-    log.warn('the usual port for metrics is taken, any free one is used', { port: metricsPort })
+    log.warn('default metrics port is in use, using any free port', { port: metricsPort })
     return startObserveServer({ host, port: 0 })
   })
   log.info('metrics and health', { url: server.url })

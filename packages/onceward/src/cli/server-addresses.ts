@@ -2,8 +2,8 @@ import { brokerSecurity } from '../drivers/broker-security.ts'
 import { environmentName } from '../runtime/addresses.ts'
 
 /**
- * What the environment says about servers; an empty variable is not set. Addresses carry secrets, so never
- * argv.
+ * Server addresses from the environment; an empty variable counts as unset. Addresses contain secrets, so
+ * they are never passed as arguments.
  */
 export function serverAddresses() {
   const { env } = process

@@ -3,7 +3,7 @@ interface Stoppable {
   leave(): void
 }
 
-/** How long a start that was given up may take to close what it opened. */
+/** How long an aborted start may take to close its connections. */
 const giveUpMs = 10_000
 
 const exitCodes = { SIGTERM: 143, SIGINT: 130 } as const
@@ -16,9 +16,10 @@ export function interruptedStart(): number | null {
 }
 
 /**
- * What signals do, from when it is called:
+ * Handles SIGTERM and SIGINT from now on:
  *
- *   starting: the first gives the start up, the second ends the process     running: the first drains, the second leaves at once
+ *   starting: the first aborts the start, the second exits
+ *   running:  the first drains, the second leaves at once
  */
 export function onSignals(): {
   readonly starting: AbortSignal

@@ -1,2 +1,2 @@
-/** Of the package, as `package.json` has it; a test compares. */
+/** The version of `package.json`; a test compares them. */
 export const packageVersion = '0.1.0'

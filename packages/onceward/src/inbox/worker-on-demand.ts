@@ -5,13 +5,20 @@ import { createWorker, leavesWork, type WorkerOptions } from './create-worker.ts
 
 const lookMs = 1_000
 
-/** One probe of two indexes: what is due, and which released keys may be live again. */
-const look = `
-  select c.id, exists (select from onceward.held h where h.consumer_id = c.id and h.due_at is not null) as work,
-    exists (select from onceward.blocked_key b where b.consumer_id = c.id and b.state = 'released') as released
-  from onceward.consumer c where c.name = $1 and c.generation = $2`
+/** What the store knows of messages that an operator released. */
+export interface ReleasedWork {
+  /** Null until the consumer has run once. `released`: keys that may be live again. */
+  look(
+    name: string,
+    generation: number,
+  ): Promise<{ readonly id: number; readonly work: boolean; readonly released: boolean } | null>
+  sweepKeys(consumerId: number): Promise<void>
+}
 
-const sweep = 'select onceward.sweep_keys($1)'
+export interface OnDemandOptions<M, Tx> extends WorkerOptions<M, Tx> {
+  /** Absent when the store cannot be queried: then no worker starts on demand. */
+  readonly released?: ReleasedWork | undefined
+}
 
 /**
  * The worker of a consumer. Where the contract leaves work for later it starts at once; elsewhere it starts
@@ -20,7 +27,7 @@ const sweep = 'select onceward.sweep_keys($1)'
  */
 export class WorkerOnDemand<M, Tx> {
   readonly finished: Promise<void>
-  readonly #options: WorkerOptions<M, Tx>
+  readonly #options: OnDemandOptions<M, Tx>
   readonly #end = Promise.withResolvers<void>()
   #worker: ReturnType<typeof createWorker<M, Tx>> | null = null
   #looking: Promise<void> = Promise.resolve()
@@ -28,7 +35,7 @@ export class WorkerOnDemand<M, Tx> {
   #closed = false
   #cancel: () => void = () => {}
 
-  constructor(options: WorkerOptions<M, Tx>) {
+  constructor(options: OnDemandOptions<M, Tx>) {
     this.#options = options
     if (leavesWork(options.consumer)) this.#worker = createWorker(options)
     this.finished = this.#end.promise
@@ -50,7 +57,7 @@ export class WorkerOnDemand<M, Tx> {
       this.#endWith(this.#worker)
       await this.#worker.start()
     }
-    if (this.#options.mode === 'live' && this.#options.store.sql !== undefined) this.#lookLater()
+    if (this.#options.mode === 'live' && this.#options.released !== undefined) this.#lookLater()
   }
 
   kick(): void {
@@ -101,14 +108,10 @@ export class WorkerOnDemand<M, Tx> {
   }
 
   async #look(): Promise<void> {
-    const { store, consumer } = this.#options
-    const { rows } = await store.sql!.query<{ id: number; work: boolean; released: boolean }>(look, [
-      consumer.name,
-      consumer.generation,
-    ])
-    const [found] = rows
-    if (found === undefined || this.#closed) return
-    if (found.released) await store.sql!.query(sweep, [found.id])
+    const { store, consumer, released } = this.#options
+    const found = await released!.look(consumer.name, consumer.generation)
+    if (found === null || this.#closed) return
+    if (found.released) await released!.sweepKeys(found.id)
     if (!found.work) return
     await this.#takeUp()
     await consumer.effect?.apply?.releaseWaiting?.(store.sql!.query, found.id)

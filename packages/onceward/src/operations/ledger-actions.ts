@@ -1,3 +1,4 @@
+import { acts } from '../drivers/postgres/acts.ts'
 import type { SqlPool } from '../drivers/postgres/pool.ts'
 import { type LedgerDetail, showLedger } from '../telemetry/ledger.ts'
 import { act } from './parking/act.ts'
@@ -40,7 +41,12 @@ async function change(
   [action, finding]: readonly ['reconcile', 'completed' | 'failed'] | readonly ['retry', null],
 ): Promise<LedgerDetail> {
   const { epoch } = await showLedger(pool, id)
-  const call = 'onceward.act_on_effect($1, $2, $3, $4, $5::onceward.effect_state, $6)'
-  await act(pool, call, [id, consumer, epoch, action, finding, because], undefined, 'onceward ledger show')
+  await act(
+    pool,
+    acts.actOnEffect,
+    [id, consumer, epoch, action, finding, because],
+    undefined,
+    'onceward ledger show',
+  )
   return showLedger(pool, id)
 }

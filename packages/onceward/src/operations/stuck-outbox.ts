@@ -1,39 +1,13 @@
+import { acts } from '../drivers/postgres/acts.ts'
 import { assertUsable } from '../drivers/postgres/migrate.ts'
+import { readStuck, type StuckMessage } from '../drivers/postgres/outbox/read-stuck.ts'
 import type { SqlPool } from '../drivers/postgres/pool.ts'
 import { act } from './parking/act.ts'
-
-/** A message that its broker did not take at its last try; of a key the first one. */
-export interface StuckMessage {
-  /** Number of the row. */
-  readonly id: string
-  /**
-   * A retry copy is the only copy of a message that is to be tried again. The message of a dead letter is in
-   * the parking lot.
-   */
-  readonly kind: 'message' | 'retry copy' | 'dead letter'
-  readonly destination: string
-  readonly exchange: string | null
-  readonly queue: string
-  readonly messageId: string
-  readonly key: string | null
-  readonly bodyBytes: number
-  readonly failures: number
-  readonly error: string | null
-  /** Later messages of its key and queue, which wait for it. */
-  readonly behind: number
-  readonly writtenAt: Date
-}
 
 /** Those first that hold up the most. */
 export async function listStuck(pool: SqlPool, limit = 100): Promise<readonly StuckMessage[]> {
   await assertUsable(pool)
-  const { rows } = await pool.query(
-    `select id, kind, destination, exchange, queue, message_id as "messageId", key, body_bytes as "bodyBytes", failures, last_error as error,
-       behind, created_at as "writtenAt"
-     from onceward.outbox_stuck order by behind desc, outbox_stuck.id limit $1`,
-    [limit],
-  )
-  return rows as StuckMessage[]
+  return readStuck(pool, limit)
 }
 
 /**
@@ -46,5 +20,5 @@ export async function dropStuck(
   messageId: string,
   because: string,
 ): Promise<Pick<StuckMessage, 'kind' | 'queue' | 'behind'>> {
-  return act(pool, 'onceward.drop_outbox($1, $2, $3)', [id, messageId, because], undefined, 'onceward outbox')
+  return act(pool, acts.dropOutbox, [id, messageId, because], undefined, 'onceward outbox')
 }

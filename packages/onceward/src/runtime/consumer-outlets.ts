@@ -1,5 +1,6 @@
 import type { Consumer } from '../contract/define-consumer.ts'
 import type { SqlTransaction } from '../contract/handler.ts'
+import { readDefaultDestination, readLastRun } from '../drivers/postgres/outbox/find-destination.ts'
 import type { SqlPool } from '../drivers/postgres/pool.ts'
 import { type Addressing, deadLetterBroker } from '../engine/consumer/consumer-facts.ts'
 import type { Environment } from '../environment.ts'
@@ -8,21 +9,6 @@ import type { Publisher } from '../ports/publisher.ts'
 import { openPublisher, type PublisherAddresses } from './open-publisher.ts'
 import { type Broker, rabbitOutlet } from './open-source.ts'
 import { Outlet } from './outlet.ts'
-
-/**
- * What a run of this consumer that had an address wrote down last, by kind of broker; nothing where that
- * destination was retired since.
- */
-const lastRun = `
-  select known from (
-    select r.destinations -> $2 as known from onceward.run r join onceward.consumer c on c.id = r.consumer_id
-    where c.name = $1 and r.destinations -> $2 ->> 'address' is not null order by r.id desc limit 1) last
-  where exists (select from onceward.destination d where d.name = known ->> 'name')`
-
-interface Known {
-  readonly name: string
-  readonly address: string | null
-}
 
 export interface OutletSetting extends PublisherAddresses {
   readonly pool: SqlPool
@@ -147,15 +133,9 @@ export async function addressingOf<M>(
   }
 }
 
-async function readLastRun(pool: SqlPool, consumer: string, kind: string): Promise<Known | null> {
-  const { rows } = await pool.query(lastRun, [consumer, kind])
-  return rows[0]?.known ?? null
-}
-
 async function readDefault(pool: SqlPool, kind: string, consumer: string): Promise<string> {
   try {
-    const { rows } = await pool.query('select onceward.default_destination($1) as name', [kind])
-    return rows[0].name
+    return await readDefaultDestination(pool, kind)
   } catch (error) {
     if (errorCode(error) !== '22023') throw error
     throw new OncewardError(

@@ -1,28 +1,12 @@
 import type { SourceDeclaration } from '../contract/contract.ts'
 import type { Consumer } from '../contract/define-consumer.ts'
 import type { SqlTransaction } from '../contract/handler.ts'
+import { readLevelsEverRead, readUnsentCopies } from '../drivers/postgres/outbox/read-levels.ts'
 import type { SqlPool } from '../drivers/postgres/pool.ts'
-import { isHeard } from '../drivers/postgres/sql/clock-ahead.ts'
 import type { Log } from '../environment.ts'
 import { levelQueue } from '../ports/retry-levels.ts'
 import type { Source } from '../ports/source.ts'
 import type { Broker } from './open-source.ts'
-
-/**
- * Delay levels of a log that the consumer has read, by the partitions that its runs took. $3 is what their
- * names begin with. Read now: a process with the contract of before may still be writing copies.
- */
-const everRead = `
-  select level::float8 as "levelMs", bool_or(is_read) as "isRead" from (
-    select substring(substring(k.partition from length($3::text) + 1) from '^([0-9]+)/[0-9]+$')::numeric as level,
-      coalesce(r.ended_at is null and ${isHeard('r.heartbeat_at', '30 seconds')}, false) as is_read
-    from onceward.checkpoint k join onceward.consumer c on c.id = k.consumer_id left join onceward.run r on r.id = k.run_id
-    where c.name = $1 and c.generation = $2 and starts_with(k.partition, $3::text)) known
-  where level is not null group by level order by level`
-
-const inOutbox = `
-  select substring(queue from length($2::text) + 1)::float8 as "levelMs", count(*)::integer as copies from onceward.outbox
-  where broker = $1 and starts_with(queue, $2::text) and substring(queue from length($2::text) + 1) ~ '^[0-9]{1,15}$' group by queue`
 
 /** Copies for delay levels, by level, that no relay has taken to the broker yet. */
 export async function copiesInOutbox(
@@ -31,8 +15,8 @@ export async function copiesInOutbox(
 ): Promise<ReadonlyMap<number, number>> {
   const name = nameOf(source)
   if (name === null) return new Map()
-  const { rows } = await pool.query(inOutbox, [source.kind, levelQueue(name, '')])
-  return new Map(rows.map(row => [row.levelMs as number, row.copies as number]))
+  const unsent = await readUnsentCopies(pool, source.kind, levelQueue(name, ''))
+  return new Map(unsent.map(({ levelMs, copies }) => [levelMs, copies]))
 }
 
 /**
@@ -48,10 +32,8 @@ export async function openFormerLevels<M>(
 ): Promise<readonly Source[]> {
   const topic = nameOf(source)
   if (topic === null || broker.copiesIn === undefined) return []
-  const { rows } = await pool.query(everRead, [name, generation, levelQueue(topic, '')])
-  const former = (rows as { levelMs: number; isRead: boolean }[]).filter(
-    ({ levelMs }) => !failure.retryLevelsMs.includes(levelMs),
-  )
+  const levels = await readLevelsEverRead(pool, { name, generation }, levelQueue(topic, ''))
+  const former = levels.filter(({ levelMs }) => !failure.retryLevelsMs.includes(levelMs))
   const left: number[] = []
   for (const { levelMs, isRead } of former) {
     const inTopic = await broker.copiesIn(levelMs, { name, generation })

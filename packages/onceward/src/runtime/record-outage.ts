@@ -1,12 +1,9 @@
 import type { SqlPool } from '../drivers/postgres/pool.ts'
+import { recordPause, recordResumption } from '../drivers/postgres/run/record-pause.ts'
 import type { BreakerView } from '../engine/retry/breaker.ts'
 import type { Log } from '../environment.ts'
 import { errorText } from '../errors.ts'
 import type { Enrolment } from '../ports/store.ts'
-
-const pause = 'update onceward.run set paused_since = clock_timestamp(), paused_reason = $2 where id = $1'
-const resume = `
-  update onceward.run set paused_since = null, paused_reason = null where id = any($1::integer[])`
 
 /**
  * Writes down that a run has paused its source, for "onceward status". Nothing depends on it: when it fails,
@@ -22,7 +19,7 @@ export function recordOutages(pool: SqlPool, log: Log) {
     else paused.add(runId)
     last = last
       .then(() =>
-        outage === null ? pool.query(resume, [runs]) : pool.query(pause, [runId, outage.code.slice(0, 100)]),
+        outage === null ? recordResumption(pool, runs) : recordPause(pool, runId, outage.code.slice(0, 100)),
       )
       .catch(error => log.warn('pause not recorded', { run: runId, error: errorText(error) }))
   }

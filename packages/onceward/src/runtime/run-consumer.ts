@@ -5,6 +5,7 @@ import { assertUsable } from '../drivers/postgres/migrate.ts'
 import { createPool, type OwnPool, type SqlPool } from '../drivers/postgres/pool.ts'
 import { ServerIncarnation } from '../drivers/postgres/server-incarnation.ts'
 import { createPostgresStore } from '../drivers/postgres/store.ts'
+import { releasedWork } from '../drivers/postgres/work/released-work.ts'
 import { createDispatcher } from '../effects/external/dispatcher.ts'
 import { createInlineCalls } from '../effects/external/inline-calls.ts'
 import { reportOrphans } from '../effects/external/report-orphans.ts'
@@ -194,7 +195,10 @@ async function startConsumer<M>(
     const hooks = { callInline, onCommitted: kickAll, onOutage, ...shared }
     const { addressing } = outgoing
     const around = { consumer, store, env: labelled, instance, mode, addressing, ...hooks }
-    const worker = wanted.has('worker') && store.work !== undefined ? new WorkerOnDemand(around) : null
+    const worker =
+      wanted.has('worker') && store.work !== undefined
+        ? new WorkerOnDemand({ ...around, released: store.sql && releasedWork(store.sql.query) })
+        : null
     if (worker !== null) carriers.push(worker)
     // A process that neither marks nor forgets does not depend on what the broker says.
     const keepers =

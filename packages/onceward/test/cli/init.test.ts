@@ -90,7 +90,7 @@ describe('onceward init', () => {
   test('without anybody to ask it names what is missing, and does not wait', async () => {
     const { code, output } = await onceward(['init', 'new', '--name', 'a'], folder)
     assert.equal(code, 2)
-    assert.match(output, /nobody to ask: give --owner, --risk\. Nothing was written/)
+    assert.match(output, /Not interactive: pass --owner, --risk\. Nothing was written/)
     assert.deepEqual(readdirSync(folder), [])
   })
 

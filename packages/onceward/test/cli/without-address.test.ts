@@ -55,7 +55,7 @@ export default defineConsumer<{ id: string }>({ name: 'work', owner: 'tests', ri
   }
   const onceward = (args: string[], env?: Record<string, string>) => start(args, env).ended
 
-  test('commands say that no database was asked, fail, and start no server', async () => {
+  test('commands say that no database was queried, fail, and start no server', async () => {
     const commands = [
       ['status'],
       ['parked', 'groups'],
@@ -69,7 +69,7 @@ export default defineConsumer<{ id: string }>({ name: 'work', owner: 'tests', ri
       assert.equal(code, 1, `${commands[index]}: ${stdout}${stderr}`)
       const said = JSON.parse(stdout)
       assert.equal(said.code, 'configuration')
-      assert.match(said.error, /ONCEWARD_DATABASE_URL is not set.*No database was asked/)
+      assert.match(said.error, /ONCEWARD_DATABASE_URL is not set.*No database was queried/)
     }
     assert.equal(existsSync(join(folder, '.onceward')), false)
   })
@@ -87,7 +87,11 @@ export default defineConsumer<{ id: string }>({ name: 'work', owner: 'tests', ri
     const both = await onceward(['run', 'work.ts', '--embedded'], {
       ONCEWARD_DATABASE_URL: 'postgres://x@y/z',
     })
-    assert.deepEqual([both.code, /names a database and --embedded/.test(both.stderr)], [2, true], both.stderr)
+    assert.deepEqual(
+      [both.code, /and --embedded name two databases/.test(both.stderr)],
+      [2, true],
+      both.stderr,
+    )
   })
 
   test('run --embedded starts one, commands of the folder attach to it, and it ends with the consumer', {
@@ -106,7 +110,7 @@ export default defineConsumer<{ id: string }>({ name: 'work', owner: 'tests', ri
     assert.equal((await running.ended).code, 0)
     const afterwards = await onceward(['status'])
     assert.equal(afterwards.code, 1)
-    assert.match(afterwards.stderr, /No database was asked/)
+    assert.match(afterwards.stderr, /No database was queried/)
   })
 
   test('a folder that init has marked may run without it; a copy by git or Docker may not', {

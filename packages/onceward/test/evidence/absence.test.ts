@@ -51,9 +51,7 @@ describe('what is not there any more, or never was', await skipWithout('postgres
     assert.deepEqual([stories.length, absences[0]!.verdict], [0, 'purged or never arrived'])
     const { text } = absences[0]!
     assert.ok(
-      days.some(today =>
-        text.startsWith(`It was purged on ${today}, if it arrived at the time in its id`),
-      ),
+      days.some(today => text.startsWith(`It was purged on ${today}, if it arrived at the time in its id`)),
       text,
     )
     assert.match(text, /Markers written before .* are removed \(1 so far, last at .*\)/)

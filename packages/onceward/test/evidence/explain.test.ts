@@ -166,7 +166,10 @@ describe('onceward explain', await skipWithout('postgres'), () => {
     }
     await put('other', 3)
     await put('pay-1', 0)
-    assert.match(await textOf(), /not confirmed by the broker yet; waits behind other, which the broker refuses/)
+    assert.match(
+      await textOf(),
+      /not confirmed by the broker yet; waits behind other, which the broker refuses/,
+    )
     await scene.pool.query(`delete from onceward.outbox where destination = 'kafka:eu'`)
     await put('pay-1', 3)
     await put('other', 0)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { type BatchItem, type DeclaredEffect, type SqlTransaction, Verdict } from 'onceward'
 import { until } from 'onceward/testing'
-import { lockWaitingKeys, releaseWaiting } from '../../src/inbox/release-waiting.ts'
+import { lockWaitingKeys, releaseWaiting } from '../../src/drivers/postgres/work/release-waiting.ts'
 import { skipWithout } from '../services/services.ts'
 import { type Job, Scene } from './scene.ts'
 

@@ -92,7 +92,7 @@ describe('onceward parked and audit', await skipWithout('postgres'), () => {
     assert.equal((await json('parked', 'stop', 'cli-1', '--because', 'x')).exit, 2)
     assert.match((await run('parked', 'result', 'cli-1')).stdout, /at work\s+4/)
     const other = await json('parked', 'redrive', '--consumer', 'other', '--because', 'x', '--id', 'cli-1')
-    assert.match(other.error, /cli-1 is not of consumer "other"/)
+    assert.match(other.error, /cli-1 does not belong to consumer "other"/)
   })
 
   it('continues under its name a redrive that was stopped', async () => {

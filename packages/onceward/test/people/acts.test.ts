@@ -118,7 +118,7 @@ describe('an act of a person', await skipWithout('postgres'), () => {
     )
     await assert.rejects(declareServer(ann.pool, ' '), /Say why/)
     const { open } = await declareServer(ann.pool, 'disk put back to the snapshot of 03:00')
-    assert.equal(open!.noticedBy, ann.name)
+    assert.equal(open!.detectedBy, ann.name)
     const told = {
       actor: ann.name,
       action: 'restore notice',

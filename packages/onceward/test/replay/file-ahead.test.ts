@@ -78,7 +78,7 @@ describe('a file campaign whose messages may still come live', await skipWithout
   test('is said with --never-live, of a file alone', async t => {
     const flags = { from: 'first', to: 'now', neverLive: true }
     assert.deepEqual(selectionOf({ ...flags, file: 'x' }), { of: 'file', path: 'x', neverLive: true })
-    assert.throws(() => selectionOf(flags), /--never-live goes with --file/)
+    assert.throws(() => selectionOf(flags), /--never-live requires --file/)
     const scene = await Scene.open(t)
     const replay = await scene.replay(scene.contract())
     const selection = { of: 'log', start: 'first', end: 'next', neverLive: true } as never

@@ -75,7 +75,7 @@ describe('what people gave up', await skipWithout('postgres'), () => {
     assert.deepEqual(before, { messages: 1, included: false })
     assert.match(
       previewText(await replay.preview(id, { dryRun: true })),
-      /^1 message of facts was skipped or deleted by people; it stays skipped \(see "onceward parked closed --consumer facts"\)\.$/m,
+      /^1 message of facts was skipped or deleted; it stays skipped \(see "onceward parked closed --consumer facts"\)\.$/m,
     )
     await replay.run(id)
     assert.deepEqual(await booked(scene), withoutFraud)
@@ -263,7 +263,7 @@ describe('what people gave up', await skipWithout('postgres'), () => {
       assert.deepEqual(before, { messages: 1, included: true })
       assert.match(
         previewText(await replay.preview(id, { dryRun: true })),
-        /^WARNING: 1 message of facts was skipped or deleted by people; where the selection covers it, it WILL be applied.*\nIt needs approval/m,
+        /^WARNING: 1 message of facts was skipped or deleted; where the selection covers it, it WILL be applied.*\nIt needs approval/m,
       )
       await assert.rejects(replay.run(id), /needs an unexpired approval/)
       const bob = await people.login(['onceward_approver'], { person: true })

@@ -293,10 +293,7 @@ describe('what hangs on a table between preview and swap', await skipWithout('po
     const { scene, replay, id } = opened
     await replay.swap(id)
     await scene.pool.query('create view report as select * from effect')
-    await assert.rejects(
-      replay.rollBack(id),
-      /public.effect cannot be swapped: view report reads it/,
-    )
+    await assert.rejects(replay.rollBack(id), /public.effect cannot be swapped: view report reads it/)
     await scene.pool.query('create view earlier as select * from onceward_old_1.effect')
     await assert.rejects(
       finishCampaign(scene.pool, id),

@@ -62,7 +62,7 @@ describe('a standby that lags and is promoted', await skipWithout('kafka'), () =
       const pool = createPool(standby.url, { max: 1 })
       const { open, exposures } = await readRestore(pool)
       assert.equal(open?.timeline, 2)
-      assert.ok(open.survivedTo !== null && open.survivedTo <= open.noticedAt)
+      assert.ok(open.completeUntil !== null && open.completeUntil <= open.detectedAt)
       const [{ partitions, keeper }] = exposures as [(typeof exposures)[0]]
       assert.equal(keeper, 'broker')
       assert.equal(partitions[0]?.partition, `${name}/0`)

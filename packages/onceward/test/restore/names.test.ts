@@ -6,7 +6,7 @@ import { until } from 'onceward/testing'
 import { createPostgresStore } from '../../src/drivers/postgres/store.ts'
 import { acceptBroker, listBrokers } from '../../src/operations/server/brokers.ts'
 import { acceptServer, readRestore } from '../../src/operations/server/incarnations.ts'
-import { listReadings, renameConsumer, separateConsumer } from '../../src/operations/server/names.ts'
+import { listReaders, renameConsumer, separateConsumer } from '../../src/operations/server/names.ts'
 import type { BrokerMarks } from '../../src/ports/source.ts'
 import { People, refusal } from '../parking/people.ts'
 import { createDatabase, skipWithout } from '../services/services.ts'
@@ -60,7 +60,7 @@ describe('a consumer under another name', await skipWithout('postgres'), () => {
     await until('applied by both', async () => (await scene.effects()) === '1 of 2')
     await separate.drain()
     assert.deepEqual(
-      (await listReadings(scene.pool)).map(one => one.consumer),
+      (await listReaders(scene.pool)).map(one => one.consumer),
       ['order_intake', 'orders_copy'],
     )
   })
@@ -186,8 +186,8 @@ describe('who may say so', await skipWithout('postgres'), () => {
       assert.match(await refusal(operator.pool, 'delete from onceward.server_incarnation'), /^42501/)
       const { open: waits } = await readRestore(operator.pool)
       await acceptServer(operator.pool, Number(waits!.id), 'looked at')
-      const { lives } = await readRestore(operator.pool)
-      assert.equal(lives[0]?.acceptedBy, operator.name)
+      const { incarnations } = await readRestore(operator.pool)
+      assert.equal(incarnations[0]?.acceptedBy, operator.name)
       await store.ping()
     } finally {
       await people.close()

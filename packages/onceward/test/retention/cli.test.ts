@@ -58,7 +58,7 @@ describe('onceward retention', await skipWithout('postgres'), () => {
 
     const wrong = await run('run', file, '--consumer', 'other')
     assert.equal(wrong.code, 2)
-    assert.match(wrong.stderr, /consumer is remembering, but "other" was typed/)
+    assert.match(wrong.stderr, /exports consumer remembering, not "other"/)
     const nowhere = await run('run', file, '--consumer', 'remembering')
     assert.equal(nowhere.code, 1)
     assert.match(nowhere.stderr, /no folder is known/)

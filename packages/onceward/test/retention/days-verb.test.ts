@@ -69,7 +69,7 @@ describe('onceward retention partition', await skipWithout('postgres'), () => {
     assert.deepEqual(await scene.tables(), [], 'one table as before')
 
     const done = await run(scene.url, 'partition', file, '--consumer', 'remembering')
-    assert.match(done.stdout, /lie in days: 20 moved/)
+    assert.match(done.stdout, /are in daily partitions: 20 moved/)
     assert.equal(await scene.left(), 20)
     const again = await run(scene.url, 'partition', file, '--consumer', 'remembering', '--json')
     assert.deepEqual(JSON.parse(again.stdout), { ok: true, already: true, moved: 0 })

@@ -13,14 +13,14 @@ interface AlertsFlags {
 export function alertsCommand(): Command {
   return new Command('alerts')
     .description(
-      'write Prometheus rules from contracts: thresholds, owners and runbooks are theirs; starts nothing',
+      'write Prometheus alert rules with the thresholds, owners and runbooks of the contracts; starts nothing',
     )
     .argument('<files...>', 'modules whose default exports are consumers')
     .option(
       '--label <name=value...>',
-      'only series with these labels, as where one server watches several environments',
+      'only series with these labels, for a server that watches several environments',
     )
-    .option('--runbook-url <url>', 'a page with the runbooks, such as docs/runbooks.md where you publish it')
+    .option('--runbook-url <url>', 'page with the runbooks, such as your published copy of docs/runbooks.md')
     .option('--json', 'print one JSON object')
     .action(async (files: string[], flags: AlertsFlags) => {
       const where = labelsOf(flags.label)

@@ -1,6 +1,7 @@
 import { Command } from 'commander'
+import type { AuditRow } from '../../drivers/postgres/audit/read-audit.ts'
 import { type Reconciliation, reconcile } from '../../evidence/reconcile/reconcile.ts'
-import { type AuditRow, listAudit, verifyAudit } from '../../operations/parking/verify-audit.ts'
+import { listAudit, verifyAudit } from '../../operations/parking/verify-audit.ts'
 import { withPool } from '../database.ts'
 import { loadConsumer } from '../load-consumer.ts'
 import { consoleLog, counted, print, safe, table } from '../output.ts'
@@ -8,11 +9,11 @@ import { wholeNumber } from '../whole-number.ts'
 
 type Flags = { json?: boolean }
 
-/** What people did and tried, in a chain of hashes. */
+/** The audit: every act and every refused attempt, in a chain of hashes. */
 export function auditCommand(): Command {
   return new Command('audit')
     .description(
-      'what people did and tried: list it, verify its chain; and compare what is remembered with what is there',
+      'acts and refused attempts: list them, verify the hash chain, reconcile markers with effects',
     )
     .addCommand(listCommand())
     .addCommand(verifyCommand())
@@ -21,9 +22,9 @@ export function auditCommand(): Command {
 
 function listCommand(): Command {
   return new Command('list')
-    .description('newest first')
-    .option('--consumer <name>', 'only about this consumer')
-    .option('--limit <count>', 'how many at most', '50')
+    .description('list audit rows, newest first')
+    .option('--consumer <name>', 'only of this consumer')
+    .option('--limit <count>', 'maximum number of rows', '50')
     .option('--json', 'print one JSON object')
     .action((flags: Flags & { consumer?: string; limit: string }) =>
       withPool(flags.json === true, async pool => {
@@ -36,8 +37,11 @@ function listCommand(): Command {
 
 function verifyCommand(): Command {
   return new Command('verify')
-    .description('compute every hash anew; exit code 1 when a row was changed, removed or put in')
-    .option('--expect <hash>', 'a head noted earlier, outside this database: it must still be in the chain')
+    .description('recompute every hash; exit code 1 if a row was changed, removed or inserted')
+    .option(
+      '--expect <hash>',
+      'head of an earlier verification, kept outside this database; it must still be in the chain',
+    )
     .option('--json', 'print one JSON object')
     .action((flags: Flags & { expect?: string }) =>
       withPool(flags.json === true, async pool => {
@@ -46,7 +50,7 @@ function verifyCommand(): Command {
         if (!ok) process.exitCode = 1
         print(flags.json === true, { ok, ...verdict }, () =>
           ok
-            ? `${counted(verdict.rows, 'row')}, one chain. Keep its head elsewhere: ${verdict.head}`
+            ? `${counted(verdict.rows, 'row')}, one intact chain. Keep its head outside this database: ${verdict.head}`
             : verdict.problems.map(({ text }) => text).join('\n'),
         )
       }),
@@ -56,10 +60,10 @@ function verifyCommand(): Command {
 function reconcileCommand(): Command {
   return new Command('reconcile')
     .description(
-      'markers without effects, effects without markers, rows changed by hand; exit code 1 when there are any',
+      'find markers without effects, effects without markers and rows changed by hand; exit code 1 if any exist',
     )
     .argument('<file>', "the consumer's file")
-    .option('--examples <count>', 'how many to name of each kind', '20')
+    .option('--examples <count>', 'maximum number of examples per kind', '20')
     .option('--json', 'print one JSON object')
     .action(async (file: string, flags: Flags & { examples: string }) => {
       const json = flags.json === true
@@ -88,13 +92,13 @@ function reconcileText({ consumer, generation, markers, effects, drift, limits }
   const clean =
     limits.length === 0
       ? 'No drift was found.'
-      : 'No drift was found in what was compared; the notes say what was not.'
+      : 'No drift was found. The notes list what could not be compared.'
   const verdict = drift.length === 0 ? [clean] : blocks
   return [head, ...verdict, ...limits.map(limit => `note: ${safe(limit)}`)].join('\n\n')
 }
 
 function entryTable(entries: readonly AuditRow[]): string {
-  if (entries.length === 0) return 'Nobody has done anything yet.'
+  if (entries.length === 0) return 'The audit is empty.'
   return table(
     ['seq', 'at', 'actor', 'action', 'outcome', 'consumer', 'subject', 'reason'],
     entries.map(e => [

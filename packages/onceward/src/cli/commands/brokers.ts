@@ -8,10 +8,10 @@ interface Flags {
   json?: boolean
 }
 
-/** The broker clusters this database is fed by. */
+/** The broker clusters that feed this database. */
 export function brokersCommand(): Command {
   return new Command('brokers')
-    .description('the broker clusters that feed this database; another one is another environment')
+    .description('broker clusters that feed this database; any other cluster is refused')
     .option('--json', 'print one JSON object')
     .hook('preSubcommand', passJson)
     .action((flags: Flags) =>
@@ -37,10 +37,10 @@ export function brokersCommand(): Command {
 
 function acceptCommand(): Command {
   return new Command('accept')
-    .description('one more cluster belongs to this environment')
-    .addArgument(new Argument('<kind>', 'of the broker').choices(['kafka', 'rabbitmq']))
-    .argument('<cluster>', 'as the refusal named it')
-    .requiredOption('--because <reason>', 'why; it is recorded')
+    .description('allow another cluster to feed this database')
+    .addArgument(new Argument('<kind>', 'kind of the broker').choices(['kafka', 'rabbitmq']))
+    .argument('<cluster>', 'cluster name, from the refusal')
+    .requiredOption('--because <reason>', 'reason, recorded in the audit')
     .option('--json', 'print one JSON object')
     .action((kind: string, cluster: string, flags: Flags & { because: string }) =>
       withPool(flags.json === true, async pool => {

@@ -29,11 +29,13 @@ interface CheckFlags {
 
 export function checkCommand(): Command {
   return new Command('check')
-    .description('reviews contracts, and with --live compares them with broker and database; changes nothing')
+    .description(
+      'review contracts; with --live, compare them with the broker and the database; changes nothing',
+    )
     .argument('<files...>', 'modules whose default export is a consumer')
-    .option('--live', 'ask the broker and the database that the environment names')
+    .option('--live', 'query the broker and the database of the environment')
     .option('--policy <file>', policyHelp)
-    .option('--strict', 'warnings count as errors')
+    .option('--strict', 'treat warnings as errors')
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
@@ -57,8 +59,8 @@ Rules: docs/checks.md`,
 }
 
 /**
- * A file that is not there is wrong use; one that cannot be used is a finding, so that the others are checked
- * all the same.
+ * A missing file is invalid usage. A file that cannot be loaded is a finding, so that the others are still
+ * checked.
  */
 async function load(file: string, loaded: Policy | null, { live }: CheckFlags): Promise<LoadedContract> {
   try {
@@ -79,7 +81,7 @@ function problemText(problem: ContractProblem | PolicyProblem): LoadProblem {
 
 const folderOf = (file: string) => dirname(resolve(file))
 
-/** By folder: the policy file that holds for the contracts in it, read once however many they are. */
+/** The policy file of each folder, read once. */
 async function policiesOf(
   files: readonly string[],
   named: string | undefined,
@@ -118,7 +120,7 @@ function reportText(report: CheckReport): string {
   return [...sections, summary(report)].join('\n\n')
 }
 
-/** Everything one rule found of one consumer, with its reason once. */
+/** All findings of one rule for one consumer, with its reason once. */
 function ruleText(findings: readonly WaivedFinding[]): string {
   const { id, severity, reason, fix, link, waived } = findings[0]!
   const mark = waived === null ? styleText(colours[severity], severity) : styleText('gray', 'waived')

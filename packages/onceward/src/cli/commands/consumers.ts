@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { listReadings, renameConsumer, separateConsumer } from '../../operations/server/names.ts'
+import { listReaders, renameConsumer, separateConsumer } from '../../operations/server/names.ts'
 import { withPool } from '../database.ts'
 import { counted, print, table } from '../output.ts'
 
@@ -8,10 +8,10 @@ interface Flags {
 }
 type Said = Flags & { because: string }
 
-/** Names under which consumers remember. */
+/** Consumer names and the sources they read. */
 export function consumersCommand(): Command {
   return new Command('consumers')
-    .description('who reads what, under which name it remembers')
+    .description('consumers of this database and the sources they read')
     .addCommand(listCommand())
     .addCommand(renameCommand())
     .addCommand(separateCommand())
@@ -19,11 +19,11 @@ export function consumersCommand(): Command {
 
 function listCommand(): Command {
   return new Command('list')
-    .description('all of them')
+    .description('list all consumers with their sources')
     .option('--json', 'print one JSON object')
     .action((flags: Flags) =>
       withPool(flags.json === true, async pool => {
-        const readings = await listReadings(pool)
+        const readings = await listReaders(pool)
         print(flags.json === true, { ok: true, readings }, () =>
           table(
             ['consumer', 'kind', 'reads', 'virtual host', 'group', 'last start'],
@@ -43,10 +43,10 @@ function listCommand(): Command {
 
 function renameCommand(): Command {
   return new Command('rename')
-    .description('give all that a consumer remembers to a new name; none of its processes may run')
-    .argument('<from>', 'the name it had')
-    .argument('<to>', 'the name it has now')
-    .requiredOption('--because <reason>', 'why; it is recorded')
+    .description('rename a consumer with its markers, positions and ledger; stop its processes first')
+    .argument('<from>', 'old name')
+    .argument('<to>', 'new name')
+    .requiredOption('--because <reason>', 'reason, recorded in the audit')
     .option('--json', 'print one JSON object')
     .action((from: string, to: string, flags: Said) =>
       withPool(flags.json === true, async pool => {
@@ -55,7 +55,7 @@ function renameCommand(): Command {
           flags.json === true,
           { ok: true, ledgerRows },
           () =>
-            `${from} is ${to} now, with its markers, positions and ${counted(ledgerRows, 'row')} of the ledger.`,
+            `${from} was renamed to ${to}, with its markers, positions and ${counted(ledgerRows, 'ledger row')}.`,
         )
       }),
     )
@@ -63,15 +63,15 @@ function renameCommand(): Command {
 
 function separateCommand(): Command {
   return new Command('separate')
-    .description('let a consumer read what another reads, with a memory of its own: both apply what comes')
-    .argument('<name>', 'the consumer that begins')
-    .requiredOption('--from <name>', 'the one that reads it already')
-    .requiredOption('--because <reason>', 'why; it is recorded')
+    .description('allow a new consumer to read the source of another one; both apply every message')
+    .argument('<name>', 'the new consumer')
+    .requiredOption('--from <name>', 'the consumer that already reads the source')
+    .requiredOption('--because <reason>', 'reason, recorded in the audit')
     .option('--json', 'print one JSON object')
     .action((name: string, flags: Said & { from: string }) =>
       withPool(flags.json === true, async pool => {
         await separateConsumer(pool, name, flags.from, flags.because)
-        print(flags.json === true, { ok: true }, () => `${name} may begin beside ${flags.from}.`)
+        print(flags.json === true, { ok: true }, () => `${name} may read the source of ${flags.from}.`)
       }),
     )
 }

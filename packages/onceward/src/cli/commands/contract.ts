@@ -14,9 +14,9 @@ interface ContractFlags {
 
 export function contractCommand(): Command {
   return new Command('contract')
-    .description('the contract of a consumer on one page: what is promised, and of what; starts nothing')
+    .description('show the contract of a consumer on one page, with its guarantees; starts nothing')
     .argument('<file>', 'module whose default export is a consumer')
-    .option('--mermaid', "only the effect's state machine, as a Mermaid diagram")
+    .option('--mermaid', 'only the state machine of the effect, as a Mermaid diagram')
     .option('--policy <file>', policyHelp)
     .option('--json', 'as JSON')
     .action(async (file: string, flags: ContractFlags) => {
@@ -34,7 +34,7 @@ function printMachine({ name }: Consumer, mermaid: string | null, json: boolean)
   if (mermaid === null) {
     throw new OncewardError(
       'usage',
-      `Consumer ${name} declares no state machine, so there is nothing to draw. One is declared by effect.apply: transition({ machine, … }).`,
+      `Consumer ${name} declares no state machine, so there is no diagram. Declare one with effect.apply: transition({ machine, … }).`,
     )
   }
   print(json, { ok: true, consumer: name, mermaid }, () => mermaid)

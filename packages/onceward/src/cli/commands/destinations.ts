@@ -8,10 +8,10 @@ interface Flags {
   json?: boolean
 }
 
-/** Where the outbox is carried to. */
+/** The brokers that relays publish the outbox to. */
 export function destinationsCommand(): Command {
   return new Command('destinations')
-    .description('the brokers that this database publishes to, and what waits for each')
+    .description('brokers that this database publishes to, with the messages that wait for each')
     .option('--json', 'print one JSON object')
     .hook('preSubcommand', passJson)
     .action((flags: Flags) =>
@@ -22,7 +22,7 @@ export function destinationsCommand(): Command {
             ['destination', 'since', 'relays', 'waiting', 'refused', 'behind'],
             destinations.map(one => [
               oneLine(one.name),
-              one.firstAt?.toISOString() ?? 'not reached yet',
+              one.firstAt?.toISOString() ?? 'never connected',
               one.relays,
               one.waiting,
               one.stuck,
@@ -37,20 +37,19 @@ export function destinationsCommand(): Command {
 
 function retireCommand(): Command {
   return new Command('retire')
-    .description('forget a destination that no relay is connected to, such as a cluster that was replaced')
-    .argument('<name>', 'the destination, or the bare kind that rows were written for')
+    .description('remove a destination that no relay is connected to, such as a replaced cluster')
+    .argument('<name>', 'the destination, or the kind of broker of rows without one')
     .option(
       '--to <destination>',
-      'where the messages go that wait for it; at least once, and behind what is there already',
+      'destination that receives the waiting messages, at least once and after its own',
     )
-    .requiredOption('--because <reason>', 'why; it is recorded')
+    .requiredOption('--because <reason>', 'reason, recorded in the audit')
     .option('--json', 'print one JSON object')
     .action((name: string, flags: Flags & { because: string; to?: string }) =>
       withPool(flags.json === true, async pool => {
         const { moved } = await retireDestination(pool, name, flags.to ?? null, flags.because)
-        const gone =
-          flags.to === undefined ? '' : ` ${counted(moved, 'message')} of it wait for ${flags.to} now.`
-        print(flags.json === true, { ok: true, moved }, () => `${name} is forgotten.${gone}`)
+        const gone = flags.to === undefined ? '' : ` ${counted(moved, 'message')} moved to ${flags.to}.`
+        print(flags.json === true, { ok: true, moved }, () => `${name} was removed.${gone}`)
       }),
     )
 }

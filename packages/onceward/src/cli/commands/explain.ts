@@ -21,23 +21,23 @@ interface Flags {
   json?: boolean
 }
 
-/** Why does this exist? Exit code 1 when nothing is known of what was asked about. */
+/** Explains a message, effect or row. Exit code 1 when no record was found. */
 export function explainCommand(): Command {
   return new Command('explain')
-    .description('why something is as it is: every delivery, decision, version, act and effect behind it')
+    .description('explain a message, effect or row: its deliveries, decisions, versions, acts and effects')
     .option('--message <id>', 'by message id')
     .option('--business-key <key>', 'by business key')
-    .option('--aggregate <id>', 'by aggregate; needs --contract to find more than what is held')
-    .option('--aggregate-version <version>', 'only what led to this version')
+    .option('--aggregate <id>', 'by aggregate; without --contract, only held messages are searched')
+    .option('--aggregate-version <version>', 'only the messages up to this version')
     .option('--effect <key>', 'by the key of an external effect')
-    .option('--target <name>', 'of this target only')
+    .option('--target <name>', 'only of this target')
     .option(
       '--row <table:key>',
-      'by a row that carries its cause: cases:42, or lines:{"order_id": 7, "line": 1}',
+      'by a row that records its cause: cases:42, or lines:{"order_id": 7, "line": 1}',
     )
-    .option('--consumer <name>', 'only at this consumer')
-    .option('--contract <file>', "the consumer's file: its tables and targets are looked at as well")
-    .option('--payload', 'with bodies and column values')
+    .option('--consumer <name>', 'only of this consumer')
+    .option('--contract <file>', 'consumer file; its tables and targets are searched too')
+    .option('--payload', 'include bodies and column values')
     .option('--json', 'print one JSON object')
     .action(async (flags: Flags) => {
       const question = questionOf(flags)
@@ -58,10 +58,10 @@ function questionOf(flags: Flags): ExplainQuestion {
     ([, value]) => value !== undefined,
   )
   if (asked.length !== 1)
-    throw usage('Ask by exactly one of --message, --business-key, --aggregate, --effect and --row.')
+    throw usage('Pass exactly one of --message, --business-key, --aggregate, --effect and --row.')
   if (aggregateVersion !== undefined && aggregate === undefined)
-    throw usage('--aggregate-version means nothing without --aggregate.')
-  if (target !== undefined && effect === undefined) throw usage('--target means nothing without --effect.')
+    throw usage('--aggregate-version requires --aggregate.')
+  if (target !== undefined && effect === undefined) throw usage('--target requires --effect.')
   if (message !== undefined) return { by: 'message', id: message }
   if (businessKey !== undefined) return { by: 'business key', key: businessKey }
   if (aggregate !== undefined) return { by: 'aggregate', id: aggregate, version: aggregateVersion ?? null }
@@ -72,7 +72,7 @@ function questionOf(flags: Flags): ExplainQuestion {
 function rowOf(text: string): ExplainQuestion {
   const at = text.indexOf(':')
   const [table, key] = [text.slice(0, at), text.slice(at + 1)]
-  if (at < 1 || key === '') throw usage('--row takes table:key, as cases:42.')
+  if (at < 1 || key === '') throw usage('--row takes table:key, such as cases:42.')
   if (!key.startsWith('{')) return { by: 'row', table, key }
   try {
     const columns = Object.entries(JSON.parse(key) as Record<string, unknown>)

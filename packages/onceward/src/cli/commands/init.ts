@@ -25,15 +25,15 @@ interface InitFlags {
 
 export function initCommand(): Command {
   return new Command('init')
-    .description('write a small project: a consumer, its policy, a test and the servers for it')
-    .argument('[folder]', 'where; made if it is not there', '.')
-    .option('--name <name>', "the consumer's name: lower case, digits, underscores")
-    .option('--owner <team>', 'who answers for it')
+    .description('write a small project: a consumer, its policy, a test and a compose file for its servers')
+    .argument('[folder]', 'folder of the project; created if missing', '.')
+    .option('--name <name>', 'consumer name: lower case letters, digits, underscores')
+    .option('--owner <team>', 'team that owns it')
     .addOption(new Option('--risk <risk>', 'what a wrong effect costs').choices(initRisks))
     .addOption(
-      new Option('--source <source>', 'where messages come from. Default postgres').choices(initSources),
+      new Option('--source <source>', 'source of the messages. Default postgres').choices(initSources),
     )
-    .option('--dry-run', 'say what would be written and write nothing')
+    .option('--dry-run', 'list the files without writing them')
     .option('--json', 'print one JSON object')
     .action(async (folder: string, flags: InitFlags) => {
       const answers = checked(isComplete(flags) ? flags : await ask(flags))
@@ -55,13 +55,13 @@ function isComplete({ name, owner, risk }: InitFlags): boolean {
   return name !== undefined && owner !== undefined && risk !== undefined
 }
 
-/** Only where somebody can answer; a script is told what it did not say. */
+/** Asks on a terminal. Elsewhere missing options are an error. */
 async function ask(flags: InitFlags): Promise<InitFlags> {
   if (!process.stdin.isTTY || !process.stdout.isTTY || flags.json === true) {
     const missing = (['name', 'owner', 'risk'] as const).filter(one => flags[one] === undefined)
     throw new OncewardError(
       'usage',
-      `There is nobody to ask: give ${missing.map(one => `--${one}`).join(', ')}. Nothing was written.`,
+      `Not interactive: pass ${missing.map(one => `--${one}`).join(', ')}. Nothing was written.`,
     )
   }
   const terminal = createInterface({ input: process.stdin, output: process.stdout })
@@ -72,14 +72,14 @@ async function ask(flags: InitFlags): Promise<InitFlags> {
   try {
     return {
       ...flags,
-      name: flags.name ?? (await question('Name of the consumer?', 'orders')),
+      name: flags.name ?? (await question('Consumer name?', 'orders')),
       source:
         flags.source ?? ((await question(`Source (${initSources.join(', ')})?`, 'postgres')) as InitSource),
-      owner: flags.owner ?? (await question('Which team answers for it?', 'my-team')),
+      owner: flags.owner ?? (await question('Team that owns it?', 'my-team')),
       risk: flags.risk ?? (await question(`Risk (${initRisks.join(', ')})?`, 'money')),
     }
   } catch (cause) {
-    throw new OncewardError('usage', 'The questions were not answered. Nothing was written.', { cause })
+    throw new OncewardError('usage', 'Cancelled. Nothing was written.', { cause })
   } finally {
     terminal.close()
   }
@@ -90,7 +90,7 @@ function checked({ name = '', owner = '', risk = '', source = 'postgres' }: Init
     throw new OncewardError('usage', `${why} Nothing was written.`)
   }
   if (!/^[a-z][a-z0-9_]{0,47}$/.test(name))
-    refuse('--name must be lower case, digits and underscores, at most 48, beginning with a letter.')
+    refuse('--name must begin with a letter and have at most 48 lower case letters, digits and underscores.')
   if (owner.trim() === '' || owner.length > 200) refuse('--owner must name a team.')
   if (!initRisks.includes(risk)) refuse(`--risk must be one of ${initRisks.join(', ')}.`)
   if (!initSources.includes(source)) refuse(`--source must be one of ${initSources.join(', ')}.`)

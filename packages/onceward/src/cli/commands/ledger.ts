@@ -18,7 +18,7 @@ type Flags = { json?: boolean }
 
 export function ledgerCommand(): Command {
   return new Command('ledger')
-    .description('external effects: what was called, what is in doubt, what waits for people')
+    .description('external effects: calls made, calls with an unknown outcome, calls that need attention')
     .addCommand(listCommand())
     .addCommand(showCommand())
     .addCommand(reconcileCommand())
@@ -27,16 +27,16 @@ export function ledgerCommand(): Command {
 
 function listCommand(): Command {
   return new Command('list')
-    .description('effects that wait for people, oldest first')
-    .option('--consumer <name>', 'of one consumer')
-    .option('--target <name>', 'of one target')
+    .description('list effects that need attention, oldest first')
+    .option('--consumer <name>', 'only of this consumer')
+    .option('--target <name>', 'only of this target')
     .addOption(
-      new Option('--state <state>', 'of one state, or all that is not completed').choices([
+      new Option('--state <state>', 'only in this state; open: everything not completed').choices([
         ...ledgerStates,
         'open',
       ]),
     )
-    .option('--limit <count>', 'at most so many', '50')
+    .option('--limit <count>', 'maximum number of effects', '50')
     .option('--json', 'print one JSON object')
     .action((flags: Flags & { consumer?: string; target?: string; state?: string; limit: string }) =>
       withPool(flags.json === true, async pool => {
@@ -51,22 +51,22 @@ function listCommand(): Command {
 
 function showCommand(): Command {
   return new Command('show')
-    .description('one effect with all that is known of it, and what people did to it')
-    .argument('<id>', 'number of the effect, from "onceward ledger list"')
+    .description('show one effect with its attempts and acts')
+    .argument('<id>', 'effect id, from "onceward ledger list"')
     .option('--json', 'print one JSON object')
     .action((id: string, flags: Flags) =>
       withPool(flags.json === true, async pool =>
-        report(flags, await showLedger(pool, rowNumber(id, 'the effect', lister))),
+        report(flags, await showLedger(pool, rowNumber(id, 'effect id', lister))),
       ),
     )
 }
 
 function reconcileCommand(): Command {
   const command = new Command('reconcile')
-    .description('say what a person found out about an effect that may have happened')
-    .argument('<id>', 'number of the effect')
+    .description('record the real outcome of an effect whose outcome is unknown')
+    .argument('<id>', 'effect id, from "onceward ledger list"')
     .addOption(
-      new Option('--as <finding>', 'it took effect, or it did not')
+      new Option('--as <finding>', 'whether the effect happened')
         .choices(['completed', 'not-done'])
         .makeOptionMandatory(),
     )
@@ -75,7 +75,7 @@ function reconcileCommand(): Command {
       const finding = flags.as === 'completed' ? 'completed' : 'not done'
       report(
         flags,
-        await reconcileEffect(pool, { ...flags, id: rowNumber(id, 'the effect', lister) }, finding),
+        await reconcileEffect(pool, { ...flags, id: rowNumber(id, 'effect id', lister) }, finding),
       )
     }),
   )
@@ -83,17 +83,17 @@ function reconcileCommand(): Command {
 
 function retryCommand(): Command {
   const command = new Command('retry')
-    .description("make an effect due now, within its target's policy")
-    .argument('<id>', 'number of the effect')
+    .description('make an effect due now, within the policy of its target')
+    .argument('<id>', 'effect id, from "onceward ledger list"')
   return said(command).action((id: string, flags: SaidFlags) =>
     withPool(flags.json === true, async pool =>
-      report(flags, await retryEffect(pool, { ...flags, id: rowNumber(id, 'the effect', lister) })),
+      report(flags, await retryEffect(pool, { ...flags, id: rowNumber(id, 'effect id', lister) })),
     ),
   )
 }
 
 function listing(effects: readonly LedgerEntry[]): string {
-  if (effects.length === 0) return 'No such effect.'
+  if (effects.length === 0) return 'No external effects need attention.'
   return table(
     ['id', 'consumer', 'target', 'key', 'state', 'attempts', 'last attempt', 'note'],
     effects.map(e => [

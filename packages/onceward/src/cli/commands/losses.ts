@@ -1,5 +1,6 @@
 import { Command } from 'commander'
-import { acceptLoss, type DeclaredLoss, readLosses } from '../../operations/losses.ts'
+import type { DeclaredLoss } from '../../drivers/postgres/losses/read-losses.ts'
+import { acceptLoss, readLosses } from '../../operations/losses.ts'
 import { withPool } from '../database.ts'
 import { print, table } from '../output.ts'
 import { type SaidFlags, said } from '../said-flags.ts'
@@ -12,7 +13,7 @@ interface Flags {
 export function lossesCommand(): Command {
   const list = new Command('losses')
     .description(
-      'records a log no longer had when a consumer came for them; the consumer halts until each is accepted',
+      'records that a log no longer had when a consumer read it; the consumer halts until each loss is accepted',
     )
     .option('--json', 'print one JSON object')
     .action((flags: Flags) =>
@@ -26,25 +27,25 @@ export function lossesCommand(): Command {
 
 function acceptCommand(): Command {
   const command = new Command('accept')
-    .description('go on behind a declared loss at the next start')
-    .argument('<id>', 'number of the loss, from "onceward losses"')
-    .requiredOption('--expect <digest>', 'the digest of the loss you looked at, from "onceward losses"')
+    .description('accept a loss: at the next start the consumer continues after it')
+    .argument('<id>', 'loss id, from "onceward losses"')
+    .requiredOption('--expect <digest>', 'digest of the loss, from "onceward losses"')
   return said(command).action(async (typed: string, flags: SaidFlags & { expect: string }) => {
-    const id = wholeNumber(typed, 'the loss', 'onceward losses')
+    const id = wholeNumber(typed, 'loss id', 'onceward losses')
     await withPool(flags.json === true, async pool => {
       const loss = await acceptLoss(pool, { ...flags, id, seen: flags.expect })
       print(
         flags.json === true,
         { ok: true, loss },
         () =>
-          `Loss ${id} accepted. Start ${loss.consumer} again: it goes on at ${loss.partition} from ${loss.to}.`,
+          `Loss ${id} accepted. Start ${loss.consumer} again: it continues in ${loss.partition} from ${loss.to}.`,
       )
     })
   })
 }
 
 function lossTable(losses: readonly DeclaredLoss[]): string {
-  if (losses.length === 0) return 'No loss was ever declared.'
+  if (losses.length === 0) return 'No losses were declared.'
   return table(
     ['id', 'consumer', 'partition', 'from', 'to', 'records', 'state', 'reason', 'digest'],
     losses.map(l => [

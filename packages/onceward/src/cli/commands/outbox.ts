@@ -1,5 +1,6 @@
 import { Command } from 'commander'
-import { dropStuck, listStuck, type StuckMessage } from '../../operations/stuck-outbox.ts'
+import type { StuckMessage } from '../../drivers/postgres/outbox/read-stuck.ts'
+import { dropStuck, listStuck } from '../../operations/stuck-outbox.ts'
 import { withPool } from '../database.ts'
 import { counted, oneLine, print, table } from '../output.ts'
 import { passJson } from '../pass-json.ts'
@@ -11,7 +12,7 @@ interface Flags {
 
 export function outboxCommand(): Command {
   return new Command('outbox')
-    .description('messages that their broker does not take, why, and how many wait behind each')
+    .description('messages that a broker refuses, with the error and the number of messages behind each')
     .option('--json', 'print one JSON object')
     .hook('preSubcommand', passJson)
     .action((flags: Flags) =>
@@ -25,27 +26,28 @@ export function outboxCommand(): Command {
 
 function dropCommand(): Command {
   return new Command('drop')
-    .description('give up a message that its broker does not take; what waits behind it is published')
-    .argument('<row>', 'number of the row, from "onceward outbox"')
-    .requiredOption('--message <id>', 'its message id, typed again')
-    .requiredOption('--because <reason>', 'why; it is recorded')
+    .description('drop a message that its broker refuses; the messages behind it are published')
+    .argument('<row>', 'row id, from "onceward outbox"')
+    .requiredOption('--message <id>', 'message id, as confirmation')
+    .requiredOption('--because <reason>', 'reason, recorded in the audit')
     .option('--json', 'print one JSON object')
     .action(async (typed: string, flags: Flags & { message: string; because: string }) => {
-      const row = rowNumber(typed, 'a row of the outbox', 'onceward outbox')
+      const row = rowNumber(typed, 'row id', 'onceward outbox')
       await withPool(flags.json === true, async pool => {
         const { kind, queue, behind } = await dropStuck(pool, row, flags.message, flags.because)
-        const freed = behind === 0 ? '' : ` ${counted(behind, 'message')} behind it go on within a minute.`
+        const freed =
+          behind === 0 ? '' : ` ${counted(behind, 'message')} behind it will be published within a minute.`
         print(
           flags.json === true,
           { ok: true, kind, queue, behind },
-          () => `Row ${row}, a ${kind} for ${oneLine(queue)}, is dropped.${freed}`,
+          () => `Row ${row}, a ${kind} for ${oneLine(queue)}, was dropped.${freed}`,
         )
       })
     })
 }
 
 function stuckTable(stuck: readonly StuckMessage[]): string {
-  if (stuck.length === 0) return 'Brokers take everything: no message of the outbox was refused.'
+  if (stuck.length === 0) return 'No messages were refused by their broker.'
   return table(
     ['row', 'kind', 'destination', 'queue', 'message', 'key', 'body, bytes', 'behind', 'tries', 'error'],
     stuck.map(one => [

@@ -4,10 +4,10 @@ import { approvalsCommand, approveCommand, deleteCommand, eraseCommand } from '.
 import { closedCommand, groupsCommand, listCommand, showCommand } from './parked/look.ts'
 import { redriveCommand, resultCommand, stopCommand } from './parked/redrive.ts'
 
-/** The parking lot: messages that wait for people, and what people may do. */
+/** The parking lot: messages that need attention, and the acts on them. */
 export function parkedCommand(): Command {
   const command = new Command('parked').description(
-    'messages that wait for people: look, group, classify, fix, redrive, skip, delete with a second person',
+    'messages that need attention: list, group, classify, fix, redrive, skip, delete with approval',
   )
   for (const verb of [
     listCommand(),

@@ -22,25 +22,27 @@ interface RelayFlags extends MetricsFlags {
 
 export function relayCommand(): Command {
   const command = new Command('relay')
-    .description('carry the outbox to its brokers, for producers without a consumer, until SIGTERM or Ctrl-C')
+    .description(
+      'publish the outbox to its brokers, for producers without a consumer, until SIGTERM or Ctrl-C',
+    )
     .addOption(
-      new Option('--broker <broker...>', 'rows written for these')
+      new Option('--broker <broker...>', 'only rows for these brokers')
         .choices(['kafka', 'rabbitmq', 'postgres', 'cdc'])
         .makeOptionMandatory(),
     )
-    .option('--cdc-keep <seconds>', 'how long rows for change data capture stay', '3600')
-    .option('--drain <seconds>', 'how long SIGTERM may wait for confirms', '30')
+    .option('--cdc-keep <seconds>', 'how long to keep rows for change data capture', '3600')
+    .option('--drain <seconds>', 'how long to wait for confirms after SIGTERM', '30')
     .option(
       '--start-timeout <seconds>',
-      'how long to wait at the start for a database or broker that cannot be reached (default: no limit)',
+      'how long to wait at start for an unreachable database or broker (default: no limit)',
     )
     .option(
       '--embedded',
-      'without ONCEWARD_DATABASE_URL: start a PostgreSQL in .onceward/ of this folder, for trying things out',
+      'without ONCEWARD_DATABASE_URL: start a PostgreSQL server in .onceward/ of this folder, for evaluation',
     )
     .option('--json', 'log lines as JSON')
   command.addOption(
-    new Option('--log-level <level>', 'the least that is logged')
+    new Option('--log-level <level>', 'lowest level that is logged')
       .choices(['debug', 'info', 'warn', 'error'])
       .default('info'),
   )

@@ -1,8 +1,8 @@
 import { Command } from 'commander'
+import type { Exposure } from '../../drivers/postgres/server/read-incarnations.ts'
 import {
   acceptServer,
   declareServer,
-  type Exposure,
   type RestoreView,
   readRestore,
 } from '../../operations/server/incarnations.ts'
@@ -15,11 +15,11 @@ interface Flags {
   json?: boolean
 }
 
-/** After a failover or a restore: what may be lost, and the word that lets consumers go on. */
+/** After a failover or a restore: possible losses, and the acts that let consumers continue. */
 export function restoreCommand(): Command {
   return new Command('restore')
     .description(
-      'after a failover or a restore from backup: what may be lost, by consumer, and what brings it back',
+      'after a failover or a restore from backup: possible losses by consumer, and how to recover them',
     )
     .option('--json', 'print one JSON object')
     .hook('preSubcommand', passJson)
@@ -36,8 +36,10 @@ export function restoreCommand(): Command {
 
 function declareCommand(): Command {
   return new Command('declare')
-    .description('stop every consumer: this copy is an older one, although nothing in it shows that')
-    .requiredOption('--because <reason>', 'why; it is recorded')
+    .description(
+      'declare that this database is an older copy, when nothing in it shows that; every consumer halts',
+    )
+    .requiredOption('--because <reason>', 'reason, recorded in the audit')
     .option('--json', 'print one JSON object')
     .action((flags: Flags & { because: string }) =>
       withPool(flags.json === true, async pool => {
@@ -49,13 +51,13 @@ function declareCommand(): Command {
 
 function acceptCommand(): Command {
   return new Command('accept')
-    .description('let consumers go on with this copy; logs are read again from what it knows')
-    .argument('<number>', 'of what waits, from "onceward restore"')
-    .requiredOption('--because <reason>', 'why; it is recorded')
+    .description('let consumers continue with this copy; logs are read again from its positions')
+    .argument('<number>', 'id of the incarnation, from "onceward restore"')
+    .requiredOption('--because <reason>', 'reason, recorded in the audit')
     .option('--dry-run', 'change nothing')
     .option('--json', 'print one JSON object')
     .action(async (typed: string, flags: Flags & { because: string; dryRun?: boolean }) => {
-      const id = wholeNumber(typed, 'what waits', 'onceward restore')
+      const id = wholeNumber(typed, 'incarnation id', 'onceward restore')
       await withPool(flags.json === true, async pool => {
         if (flags.dryRun) {
           const view = await readRestore(pool)
@@ -66,22 +68,22 @@ function acceptCommand(): Command {
           flags.json === true,
           { ok: true, partitionsSetBack },
           () =>
-            `Accepted. Start the consumers again: ${counted(partitionsSetBack, 'partition')} read from what this copy knows, and what it has is recognised.`,
+            `Accepted. Start the consumers again: ${counted(partitionsSetBack, 'partition')} will be read from the positions of this copy, and duplicates are recognised.`,
         )
       })
     })
 }
 
-function viewText({ inRecovery, open, lives, exposures }: RestoreView): string {
-  if (inRecovery) return 'This is a standby. Ask the primary: nothing is decided here.'
-  const head = lives[0]
+function viewText({ inRecovery, open, incarnations, exposures }: RestoreView): string {
+  if (inRecovery) return 'This server is a standby. Run the command on the primary.'
+  const head = incarnations[0]
   if (open === null)
-    return `Nothing waits. Timeline ${head?.timeline ?? 'unknown'} was accepted by ${oneLine(head?.acceptedBy ?? 'nobody')} on ${head?.acceptedAt?.toISOString() ?? 'no day'}: ${oneLine(head?.acceptedBecause ?? '')}`
-  const since = open.survivedTo?.toISOString() ?? 'an unknown time'
+    return `No incarnation needs acceptance. Timeline ${head?.timeline ?? 'unknown'} was accepted by ${oneLine(head?.acceptedBy ?? 'an unknown login')} on ${head?.acceptedAt?.toISOString() ?? 'an unknown date'}: ${oneLine(head?.acceptedBecause ?? '')}`
+  const since = open.completeUntil?.toISOString() ?? 'an unknown time'
   return [
-    `Number ${open.id}: ${oneLine(open.why)}.`,
-    `Timeline ${open.timeline ?? 'unknown'} of system ${open.systemIdentifier ?? 'unknown'}, noticed ${open.noticedAt.toISOString()}.`,
-    `What was committed before ${since} is here. What was settled after it may be lost:`,
+    `Incarnation ${open.id}: ${oneLine(open.why)}.`,
+    `Timeline ${open.timeline ?? 'unknown'} of system ${open.systemIdentifier ?? 'unknown'}, detected ${open.detectedAt.toISOString()}.`,
+    `Everything committed before ${since} is in this copy. Messages acknowledged later may be lost:`,
     '',
     exposureTable(exposures),
     '',
@@ -91,15 +93,15 @@ function viewText({ inRecovery, open, lives, exposures }: RestoreView): string {
 }
 
 function exposureTable(exposures: readonly Exposure[]): string {
-  if (exposures.length === 0) return 'No consumer is known to this copy.'
+  if (exposures.length === 0) return 'This copy knows no consumers.'
   return table(
-    ['consumer', 'reads', 'group', 'begins again'],
+    ['consumer', 'reads', 'group', 'reads again from'],
     exposures.map(one => [
       one.consumer,
       `${one.kind} ${one.place}`,
       one.reader,
       one.keeper === 'queue'
-        ? 'nowhere: a queue forgets what was settled'
+        ? 'not possible: a queue discards acknowledged messages'
         : one.partitions.map(({ partition, next }) => `${partition}@${next}`).join(' '),
     ]),
   )
@@ -111,11 +113,11 @@ function advice(exposures: readonly Exposure[]): string[] {
   return [
     ...queues.map(
       ({ consumer, place }) =>
-        `${oneLine(consumer)}: have the producers of ${oneLine(place)} send that time again from their outbox or archive, or: onceward replay create <file> --mode backfill --file <archive.jsonl> --never-live --because … What is here is recognised.`,
+        `${oneLine(consumer)}: have the producers of ${oneLine(place)} publish that period again from their outbox or archive, or run: onceward replay create <file> --mode backfill --file <archive.jsonl> --never-live --because … Duplicates are recognised.`,
     ),
     ...calling.map(
       ({ consumer, targets }) =>
-        `${oneLine(consumer)}: calls to ${oneLine(targets.join(', '))} that this copy does not know of are made again under their keys. Where a target knows no keys, compare with it before you accept.`,
+        `${oneLine(consumer)}: calls to ${oneLine(targets.join(', '))} that are missing in this copy are made again with the same idempotency keys. If a target does not support keys, compare with it before you accept.`,
     ),
   ]
 }

@@ -21,11 +21,11 @@ interface Flags {
 
 export function partitionCommand(): Command {
   return new Command('partition')
-    .description('moves the markers of a consumer into daily partitions, which are then dropped whole')
+    .description('move the markers of a consumer into daily partitions, which retention then drops whole')
     .argument('<file>', 'module whose default export is a consumer')
-    .requiredOption('--consumer <name>', "the consumer's name, typed again")
-    .option('--dry-run', 'say what would move and change nothing')
-    .option('--hold-up <duration>', 'how long all consumers may be held up. Default 5s')
+    .requiredOption('--consumer <name>', 'consumer name, as confirmation')
+    .option('--dry-run', 'show what would move, change nothing')
+    .option('--hold-up <duration>', 'how long all consumers may be blocked. Default 5s')
     .option('--policy <file>', policyHelp)
     .option('--json', 'print one JSON object')
     .action(async (file: string, flags: Flags) => {
@@ -34,7 +34,7 @@ export function partitionCommand(): Command {
       if (flags.consumer !== consumer.name)
         throw new OncewardError(
           'usage',
-          `The file's consumer is ${consumer.name}, but "${flags.consumer}" was typed. Nothing was changed.`,
+          `The file exports consumer ${consumer.name}, not "${flags.consumer}". Nothing was changed.`,
         )
       const holdUpMaxMs = holdUpOf(flags)
       await withPool(json, async pool => {
@@ -45,8 +45,8 @@ export function partitionCommand(): Command {
         const result = await partitionConsumer(pool, consumer, { holdUpMaxMs })
         print(json, { ok: true, ...result }, () =>
           result.already
-            ? `the markers of ${consumer.name} lie in days already`
-            : `the markers of ${consumer.name} lie in days: ${result.moved} moved. Start its processes and those of other consumers again when convenient: until then they park and defer more slowly`,
+            ? `the markers of ${consumer.name} are already in daily partitions`
+            : `the markers of ${consumer.name} are in daily partitions: ${result.moved} moved. Restart its processes and those of other consumers when convenient: until then they park and defer more slowly`,
         )
       })
     })
@@ -63,6 +63,6 @@ function holdUpOf({ holdUp }: Flags): number {
 }
 
 function planText(name: string, { already, markers, othersBytes }: PartitionPlan): string {
-  if (already) return `the markers of ${name} lie in days already`
-  return `${markers} markers of ${name} would move; while all consumers wait, ${(othersBytes / 1e6).toFixed(1)} MB of the others' would be read through`
+  if (already) return `the markers of ${name} are already in daily partitions`
+  return `${markers} markers of ${name} would move; ${(othersBytes / 1e6).toFixed(1)} MB of other markers would be scanned while all consumers wait`
 }

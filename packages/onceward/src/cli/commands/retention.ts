@@ -5,7 +5,7 @@ import { OncewardError } from '../../errors.ts'
 import type { Consumer } from '../../index.ts'
 import { consumerIdOf, type PlannedKind, planPurge } from '../../operations/retention/plan-purge.ts'
 import { type PurgeResult, purgeConsumer } from '../../operations/retention/purge-consumer.ts'
-import { declareTerms, passBegins, passEnds } from '../../operations/retention/record-pass.ts'
+import { declareTerms, recordPassBegin, recordPassEnd } from '../../operations/retention/record-pass.ts'
 import { realEnvironment } from '../../runtime/real-environment.ts'
 import { readSourceWindow } from '../../runtime/source-window.ts'
 import { type RetentionStatus, readRetention } from '../../telemetry/read-status.ts'
@@ -26,7 +26,7 @@ type RunFlags = Flags & {
 
 export function retentionCommand(): Command {
   return new Command('retention')
-    .description('how long memory is kept, how far it reaches back, and removing what is older')
+    .description('retention terms and horizons; plan and run the removal of old rows')
     .addCommand(statusCommand())
     .addCommand(planCommand())
     .addCommand(runCommand())
@@ -35,7 +35,7 @@ export function retentionCommand(): Command {
 
 function statusCommand(): Command {
   return new Command('status')
-    .description('terms, horizons, next passes and table sizes of the database')
+    .description('show terms, horizons, next passes and table sizes')
     .option('--json', 'print one JSON object')
     .action((flags: Flags) =>
       withPool(flags.json === true, async pool => {
@@ -47,7 +47,7 @@ function statusCommand(): Command {
 
 function planCommand(): Command {
   return new Command('plan')
-    .description('what a pass would remove now; changes nothing')
+    .description('show what a pass would remove now; changes nothing')
     .argument('<file>', 'module whose default export is a consumer')
     .option('--policy <file>', policyHelp)
     .option('--json', 'print one JSON object')
@@ -62,13 +62,13 @@ function planCommand(): Command {
 
 function runCommand(): Command {
   return new Command('run')
-    .description('removes what a consumer may forget, now')
+    .description('remove the old rows of a consumer now')
     .argument('<file>', 'module whose default export is a consumer')
-    .requiredOption('--consumer <name>', "the consumer's name, typed again")
-    .option('--dry-run', 'say what would be removed and change nothing')
-    .option('--archive <folder>', 'where a contract that archives writes to (or ONCEWARD_ARCHIVE_FOLDER)')
+    .requiredOption('--consumer <name>', 'consumer name, as confirmation')
+    .option('--dry-run', 'show what would be removed, change nothing')
+    .option('--archive <folder>', 'folder for archived rows (or ONCEWARD_ARCHIVE_FOLDER)')
     .option('--gzip', 'compress the archive')
-    .option('--full-speed', 'without the pauses that leave the server to the consumers')
+    .option('--full-speed', 'without pauses; consumers share the server with the pass')
     .option('--policy <file>', policyHelp)
     .option('--json', 'print one JSON object')
     .action(async (file: string, flags: RunFlags) => {
@@ -84,7 +84,7 @@ function runCommand(): Command {
         const env = realEnvironment({ log: consoleLog(json) })
         const folder = flags.archive ?? process.env.ONCEWARD_ARCHIVE_FOLDER
         await declareTerms(pool, consumerId, retention, 0)
-        await passBegins(pool, consumerId)
+        await recordPassBegin(pool, consumerId)
         const result = await purgeConsumer({
           pool,
           env,
@@ -96,21 +96,21 @@ function runCommand(): Command {
           share: flags.fullSpeed === true ? 1 : 0.1,
           onProgress: progress(json),
         })
-        await passEnds(pool, consumerId, 0, result.ended ?? result.putOff)
+        await recordPassEnd(pool, consumerId, 0, result.ended ?? result.putOff)
         print(json, { ok: result.ended === null, ...result }, () => resultText(result))
         if (result.ended !== null) process.exitCode = 1
       })
     })
 }
 
-/** The consumer of a file, once it is certain that its terms are long enough. */
+/** The consumer of a file, after checking that its terms are long enough. */
 async function reviewed(file: string, { policy }: Flags) {
   const consumer = await loadConsumer(file, { policy })
   const { retention } = consumer
   if (retention === null) {
     throw new OncewardError(
       'usage',
-      `Consumer ${consumer.name} has no retention section: nothing of it is ever removed. Nothing was changed.`,
+      `Consumer ${consumer.name} has no retention section, so its rows are never removed. Nothing was changed.`,
     )
   }
   const window = await readSourceWindow(consumer.source, serverAddresses())
@@ -120,10 +120,7 @@ async function reviewed(file: string, { policy }: Flags) {
 
 function assertTyped({ name }: Consumer, typed: string): void {
   if (typed === name) return
-  throw new OncewardError(
-    'usage',
-    `The file's consumer is ${name}, but "${typed}" was typed. Nothing was removed.`,
-  )
+  throw new OncewardError('usage', `The file exports consumer ${name}, not "${typed}". Nothing was removed.`)
 }
 
 function progress(json: boolean) {
@@ -152,7 +149,7 @@ function statusText({ consumers, horizons, tables }: RetentionStatus): string {
         one.note ?? '',
       ]),
     ),
-    '\nmarkers are gone',
+    '\nmarkers were removed',
     table(
       ['consumer', 'generation', 'before', 'count'],
       horizons.map(one => [one.consumer, one.generation, one.purgedBefore.toISOString(), one.purgedCount]),
@@ -180,7 +177,7 @@ function planText(
         one.heldBack ? 'held back by unfinished work' : '',
       ]),
     ),
-    '\na duplicate can reappear after',
+    '\na duplicate may arrive after',
     table(
       ['why', 'at most'],
       needed.reasons.map(({ what, ms }) => [what, durationText(ms)]),
@@ -190,5 +187,5 @@ function planText(
 
 function resultText({ removed, ended, putOff }: PurgeResult): string {
   const counts = Object.entries(removed).map(([kind, count]) => `${kind} ${count}`)
-  return `removed: ${counts.join(', ')}${ended === null ? '' : `; ended early: ${ended}`}${putOff === null ? '' : `; put off: ${putOff}`}`
+  return `removed: ${counts.join(', ')}${ended === null ? '' : `; ended early: ${ended}`}${putOff === null ? '' : `; postponed: ${putOff}`}`
 }

@@ -28,7 +28,7 @@ interface RunFlags extends MetricsFlags {
 
 export function runCommand(): Command {
   const command = new Command('run')
-    .description('run the consumer a file exports, with its dispatcher and relay, until SIGTERM or Ctrl-C')
+    .description('run a consumer with its dispatcher and relay until SIGTERM or Ctrl-C')
     .argument('<file>', 'module whose default export is a consumer')
     .addOption(
       new Option('--mode <mode>', 'replay and rebuild suppress external effects and messages')
@@ -36,7 +36,7 @@ export function runCommand(): Command {
         .default('live'),
     )
     .addOption(
-      new Option('--part <part...>', 'only these parts').choices([
+      new Option('--part <part...>', 'run only these parts').choices([
         'consumer',
         'worker',
         'dispatcher',
@@ -44,20 +44,24 @@ export function runCommand(): Command {
         'retention',
       ]),
     )
-    .option('--drain <seconds>', 'how long SIGTERM may wait for work under way', '30')
-    .option('--metrics-max-age <seconds>', 'how old values read from the database may be in /metrics', '15')
+    .option('--drain <seconds>', 'how long to wait for running work after SIGTERM', '30')
+    .option(
+      '--metrics-max-age <seconds>',
+      'maximum age of values in /metrics that are read from the database',
+      '15',
+    )
     .option(
       '--start-timeout <seconds>',
-      'how long to wait at the start for a database or broker that cannot be reached (default: no limit)',
+      'how long to wait at start for an unreachable database or broker (default: no limit)',
     )
     .option('--policy <file>', policyHelp)
     .option(
       '--embedded',
-      'without ONCEWARD_DATABASE_URL: start a PostgreSQL in .onceward/ of this folder, for trying things out',
+      'without ONCEWARD_DATABASE_URL: start a PostgreSQL server in .onceward/ of this folder, for evaluation',
     )
     .option('--json', 'log lines and the final counts as JSON')
   command.addOption(
-    new Option('--log-level <level>', 'the least that is logged')
+    new Option('--log-level <level>', 'lowest level that is logged')
       .choices(['debug', 'info', 'warn', 'error'])
       .default('info'),
   )
@@ -120,7 +124,7 @@ export function runCommand(): Command {
   })
 }
 
-/** The same command once more, in a child that is started again when it dies. */
+/** Runs the same command in a child process, and restarts it when it crashes. */
 function superviseRun(
   { deadlineMs, memoryMaxMb }: Consumer['isolation'],
   databaseUrl: string,

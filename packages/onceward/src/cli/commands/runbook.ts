@@ -5,9 +5,9 @@ import { print, safe } from '../output.ts'
 
 export function runbookCommand(): Command {
   return new Command('runbook')
-    .description('what to do when an alert fires, with the commands for this consumer; starts nothing')
+    .description('show the steps and commands for an alert of this consumer; starts nothing')
     .argument('<file>', 'module whose default export is the consumer')
-    .argument('[alert]', 'an alert such as OncewardLagRising, or a runbook such as lag-rising; default all')
+    .argument('[alert]', 'alert such as OncewardLagRising, or runbook such as lag-rising (default: all)')
     .option('--json', 'print one JSON object')
     .action(async (file: string, alert: string | undefined, flags: { json?: boolean }) => {
       const consumer = (await loadConsumer(file)) as never

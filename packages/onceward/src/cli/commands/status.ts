@@ -7,7 +7,7 @@ import { oneLine, print, table } from '../output.ts'
 
 export function statusCommand(): Command {
   return new Command('status')
-    .description('consumers, held work, external effects, outbox and queues of the database')
+    .description('show consumers, held work, external effects, outbox and queues of the database')
     .option('--json', 'print one JSON object')
     .action((options: { json?: boolean }) =>
       withPool(options.json === true, async pool => {
@@ -109,7 +109,7 @@ export function statusCommand(): Command {
             section(
               'markers are removed',
               table(
-                ['consumer', 'after', 'gone before', 'next pass', 'note'],
+                ['consumer', 'after', 'removed before', 'next pass', 'note'],
                 status.retention.consumers
                   .filter(r => r.kind === 'markers')
                   .map(r => [
@@ -124,7 +124,7 @@ export function statusCommand(): Command {
             unserved(status),
             withoutWorker(status),
             withoutReader(status),
-            status.openLosses === 0 ? '' : `\n${status.openLosses} declared losses: see "onceward losses"`,
+            status.openLosses === 0 ? '' : `\n${lossesText(status.openLosses)}: see "onceward losses"`,
           ]
             .join('')
             .trimEnd(),
@@ -143,7 +143,7 @@ function unserved({ outbox }: Status): string {
   if (rows.length === 0) return ''
   const waiting = rows.reduce((sum, row) => sum + row.waiting, 0)
   const names = [...new Set(rows.map(({ destination }) => destination))].map(oneLine).join(', ')
-  return `\n${waiting} messages wait for a destination without a relay: ${names}. Run "onceward relay" with an address that leads there.\n`
+  return `\n${waiting} messages wait for a destination without a relay: ${names}. Run "onceward relay" with the address of that broker.\n`
 }
 
 function withoutWorker({ unserved: work }: Status): string {
@@ -160,14 +160,18 @@ function withoutReader({ unreadLevels }: Status): string {
   return unreadLevels
     .map(({ consumer, generation, topics, messages }) =>
       oneLine(
-        `${messages} messages of ${consumer}, generation ${generation}, wait for their next try in ${topics.join(', ')}, which nobody reads. Run its contract: a start reads what is left there.`,
+        `${messages} messages of ${consumer}, generation ${generation}, wait for their next attempt in ${topics.join(', ')}, which no process reads. Run its contract: the consumer reads them at start.`,
       ),
     )
     .map(line => `\n${line}\n`)
     .join('')
 }
 
-/** Nothing where there are no rows: a small installation has few of these. */
+function lossesText(count: number): string {
+  return count === 1 ? '1 declared loss' : `${count} declared losses`
+}
+
+/** Empty when there are no rows. */
 function section(title: string, text: string): string {
   const lines = text.split('\n')
   return lines.length === 1 ? '' : `\n${title}\n${lines.map(line => `  ${line}`).join('\n')}\n`

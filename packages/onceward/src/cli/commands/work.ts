@@ -13,10 +13,10 @@ interface Flags {
   json?: boolean
 }
 
-/** What is held: stored, waiting, parked, dead or quarantined. */
+/** Held messages: stored, waiting, parked, dead or quarantined. */
 export function workCommand(): Command {
   return new Command('work')
-    .description('work kept in the database: list it, look at one, make one due now')
+    .description('stored and held work: list it, show one message, release one')
     .addCommand(listCommand())
     .addCommand(showCommand())
     .addCommand(releaseCommand())
@@ -24,10 +24,10 @@ export function workCommand(): Command {
 
 function listCommand(): Command {
   return new Command('list')
-    .description('held work, oldest first')
+    .description('list held work, oldest first')
     .option('--consumer <name>', 'only of this consumer')
     .addOption(new Option('--state <state>', 'only in this state').choices(heldStates))
-    .option('--limit <count>', 'how many at most', '50')
+    .option('--limit <count>', 'maximum number of rows', '50')
     .option('--json', 'print one JSON object')
     .action(async (flags: Flags & { consumer?: string; state?: string; limit: string }) => {
       const countMax = wholeNumber(flags.limit, '--limit', lister)
@@ -40,11 +40,11 @@ function listCommand(): Command {
 
 function showCommand(): Command {
   return new Command('show')
-    .description('one held message with its bytes, its attempts and what people did to it')
-    .argument('<id>', 'its number, from "onceward work list"')
+    .description('show one held message with its body, attempts and acts')
+    .argument('<id>', 'row id, from "onceward work list"')
     .option('--json', 'print one JSON object')
     .action(async (id: string, flags: Flags) => {
-      rowNumber(id, 'the number', lister)
+      rowNumber(id, 'id', lister)
       await withPool(flags.json === true, async pool => {
         const work = await showHeld(pool, id)
         print(flags.json === true, { ok: true, work }, () => details(work))
@@ -55,15 +55,12 @@ function showCommand(): Command {
 function releaseCommand(): Command {
   const command = new Command('release')
     .description(
-      'end its claim, wait or delay, or try it again if it is parked, with all of its key behind it',
+      'make a message due now: end its lease, wait or delay, or redrive it with its key if it is parked',
     )
-    .argument('<id>', 'its number, from "onceward work list"')
-    .option(
-      '--leases <count>',
-      'how often it had been claimed when you looked; refused when a worker took it since',
-    )
+    .argument('<id>', 'row id, from "onceward work list"')
+    .option('--leases <count>', 'lease count you saw; refused if a worker has leased the row since')
   return said(command).action(async (id: string, { leases, ...flags }: SaidFlags & { leases?: string }) => {
-    rowNumber(id, 'the number', lister)
+    rowNumber(id, 'id', lister)
     const seen = leases === undefined || leases === '0' ? leases : wholeNumber(leases, '--leases', lister)
     await withPool(flags.json === true, async pool => {
       const { released, from } = await releaseHeld(pool, {
@@ -74,14 +71,14 @@ function releaseCommand(): Command {
       print(
         flags.json === true,
         { ok: true, released, from },
-        () => `${released} released from ${from}: a worker takes it up now.`,
+        () => `${released} released from ${from}: a worker leases it now.`,
       )
     })
   })
 }
 
 function workTable(work: readonly HeldWork[]): string {
-  if (work.length === 0) return 'Nothing is held.'
+  if (work.length === 0) return 'No work is held.'
   return table(
     [
       'id',

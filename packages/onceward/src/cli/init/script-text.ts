@@ -1,7 +1,7 @@
 import type { InitSource, ProjectAnswers } from './project.ts'
 
 interface Made {
-  /** What is made beside the table, for people. */
+  /** Created beside the table; shown to the user. */
   readonly what: string
   readonly imports: readonly string[]
   readonly code: (name: string) => string
@@ -37,7 +37,7 @@ await ensureTopic(kafka, '${name}.dead', { partitions: 1 })
   },
 }
 
-/** What must be there before the consumer starts. */
+/** Creates everything the consumer needs at start. */
 export function setupText({ name, source }: ProjectAnswers): string {
   const { what, imports, code } = made[source]
   const doors = source === 'postgres' ? 'createPool, createQueue' : 'createPool'
@@ -68,7 +68,7 @@ const publishers: Partial<Record<InitSource, { from: string; open: string }>> = 
   },
 }
 
-/** Something to send with, to see the consumer work. */
+/** A script that publishes sample messages. */
 export function sendText({ name, source }: ProjectAnswers): string {
   const publisher = publishers[source]
   const key = source === 'kafka' ? ', key: requestId' : ''

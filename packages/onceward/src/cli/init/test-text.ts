@@ -1,6 +1,6 @@
 import { fileName, type ProjectAnswers } from './project.ts'
 
-/** Runs the consumer for real, on a queue in PostgreSQL whatever the source: what is tested is the effect. */
+/** Runs the consumer on a PostgreSQL queue, regardless of its source: the test covers the effect. */
 export function testText(answers: ProjectAnswers): string {
   const { name } = answers
   return `import assert from 'node:assert/strict'
@@ -24,7 +24,7 @@ async function openDatabase() {
   const server = await startEmbeddedPostgres({ dataDir: join(folder, 'postgres') })
   const close = async () => {
     await server.stop()
-    // For root the data lies elsewhere than asked for.
+    // Under root the server uses another data folder.
     for (const path of [server.dataDir, folder]) await rm(path, { recursive: true, force: true })
   }
   return { url: server.url, close }

@@ -2,7 +2,7 @@ import { lstat, mkdir, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { OncewardError } from '../../errors.ts'
 
-/** Writes new files into a folder, all or none: a file that is there already is never touched. */
+/** Writes all new files into a folder, or none: existing files are never changed. */
 export async function writeProject(folder: string, files: Readonly<Record<string, string>>): Promise<void> {
   const there: string[] = []
   for (const name of Object.keys(files)) if (await exists(join(folder, name))) there.push(name)
@@ -22,7 +22,7 @@ export async function writeProject(folder: string, files: Readonly<Record<string
   }
 }
 
-/** Also of a link that leads nowhere: writing through it would make a file somewhere else. */
+/** Also true for a dangling link: writing through it would create a file elsewhere. */
 function exists(path: string): Promise<boolean> {
   return lstat(path).then(
     () => true,

@@ -1,4 +1,4 @@
-import { lockWaitingKeys } from '../../inbox/release-waiting.ts'
+import { lockWaitingKeys } from '../../drivers/postgres/work/release-waiting.ts'
 import type { Context, Moved, Verdicts } from './apply-facts.ts'
 import type { ProjectionPlan, ProjectionTable } from './plan.ts'
 import type { KeyFacts, ProjectionFact } from './read-facts.ts'

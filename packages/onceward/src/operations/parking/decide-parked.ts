@@ -1,4 +1,5 @@
 import { inert } from '../../crash-points.ts'
+import { acts } from '../../drivers/postgres/acts.ts'
 import type { SqlPool } from '../../drivers/postgres/pool.ts'
 import { type ActOptions, act, type Said } from './act.ts'
 
@@ -17,8 +18,9 @@ export function skipParked(
   { consumer, ids, digest, because }: Selected,
   options: ActOptions = {},
 ): Promise<{ readonly closed: number; readonly freed: number }> {
-  const call = `onceward.skip_parked($1, $2::bigint[], decode($3, 'hex'), $4)`
-  return act(pool, call, [consumer, ids, digest, because], () => (options.reach ?? inert)('parking.skipped'))
+  return act(pool, acts.skipParked, [consumer, ids, digest, because], () =>
+    (options.reach ?? inert)('parking.skipped'),
+  )
 }
 
 export interface Triage {
@@ -34,6 +36,5 @@ export function classifyParked(
   pool: SqlPool,
   { consumer, ids, label, assignee, note }: Triage,
 ): Promise<{ readonly rows: number }> {
-  const call = 'onceward.triage_parked($1, $2::bigint[], $3, $4, $5)'
-  return act(pool, call, [consumer, ids, label ?? null, assignee ?? null, note ?? null])
+  return act(pool, acts.triageParked, [consumer, ids, label ?? null, assignee ?? null, note ?? null])
 }

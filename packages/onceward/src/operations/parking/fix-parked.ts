@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { Consumer } from '../../contract/define-consumer.ts'
 import { inert } from '../../crash-points.ts'
+import { acts } from '../../drivers/postgres/acts.ts'
+import { readStoredHeaders } from '../../drivers/postgres/parking/read-details.ts'
 import type { SqlPool } from '../../drivers/postgres/pool.ts'
 import { createMessageReader } from '../../message/read-message.ts'
 import type { Received } from '../../message/received.ts'
@@ -46,10 +48,7 @@ export async function fixPayload<M, Tx>(
   if (row.consumer !== consumer.name || row.generation !== consumer.generation)
     throw refused(`Number ${id} is not of consumer "${consumer.name}" (generation ${consumer.generation}).`)
   const before = await readBody(pool, id)
-  const stored = await pool.query('select headers::text, properties::text from onceward.held where id = $1', [
-    id,
-  ])
-  const delivery = deliveryOf(row, stored.rows[0] ?? {}, body)
+  const delivery = deliveryOf(row, await readStoredHeaders(pool, id), body)
   const received = await createMessageReader(consumer)(delivery)
   assertSame(received, row)
   const fixed = {
@@ -59,11 +58,10 @@ export async function fixPayload<M, Tx>(
     approval: null,
   }
   if (dryRun === true) return fixed
-  const call = `onceward.fix_parked($1, $2, 'payload', $3, $4, $5, $6, $7, $8)`
   const seen = createHash('sha256').update(before).digest()
   const keyDigest = received.readable ? received.businessDigest : null
   const values = [consumer.name, id, seen, body, received.digest, received.id, because, keyDigest]
-  const { approval } = await act<{ approval: string | null }>(pool, call, values, () =>
+  const { approval } = await act<{ approval: string | null }>(pool, acts.fixPayload, values, () =>
     (options.reach ?? inert)('parking.fixed'),
   )
   const digest = createHash('sha256').update(body).digest('hex')
@@ -81,12 +79,7 @@ export async function noteStateFixed(
   const seen = createHash('sha256')
     .update(await readBody(pool, id))
     .digest()
-  await act(pool, `onceward.fix_parked($1, $2, 'state', $3, null, null, null, $4)`, [
-    consumer,
-    id,
-    seen,
-    because,
-  ])
+  await act(pool, acts.fixState, [consumer, id, seen, because])
 }
 
 function assertSame<M>(

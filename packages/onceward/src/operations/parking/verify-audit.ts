@@ -1,22 +1,13 @@
 import { createHash } from 'node:crypto'
+import {
+  type AuditRow,
+  type ChainedRow,
+  readAudit,
+  readAuditHead,
+  readAuditPage,
+} from '../../drivers/postgres/audit/read-audit.ts'
 import { assertUsable } from '../../drivers/postgres/migrate.ts'
 import type { SqlPool } from '../../drivers/postgres/pool.ts'
-import { isoTime } from '../../drivers/postgres/sql/iso-time.ts'
-
-export interface AuditRow {
-  readonly seq: string
-  /** In UTC, to the microsecond, as it was hashed. */
-  readonly at: string
-  readonly actor: string
-  readonly action: string
-  readonly outcome: 'done' | 'refused'
-  readonly consumer: string | null
-  readonly subject: string | null
-  readonly reason: string
-  /** JSON text. */
-  readonly detail: string
-  readonly hash: string
-}
 
 export interface AuditProblem {
   readonly seq: string
@@ -34,24 +25,13 @@ export interface AuditVerdict {
   readonly problems: readonly AuditProblem[]
 }
 
-const page = `
-  select seq::text, ${isoTime('at')} as at, actor, action, outcome, consumer, subject, reason,
-    detail::text, encode(hash, 'hex') as hash, encode(previous, 'hex') as previous
-  from onceward.audit where audit.seq > $1 order by audit.seq limit 1000`
-
 /** Newest first. */
 export async function listAudit(
   pool: SqlPool,
-  { consumer, countMax }: { readonly consumer?: string | undefined; readonly countMax: number },
+  filter: { readonly consumer?: string | undefined; readonly countMax: number },
 ): Promise<readonly AuditRow[]> {
   await assertUsable(pool)
-  const { rows } = await pool.query(
-    `select seq::text, ${isoTime('at')} as at, actor, action, outcome, consumer, subject,
-       reason, detail::text, encode(hash, 'hex') as hash
-     from onceward.audit where $1::text is null or consumer = $1 order by audit.seq desc limit $2`,
-    [consumer ?? null, countMax],
-  )
-  return rows
+  return readAudit(pool, filter)
 }
 
 /**
@@ -64,7 +44,7 @@ export async function verifyAudit(pool: SqlPool, expected?: string): Promise<Aud
   let [seq, hash, rows] = [0n, '', 0]
   let anchored = expected === undefined || expected === ''
   for (;;) {
-    const found = (await pool.query(page, [seq])).rows as (AuditRow & { previous: string })[]
+    const found = await readAuditPage(pool, seq)
     if (found.length === 0) break
     for (const row of found) {
       problems.push(...problemsOf(row, seq, hash))
@@ -73,8 +53,7 @@ export async function verifyAudit(pool: SqlPool, expected?: string): Promise<Aud
       anchored ||= row.hash === expected
     }
   }
-  const head = await pool.query(`select seq::text, encode(hash, 'hex') as hash from onceward.audit_head`)
-  const known = head.rows[0] as { seq: string; hash: string } | undefined
+  const known = await readAuditHead(pool)
   if (known === undefined || known.seq !== String(seq) || known.hash !== hash)
     problems.push({
       seq: known?.seq ?? '0',
@@ -90,7 +69,7 @@ export async function verifyAudit(pool: SqlPool, expected?: string): Promise<Aud
   return { rows, head: hash, problems }
 }
 
-function problemsOf(row: AuditRow & { previous: string }, before: bigint, hash: string): AuditProblem[] {
+function problemsOf(row: ChainedRow, before: bigint, hash: string): AuditProblem[] {
   const at = BigInt(row.seq)
   const found: AuditProblem[] = []
   const note = (what: AuditProblem['what'], text: string) => found.push({ seq: row.seq, what, text })
@@ -101,7 +80,7 @@ function problemsOf(row: AuditRow & { previous: string }, before: bigint, hash: 
   return found
 }
 
-function hashOf(row: AuditRow & { previous: string }): string {
+function hashOf(row: ChainedRow): string {
   const { seq, at, actor, action, outcome, consumer, subject, reason, detail } = row
   const fields = [seq, at, actor, action, outcome, consumer, subject, reason, detail]
   const content = fields

@@ -1,24 +1,6 @@
 import type { SqlClient } from '../../drivers/postgres/pool.ts'
+import { type Horizon, readHorizon } from '../../drivers/postgres/retention/read-horizon.ts'
 import { OncewardError } from '../../errors.ts'
-
-/** How far back the memory of a consumer reaches. */
-export interface Horizon {
-  readonly consumer: string
-  readonly generation: number
-  /** Messages made before this may have been applied without a marker to show for it. */
-  readonly purgedBefore: Date
-  readonly purgedCount: number
-}
-
-/** Null while no marker of the consumer was ever removed. */
-export async function readHorizon(client: SqlClient, consumerId: number): Promise<Horizon | null> {
-  const { rows } = await client.query(
-    `select name as consumer, generation, purged_before as "purgedBefore", purged_count::float8 as "purgedCount"
-     from onceward.horizon join onceward.consumer on consumer.id = consumer_id where consumer_id = $1`,
-    [consumerId],
-  )
-  return (rows[0] as Horizon | undefined) ?? null
-}
 
 /** What a replay is about to read again. */
 export interface HorizonReach {

@@ -1,9 +1,11 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
+import { findConsumer } from '../../drivers/postgres/names/find-consumer.ts'
 import type { SqlPool } from '../../drivers/postgres/pool.ts'
+import { countOld } from '../../drivers/postgres/retention/count-old.ts'
+import { readDays } from '../../drivers/postgres/retention/marker-tables.ts'
+import { readCutoffs } from '../../drivers/postgres/retention/read-cutoffs.ts'
 import { OncewardError } from '../../errors.ts'
-import { readCutoffs } from './cutoffs.ts'
-import { type RetentionKind, termsOf } from './kinds.ts'
-import { readDays } from './marker-tables.ts'
+import { termsOf } from './terms.ts'
 
 export interface PlannedKind {
   readonly kind: string
@@ -28,25 +30,19 @@ export async function planPurge(
     const going = retention.partitions === 'daily' ? days.filter(day => day.isPast) : days
     let count = 0
     for (const one of [table, ...going.map(day => day.table)])
-      count += (await pool.query(countIn(one, kind), [consumerId, cutoff])).rows[0].count
+      count += await countOld(pool, one, kind, consumerId, cutoff)
     planned.push({ kind: kind.kind, keepMs, before: cutoff, rows: count, heldBack })
   }
   return planned
 }
-
-const countIn = (table: string, { mine, since, finished }: RetentionKind) => `
-  select count(*)::float8 as count from ${table} t where ${mine} and ${since} < $2::timestamptz and ${finished}`
 
 /** The consumer's row in this database. Throws where it never ran here, as in the wrong environment. */
 export async function consumerIdOf(
   pool: Pick<SqlPool, 'query'>,
   { name, generation }: Pick<Consumer, 'name' | 'generation'>,
 ): Promise<number> {
-  const { rows } = await pool.query('select id from onceward.consumer where name = $1 and generation = $2', [
-    name,
-    generation,
-  ])
-  if (rows.length > 0) return rows[0].id
+  const id = await findConsumer(pool, name, generation)
+  if (id !== null) return id
   throw new OncewardError(
     'usage',
     `Consumer ${name}, generation ${generation}, never ran on this database. Nothing was changed. Check ONCEWARD_DATABASE_URL.`,

@@ -1,15 +1,15 @@
 import { durationText } from '../../contract/duration.ts'
 import type { Retention } from '../../contract/retention.ts'
 import type { SqlPool } from '../../drivers/postgres/pool.ts'
+import { liesInDays, readDays } from '../../drivers/postgres/retention/marker-tables.ts'
+import { purgeBatch } from '../../drivers/postgres/retention/purge-batch.ts'
+import { type Cutoff, readCutoffs } from '../../drivers/postgres/retention/read-cutoffs.ts'
 import type { Environment } from '../../environment.ts'
 import { OncewardError } from '../../errors.ts'
 import { ArchiveFile, type ArchiveOptions } from './archive-file.ts'
 import { assertClocksAgree, type ClockWatch } from './clock-watch.ts'
-import { type Cutoff, readCutoffs } from './cutoffs.ts'
 import { dropDays } from './drop-days.ts'
-import { termsOf } from './kinds.ts'
-import { liesInDays, readDays } from './marker-tables.ts'
-import { purgeBatch } from './purge-batch.ts'
+import { termsOf } from './terms.ts'
 
 export interface PurgeOptions {
   readonly pool: SqlPool

@@ -1,53 +1,17 @@
 import type { Retention } from '../../contract/retention.ts'
-import { inTransaction } from '../../drivers/postgres/in-transaction.ts'
 import type { SqlPool } from '../../drivers/postgres/pool.ts'
-import { termsOf } from './kinds.ts'
+import { recordTerms } from '../../drivers/postgres/retention/record-pass.ts'
+import { termsOf } from './terms.ts'
 
-const declare = `
-  insert into onceward.retention (consumer_id, kind, keep, action, next_at)
-  select $1, term.kind, term.ms * interval '1 millisecond', $4, clock_timestamp() + $5::double precision * interval '1 millisecond'
-  from unnest($2::text[], $3::double precision[]) as term (kind, ms)
-  on conflict (consumer_id, kind) do update set keep = excluded.keep, action = excluded.action, next_at = excluded.next_at`
+export { recordPassBegin, recordPassEnd } from '../../drivers/postgres/retention/record-pass.ts'
 
-/**
- * Called at start: what the contract keeps, and when the first pass is due, for whoever looks at the
- * database.
- */
+/** Called at start. Status views show the terms of the contract and when the first pass is due. */
 export function declareTerms(
   pool: SqlPool,
   consumerId: number,
   retention: Retention,
   firstInMs: number,
 ): Promise<void> {
-  const terms = termsOf(retention)
-  const kinds = terms.map(term => term.kind.kind)
-  return inTransaction(pool, async client => {
-    await client.query('delete from onceward.retention where consumer_id = $1 and kind <> all($2::text[])', [
-      consumerId,
-      kinds,
-    ])
-    const keeps = terms.map(term => term.keepMs)
-    await client.query(declare, [consumerId, kinds, keeps, retention.action, firstInMs])
-  })
-}
-
-export async function passBegins(pool: SqlPool, consumerId: number): Promise<void> {
-  await pool.query(
-    'update onceward.retention set began_at = clock_timestamp(), ended_at = null, note = null where consumer_id = $1',
-    [consumerId],
-  )
-}
-
-/** `note`: why it was no whole pass; null when it was. */
-export async function passEnds(
-  pool: SqlPool,
-  consumerId: number,
-  nextInMs: number,
-  note: string | null,
-): Promise<void> {
-  await pool.query(
-    `update onceward.retention set ended_at = clock_timestamp(), note = $3,
-       next_at = clock_timestamp() + $2::double precision * interval '1 millisecond' where consumer_id = $1`,
-    [consumerId, nextInMs, note],
-  )
+  const { action } = retention
+  return recordTerms(pool, consumerId, { terms: termsOf(retention), action }, firstInMs)
 }

@@ -1,7 +1,7 @@
+import { liesInDays } from '../../drivers/postgres/retention/marker-tables.ts'
 import { errorText } from '../../errors.ts'
-import { liesInDays } from './marker-tables.ts'
 import { type PurgeOptions, purgeConsumer } from './purge-consumer.ts'
-import { declareTerms, passBegins, passEnds } from './record-pass.ts'
+import { declareTerms, recordPassBegin, recordPassEnd } from './record-pass.ts'
 
 export interface RetentionLoopOptions extends Omit<PurgeOptions, 'consumerId' | 'signal' | 'onProgress'> {
   /** Known once the consumer has enrolled. */
@@ -46,11 +46,11 @@ export class RetentionLoop {
   }
 
   async start(): Promise<void> {
-    const { env, firstAfterMs = firstAfterDefaultMs } = this.#options
+    const { pool, env, retention, firstAfterMs = firstAfterDefaultMs } = this.#options
     this.#startedMs = env.clock.nowMs()
     this.#after(firstAfterMs, () => void this.#look())
-    await this.#tell(id => declareTerms(this.#options.pool, id, this.#options.retention, firstAfterMs))
-    if (this.#options.retention.partitions === 'daily') await this.#tell(id => this.#warnWithoutDays(id))
+    await this.#tell(id => declareTerms(pool, id, retention, firstAfterMs))
+    if (retention.partitions === 'daily') await this.#tell(id => this.#warnWithoutDays(id))
   }
 
   async #warnWithoutDays(consumerId: number): Promise<void> {
@@ -87,7 +87,7 @@ export class RetentionLoop {
     if (!this.#caughtUp) return this.#after(lookMs, () => void this.#look())
     this.#passing = true
     const note = await this.#pass()
-    await this.#tell(id => passEnds(this.#options.pool, id, everyMs, note))
+    await this.#tell(id => recordPassEnd(this.#options.pool, id, everyMs, note))
     this.#passing = false
     if (this.#stopping.signal.aborted) this.#done.resolve()
     else this.#after(everyMs, () => void this.#look())
@@ -99,7 +99,7 @@ export class RetentionLoop {
     const who = { consumer: consumerName }
     try {
       const consumerId = await this.#options.consumerId()
-      await passBegins(this.#options.pool, consumerId)
+      await recordPassBegin(this.#options.pool, consumerId)
       const { removed, ended, putOff } = await purgeConsumer({
         ...this.#options,
         consumerId,

@@ -1,34 +1,12 @@
+import { acts } from '../../drivers/postgres/acts.ts'
 import { assertUsable } from '../../drivers/postgres/migrate.ts'
+import { type KnownDestination, readDestinations } from '../../drivers/postgres/outbox/read-destinations.ts'
 import type { SqlPool } from '../../drivers/postgres/pool.ts'
 import { act } from '../parking/act.ts'
 
-/** Where messages of this database are published to. */
-export interface KnownDestination {
-  readonly name: string
-  /**
-   * Null where it is only the kind of a broker, or the name of a contract: nobody was connected there yet.
-   */
-  readonly firstAt: Date | null
-  readonly relays: number
-  /** Counted up to 100,000. */
-  readonly waiting: number
-  /** Messages that the broker does not take, the first of each key, and how many wait behind them. */
-  readonly stuck: number
-  readonly behind: number
-}
-
 export async function listDestinations(pool: SqlPool): Promise<readonly KnownDestination[]> {
   await assertUsable(pool)
-  const { rows } = await pool.query(`
-    with stuck as (
-      select destination, count(*)::int as stuck, sum(behind)::int as behind from onceward.outbox_stuck group by destination)
-    select name, d.first_at as "firstAt",
-      coalesce(stuck, 0) as stuck, coalesce(behind, 0) as behind,
-      (select count(*)::int from onceward.relay r where r.destination = name and r.until > clock_timestamp()) as relays,
-      (select count(*)::int from (select from onceward.outbox o where o.destination = name limit 100000) first) as waiting
-    from (select name from onceward.destination union select destination from onceward.outbox_unserved) as known (name)
-    left join onceward.destination d using (name) left join stuck on stuck.destination = name order by name`)
-  return rows as KnownDestination[]
+  return readDestinations(pool)
 }
 
 /**
@@ -41,11 +19,5 @@ export async function retireDestination(
   to: string | null,
   because: string,
 ): Promise<{ readonly moved: number }> {
-  return act(
-    pool,
-    'onceward.retire_destination($1, $2, $3)',
-    [name, to, because],
-    undefined,
-    'onceward destinations',
-  )
+  return act(pool, acts.retireDestination, [name, to, because], undefined, 'onceward destinations')
 }

@@ -1,24 +1,12 @@
+import { acts } from '../../drivers/postgres/acts.ts'
 import { assertUsable } from '../../drivers/postgres/migrate.ts'
+import { type KnownReader, readReaders } from '../../drivers/postgres/names/read-readers.ts'
 import type { SqlPool } from '../../drivers/postgres/pool.ts'
 import { act } from '../parking/act.ts'
 
-/** Who reads what, under which name. */
-export interface KnownReading {
-  readonly consumer: string
-  readonly kind: string
-  readonly place: string
-  readonly reader: string
-  /** Null where it was noted by a version that did not know it. */
-  readonly virtualHost: string | null
-  readonly lastAt: Date
-}
-
-export async function listReadings(pool: SqlPool): Promise<readonly KnownReading[]> {
+export async function listReaders(pool: SqlPool): Promise<readonly KnownReader[]> {
   await assertUsable(pool)
-  const { rows } = await pool.query(
-    'select consumer_name as consumer, kind, source as place, consumer_group as reader, virtual_host as "virtualHost", last_at as "lastAt" from onceward.reader order by 1, 2, 3, 4, 5',
-  )
-  return rows as KnownReading[]
+  return readReaders(pool)
 }
 
 /** Everything a consumer remembers, under another name. None of its processes may run. */
@@ -28,13 +16,7 @@ export function renameConsumer(
   to: string,
   because: string,
 ): Promise<{ readonly ledgerRows: number }> {
-  return act(
-    pool,
-    'onceward.rename_consumer($1, $2, $3)',
-    [from, to, because],
-    undefined,
-    'onceward consumers list',
-  )
+  return act(pool, acts.renameConsumer, [from, to, because], undefined, 'onceward consumers list')
 }
 
 /** A consumer that reads what another reads, with a memory of its own. */
@@ -44,11 +26,5 @@ export async function separateConsumer(
   from: string,
   because: string,
 ): Promise<void> {
-  await act(
-    pool,
-    'onceward.separate_reader($1, $2, $3)',
-    [name, from, because],
-    undefined,
-    'onceward consumers list',
-  )
+  await act(pool, acts.separateReader, [name, from, because], undefined, 'onceward consumers list')
 }

@@ -1,8 +1,8 @@
 import { constants } from 'node:fs'
 import { type FileHandle, open, readdir, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { messageKinds } from '../../drivers/postgres/retention/kinds.ts'
 import { errorCode, OncewardError } from '../../errors.ts'
-import { messageKinds } from '../../operations/retention/kinds.ts'
 import { LeftOutCount } from './archive-plan.ts'
 import type { NameTerm } from './names-of.ts'
 

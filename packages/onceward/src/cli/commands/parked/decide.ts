@@ -13,12 +13,12 @@ import { type ActFlags, chosen } from './preview.ts'
 
 export function classifyCommand(): Command {
   return new Command('classify')
-    .description('give messages a label, a person, a note')
-    .argument('<ids...>', 'numbers from "onceward parked list"')
-    .requiredOption('--consumer <name>', "the consumer's name, typed again")
-    .option('--label <label>', 'a word for them')
-    .option('--assignee <person>', 'whose they are')
-    .option('--note <text>', 'what is known')
+    .description('set label, assignee and note of messages')
+    .argument('<ids...>', 'ids from "onceward parked list"')
+    .requiredOption('--consumer <name>', 'consumer name, as confirmation')
+    .option('--label <label>', 'label')
+    .option('--assignee <person>', 'person who works on them')
+    .option('--note <text>', 'note')
     .option('--json', 'print one JSON object')
     .action(
       (
@@ -26,7 +26,7 @@ export function classifyCommand(): Command {
         flags: { json?: boolean; consumer: string; label?: string; assignee?: string; note?: string },
       ) =>
         withPool(flags.json === true, async pool => {
-          for (const id of ids) rowNumber(id, 'the number', lister)
+          for (const id of ids) rowNumber(id, 'id', lister)
           const { rows } = await classifyParked(pool, { ...flags, ids })
           print(flags.json === true, { ok: true, rows }, () => `${rows} classified.`)
         }),
@@ -35,8 +35,8 @@ export function classifyCommand(): Command {
 
 export function skipCommand(): Command {
   const command = new Command('skip')
-    .description('give messages up with a reason: a declared gap; what waits behind them goes on')
-    .argument('[ids...]', 'numbers from "onceward parked list"; or say which by options')
+    .description('skip messages for a reason: they are not applied, and messages behind them continue')
+    .argument('[ids...]', 'ids from "onceward parked list"; or select by options')
   return acting(command, '1000').action((ids: string[], flags: ActFlags) =>
     withPool(flags.json === true, async pool => {
       const selection = await chosen(pool, ids, flags)
@@ -46,7 +46,7 @@ export function skipCommand(): Command {
       print(
         flags.json === true,
         { ok: true, closed, freed },
-        () => `${closed} skipped, ${freed} behind them go on.`,
+        () => `${closed} skipped, ${freed} behind them released.`,
       )
     }),
   )
@@ -64,24 +64,24 @@ interface FixFlags {
 export function fixCommand(): Command {
   return new Command('fix')
     .description(
-      'replace the payload of a message, or note that something else was mended; then replay it. Where the risk is money or regulatory a second person approves the payload',
+      'replace the payload of a message, or note another fix; then redrive it. With risk money or regulatory, a second person approves the payload',
     )
-    .argument('<id>', 'its number, from "onceward parked list"')
-    .requiredOption('--consumer <name>', "the consumer's name, typed again")
-    .requiredOption('--because <reason>', 'why; it is recorded')
-    .option('--payload <file>', 'the new bytes; without it only the note is made')
-    .option('--contract <file>', 'the consumer, which reads the new bytes; needed with --payload')
-    .option('--dry-run', 'show the difference, change nothing')
+    .argument('<id>', 'id, from "onceward parked list"')
+    .requiredOption('--consumer <name>', 'consumer name, as confirmation')
+    .requiredOption('--because <reason>', 'reason, recorded in the audit')
+    .option('--payload <file>', 'file with the new bytes; without it, only the note is recorded')
+    .option('--contract <file>', 'consumer file that decodes the new bytes; required with --payload')
+    .option('--dry-run', 'show the diff, change nothing')
     .option('--json', 'print one JSON object')
     .action((id: string, flags: FixFlags) =>
       withPool(flags.json === true, async pool => {
-        rowNumber(id, 'the number', lister)
+        rowNumber(id, 'id', lister)
         const json = flags.json === true
         if (flags.payload === undefined) {
           if (flags.dryRun === true)
-            return print(json, { ok: true, dryRun: true }, () => 'A note would be made.')
+            return print(json, { ok: true, dryRun: true }, () => 'A note would be recorded.')
           await noteStateFixed(pool, { id, consumer: flags.consumer, because: flags.because })
-          return print(json, { ok: true }, () => `Noted. Replay number ${id} now.`)
+          return print(json, { ok: true }, () => `Noted. Redrive ${id} now.`)
         }
         const { payload, contract, because, dryRun } = flags
         const consumer = await contractOf(contract, flags.consumer)
@@ -98,8 +98,8 @@ export function fixCommand(): Command {
 }
 
 function nextStep(id: string, { approval }: Fixed): string {
-  if (approval === null) return `Fixed. Replay number ${id} now.`
-  return `Fixed. Somebody else looks at it and approves it, then it may be replayed:\n  onceward parked approve ${approval.id} --expect ${approval.digest} --because '…'`
+  if (approval === null) return `Fixed. Redrive ${id} now.`
+  return `Fixed. A second person must approve it before it can be redriven:\n  onceward parked approve ${approval.id} --expect ${approval.digest} --because '…'`
 }
 
 function readPayload(file: string): Buffer {
@@ -118,14 +118,14 @@ async function contractOf(file: string | undefined, named: string) {
   }
   if (file === undefined)
     return refuse(
-      'Give --contract: the contract reads the new bytes, so that the identities stay what they are.',
+      'Pass --contract: the contract decodes the new bytes and checks that the identities are unchanged.',
     )
   const consumer = await loadConsumer(file)
-  if (consumer.name !== named) refuse(`${file} is consumer "${consumer.name}", not "${named}".`)
+  if (consumer.name !== named) refuse(`${file} exports consumer "${consumer.name}", not "${named}".`)
   return consumer
 }
 
 function diffText(diff: readonly DiffLine[] | null): string {
-  if (diff === null) return 'The difference is no text, or too long to show.'
+  if (diff === null) return 'The payloads are not text, or too long to compare.'
   return diff.map(({ sign, text }) => `${sign} ${safe(text)}`).join('\n')
 }

@@ -1,7 +1,7 @@
 import { Command } from 'commander'
+import type { DeletionRequest } from '../../../drivers/postgres/parking/read-approvals.ts'
 import {
   approveRequest,
-  type DeletionRequest,
   deleteParked,
   listApprovals,
   requestDeletion,
@@ -16,9 +16,9 @@ type Flags = { json?: boolean }
 
 export function deleteCommand(): Command {
   const command = new Command('delete')
-    .description('ask a second person to approve that messages are erased')
-    .argument('[ids...]', 'numbers from "onceward parked list"; or say which by options')
-    .option('--hours <count>', 'how long the request stands', '24')
+    .description('request the deletion of messages; a second person must approve it')
+    .argument('[ids...]', 'ids from "onceward parked list"; or select by options')
+    .option('--hours <count>', 'how long the request is valid', '24')
   return acting(command, '1000').action((ids: string[], flags: ActFlags & { hours: string }) =>
     withPool(flags.json === true, async pool => {
       const selection = await chosen(pool, ids, flags)
@@ -30,7 +30,7 @@ export function deleteCommand(): Command {
         flags.json === true,
         { ok: true, approval },
         () =>
-          `Request ${approval.id} for ${counted(approval.rows, 'message')}. Somebody else approves it until ${approval.expiresAt.toISOString()}:\n  onceward parked approve ${approval.id} --expect ${approval.digest} --because '…'`,
+          `Request ${approval.id} for ${counted(approval.rows, 'message')}. A second person must approve it before ${approval.expiresAt.toISOString()}:\n  onceward parked approve ${approval.id} --expect ${approval.digest} --because '…'`,
       )
     }),
   )
@@ -38,8 +38,8 @@ export function deleteCommand(): Command {
 
 export function approvalsCommand(): Command {
   return new Command('approvals')
-    .description('requests for a second person, newest first')
-    .option('--limit <count>', 'how many at most', '50')
+    .description('list requests that need a second person, newest first')
+    .option('--limit <count>', 'maximum number of requests', '50')
     .option('--json', 'print one JSON object')
     .action((flags: Flags & { limit: string }) =>
       withPool(flags.json === true, async pool => {
@@ -51,44 +51,41 @@ export function approvalsCommand(): Command {
 
 export function approveCommand(): Command {
   return new Command('approve')
-    .description('approve what somebody else has asked for: that messages are erased, or a fixed payload')
-    .argument('<request>', 'its number, from "onceward parked approvals"')
-    .requiredOption(
-      '--expect <digest>',
-      'the digest of what you looked at; of a fix, SHA-256 of the new bytes',
-    )
-    .requiredOption('--because <reason>', 'why; kept in the audit')
+    .description('approve a deletion or a fixed payload that another person requested')
+    .argument('<request>', 'request id, from "onceward parked approvals"')
+    .requiredOption('--expect <digest>', 'digest of the request; of a fix, SHA-256 of the new bytes')
+    .requiredOption('--because <reason>', 'reason, recorded in the audit')
     .option('--json', 'print one JSON object')
     .action((id: string, flags: Flags & { expect: string; because: string }) =>
       withPool(flags.json === true, async pool => {
-        rowNumber(id, 'the request', 'onceward parked approvals')
+        rowNumber(id, 'request id', 'onceward parked approvals')
         const approval = await approveRequest(pool, id, flags.expect, flags.because)
-        print(flags.json === true, { ok: true, approval }, () => `Request ${id} is approved.`)
+        print(flags.json === true, { ok: true, approval }, () => `Request ${id} was approved.`)
       }),
     )
 }
 
 export function eraseCommand(): Command {
   return new Command('erase')
-    .description('erase the messages of an approved request')
-    .argument('<request>', 'its number, from "onceward parked approvals"')
-    .requiredOption('--consumer <name>', "the consumer's name, typed again")
+    .description('delete the messages of an approved request')
+    .argument('<request>', 'request id, from "onceward parked approvals"')
+    .requiredOption('--consumer <name>', 'consumer name, as confirmation')
     .option('--json', 'print one JSON object')
     .action((id: string, flags: Flags & { consumer: string }) =>
       withPool(flags.json === true, async pool => {
-        rowNumber(id, 'the request', 'onceward parked approvals')
+        rowNumber(id, 'request id', 'onceward parked approvals')
         const { closed, freed } = await deleteParked(pool, { id, consumer: flags.consumer })
         print(
           flags.json === true,
           { ok: true, closed, freed },
-          () => `${closed} erased, ${freed} behind them go on.`,
+          () => `${closed} erased, ${freed} behind them released.`,
         )
       }),
     )
 }
 
 function approvalTable(approvals: readonly DeletionRequest[]): string {
-  if (approvals.length === 0) return 'No requests.'
+  if (approvals.length === 0) return 'There are no requests.'
   return table(
     [
       'request',

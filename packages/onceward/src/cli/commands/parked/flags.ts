@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander'
+import type { ParkedFilter, ParkedState } from '../../../drivers/postgres/parking/read-parked.ts'
 import { OncewardError } from '../../../errors.ts'
-import { type ParkedFilter, type ParkedState, parkedStates } from '../../../operations/parking/list-parked.ts'
+import { parkedStates } from '../../../operations/parking/list-parked.ts'
 import { rowNumber, wholeNumber } from '../../whole-number.ts'
 
 export const lister = 'onceward parked list'
@@ -18,30 +19,30 @@ export interface FilterFlags {
   limit: string
 }
 
-/** Options that say which rows; numbers given as arguments are those rows and no others. */
+/** Options that select rows. Ids given as arguments select exactly those rows. */
 export function selecting(command: Command, limit: string): Command {
   return command
     .addOption(new Option('--state <state...>', 'only in these states').choices([...parkedStates]))
-    .option('--cause <cause>', 'only of this cause, from "onceward parked groups"')
-    .option('--key <key>', 'only of this order key')
-    .option('--message <id>', 'only this message id')
+    .option('--cause <cause>', 'only with this cause, from "onceward parked groups"')
+    .option('--key <key>', 'only with this order key')
+    .option('--message <id>', 'only with this message id')
     .option('--label <label>', 'only with this label')
-    .option('--assignee <person>', 'only of this person')
-    .option('--limit <count>', 'how many at most', limit)
+    .option('--assignee <person>', 'only with this assignee')
+    .option('--limit <count>', 'maximum number of rows', limit)
     .option('--json', 'print one JSON object')
 }
 
 /** Options of every act on a selection. */
 export function acting(command: Command, limit: string): Command {
   return selecting(command, limit)
-    .requiredOption('--consumer <name>', "the consumer's name, typed again")
-    .requiredOption('--because <reason>', 'why; it is recorded')
-    .option('--expect <digest>', 'the digest of the preview; needed unless numbers are given')
-    .option('--dry-run', 'show exactly what would be taken, and its digest; change nothing')
+    .requiredOption('--consumer <name>', 'consumer name, as confirmation')
+    .requiredOption('--because <reason>', 'reason, recorded in the audit')
+    .option('--expect <digest>', 'digest of the preview; required unless ids are given')
+    .option('--dry-run', 'show the exact selection and its digest, change nothing')
 }
 
 export function filterOf(flags: FilterFlags, ids: readonly string[] = []): ParkedFilter {
-  for (const id of ids) rowNumber(id, 'the number', lister)
+  for (const id of ids) rowNumber(id, 'id', lister)
   return {
     consumer: flags.consumer,
     ids: ids.length > 0 ? ids : undefined,

@@ -1,7 +1,9 @@
 import { writeFileSync } from 'node:fs'
 import { Command } from 'commander'
-import { groupParked, type ParkedGroup } from '../../../operations/parking/group-parked.ts'
-import { type ClosedRow, listClosed } from '../../../operations/parking/list-closed.ts'
+import type { ClosedRow } from '../../../drivers/postgres/parking/read-closed.ts'
+import type { ParkedGroup } from '../../../drivers/postgres/parking/read-groups.ts'
+import { groupParked } from '../../../operations/parking/group-parked.ts'
+import { listClosed } from '../../../operations/parking/list-closed.ts'
 import { listParked } from '../../../operations/parking/list-parked.ts'
 import { type ParkedDetails, readBody, showParked } from '../../../operations/parking/show-parked.ts'
 import { withPool } from '../../database.ts'
@@ -12,9 +14,9 @@ import { parkedTable } from './preview.ts'
 
 export function listCommand(): Command {
   const command = new Command('list')
-    .description('messages that wait for people, oldest first, by page')
+    .description('list messages that need attention, oldest first, by page')
     .option('--consumer <name>', 'only of this consumer')
-    .option('--after <id>', 'the page after this number')
+    .option('--after <id>', 'start after this id')
   return selecting(command, '50').action((flags: FilterFlags) =>
     withPool(flags.json === true, async pool => {
       const rows = await listParked(pool, filterOf(flags))
@@ -25,9 +27,9 @@ export function listCommand(): Command {
 
 export function groupsCommand(): Command {
   return new Command('groups')
-    .description('how many wait, by cause: class, code and place')
+    .description('count messages by cause: failure class, code and place')
     .option('--consumer <name>', 'only of this consumer')
-    .option('--limit <count>', 'how many groups at most', '50')
+    .option('--limit <count>', 'maximum number of groups', '50')
     .option('--json', 'print one JSON object')
     .action((flags: FilterFlags) =>
       withPool(flags.json === true, async pool => {
@@ -40,13 +42,13 @@ export function groupsCommand(): Command {
 
 export function showCommand(): Command {
   return new Command('show')
-    .description('one message: its bytes, headers, attempts and all that was done to it')
-    .argument('<id>', 'its number, from "onceward parked list"')
-    .option('--body-to <file>', 'write the bytes, whole, to a file')
+    .description('show one message: body, headers, attempts and acts')
+    .argument('<id>', 'id, from "onceward parked list"')
+    .option('--body-to <file>', 'write the whole body to a new file')
     .option('--json', 'print one JSON object')
     .action((id: string, flags: { json?: boolean; bodyTo?: string }) =>
       withPool(flags.json === true, async pool => {
-        rowNumber(id, 'the number', lister)
+        rowNumber(id, 'id', lister)
         const message = await showParked(pool, id)
         if (flags.bodyTo !== undefined) writeFileSync(flags.bodyTo, await readBody(pool, id), { flag: 'wx' })
         print(flags.json === true, { ok: true, message }, () => details(message))
@@ -56,21 +58,21 @@ export function showCommand(): Command {
 
 export function closedCommand(): Command {
   return new Command('closed')
-    .description('messages that people gave up or erased, and why')
+    .description('list skipped and erased messages with their reasons')
     .option('--consumer <name>', 'only of this consumer')
-    .option('--after <id>', 'the page after this number')
-    .option('--limit <count>', 'how many at most', '50')
+    .option('--after <id>', 'start after this id')
+    .option('--limit <count>', 'maximum number of rows', '50')
     .option('--json', 'print one JSON object')
     .action((flags: FilterFlags) =>
       withPool(flags.json === true, async pool => {
         const { consumer, after, countMax } = filterOf(flags)
-        const gaps = await listClosed(pool, { consumer, after, countMax })
-        print(flags.json === true, { ok: true, ...gaps }, () => gapTable(gaps.total, gaps.rows))
+        const closed = await listClosed(pool, { consumer, after, countMax })
+        print(flags.json === true, { ok: true, ...closed }, () => closedTable(closed.total, closed.rows))
       }),
     )
 }
 
-function gapTable(total: number, rows: readonly ClosedRow[]): string {
+function closedTable(total: number, rows: readonly ClosedRow[]): string {
   if (total === 0) return 'No gaps.'
   const lines = rows.map(r => [
     r.id,
@@ -86,7 +88,7 @@ function gapTable(total: number, rows: readonly ClosedRow[]): string {
 }
 
 function groupTable(groups: readonly ParkedGroup[]): string {
-  if (groups.length === 0) return 'Nothing waits for people.'
+  if (groups.length === 0) return 'No messages need attention.'
   return table(
     ['cause', 'consumer', 'state', 'count', 'class', 'code', 'place', 'example', 'oldest'],
     groups.map(g => [
@@ -108,7 +110,7 @@ function details({ headers, properties, body, timeline, ...facts }: ParkedDetail
     name,
     value instanceof Date ? value.toISOString() : value,
   ])
-  const cut = body.whole ? '' : `\n… ${body.bytes} bytes in all; --body-to writes them to a file`
+  const cut = body.whole ? '' : `\n… ${body.bytes} bytes in total; --body-to writes them to a file`
   return [
     table(['fact', 'value'], plain),
     `\nheaders\n  ${safe(JSON.stringify(headers))}\nproperties\n  ${safe(JSON.stringify(properties))}`,

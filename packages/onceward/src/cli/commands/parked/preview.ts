@@ -1,6 +1,6 @@
+import type { ParkedRow } from '../../../drivers/postgres/parking/read-parked.ts'
 import type { SqlPool } from '../../../drivers/postgres/pool.ts'
 import { OncewardError } from '../../../errors.ts'
-import type { ParkedRow } from '../../../operations/parking/list-parked.ts'
 import { type ParkedPreview, previewParked } from '../../../operations/parking/preview-parked.ts'
 import { counted, print, table } from '../../output.ts'
 import { type FilterFlags, filterOf } from './flags.ts'
@@ -13,8 +13,8 @@ export interface ActFlags extends FilterFlags {
 }
 
 /**
- * What an act is to take. A filter may match other rows than a minute ago, so with one the digest of what was
- * looked at must be given; numbers are exact by themselves. Null after a dry run.
+ * The rows of an act; null after a dry run. A filter may match other rows than a minute ago, so it requires
+ * the digest of the preview. Ids are exact.
  */
 export async function chosen(
   pool: SqlPool,
@@ -30,13 +30,12 @@ export async function chosen(
   const refuse = (why: string) => {
     throw new OncewardError('usage', `${why} Nothing was changed; see "--dry-run".`)
   }
-  if (preview.rows.length === 0) refuse('Nothing matches.')
-  if (ids.length > preview.rows.length)
-    refuse('Not all of these numbers wait for people under this consumer.')
+  if (preview.rows.length === 0) refuse('No messages match.')
+  if (ids.length > preview.rows.length) refuse('Some of these ids are not parked messages of this consumer.')
   if (flags.expect === undefined && ids.length === 0)
-    refuse('Give --expect with the digest of the preview, or numbers.')
+    refuse('Pass --expect with the digest of the preview, or ids.')
   if (flags.expect !== undefined && flags.expect !== preview.digest)
-    refuse('The selection is not the one that was previewed.')
+    refuse('The selection has changed since the preview.')
   return { ...preview, ids: preview.rows.map(row => row.id) }
 }
 
@@ -45,19 +44,25 @@ export function previewText({ rows, digest, more, behind }: ParkedPreview): stri
   return [
     parkedTable(rows),
     '',
-    `${counted(rows.length, 'message')}${more ? ', and there are more: raise --limit' : ''}`,
-    ...(waiting > 0 ? [`${waiting} behind them under ${behind.length} keys`] : []),
+    `${counted(rows.length, 'message')}${more ? ', and more match: raise --limit' : ''}`,
+    ...(waiting > 0 ? [behindText(waiting, behind.length)] : []),
     `digest ${digest}`,
   ].join('\n')
 }
 
-/** Where a held message came from, for people. */
+/** `1 more message waits behind it (1 key)`. */
+function behindText(waiting: number, keys: number): string {
+  const verb = waiting === 1 ? 'waits' : 'wait'
+  return `${counted(waiting, 'more message')} ${verb} behind them (${counted(keys, 'key')})`
+}
+
+/** Origin of a held message: its mode, or its campaign. */
 export function originText({ mode, campaign }: Pick<ParkedRow, 'mode' | 'campaign'>): string {
   return campaign === null ? mode : `campaign ${campaign} (${mode})`
 }
 
 export function parkedTable(rows: readonly ParkedRow[]): string {
-  if (rows.length === 0) return 'Nothing waits for people.'
+  if (rows.length === 0) return 'No messages need attention.'
   return table(
     [
       'id',

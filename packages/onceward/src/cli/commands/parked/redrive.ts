@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import { Command } from 'commander'
+import type { RedriveReport } from '../../../drivers/postgres/parking/read-redrive.ts'
 import type { SqlPool } from '../../../drivers/postgres/pool.ts'
 import { refused } from '../../../operations/parking/act.ts'
 import {
-  type RedriveReport,
   type RedriveStage,
   runRedrive,
   showRedrive,
@@ -21,19 +21,16 @@ type RedriveFlags = ActFlags & { id?: string; rate?: string }
 
 export function redriveCommand(): Command {
   const command = new Command('redrive')
-    .description('try messages again, with all that waits behind them, in stages')
-    .argument('[ids...]', 'numbers from "onceward parked list"; or say which by options')
-    .option(
-      '--id <request>',
-      'a name for this redrive: the same one goes on where it was, and never begins twice',
-    )
-    .option('--rate <count>', 'messages per second at most')
+    .description('try messages again in stages, together with the messages behind them')
+    .argument('[ids...]', 'ids from "onceward parked list"; or select by options')
+    .option('--id <request>', 'name of this redrive; the same name continues it and never starts it twice')
+    .option('--rate <count>', 'maximum messages per second')
   return acting(command, '1000').action((ids: string[], flags: RedriveFlags) =>
     withPool(flags.json === true, async pool => {
       const requestId = flags.id ?? `redrive-${randomUUID()}`
       const known =
         flags.id === undefined || flags.dryRun === true ? null : await knownRedrive(pool, flags.id)
-      if (known !== null) return goOn(pool, known, flags)
+      if (known !== null) return continueRedrive(pool, known, flags)
       const selection = await chosen(pool, ids, flags)
       if (selection === null) return
       const { consumer, because } = flags
@@ -46,9 +43,9 @@ export function redriveCommand(): Command {
 
 export function resultCommand(): Command {
   return new Command('result')
-    .description('what became of each message of a redrive')
-    .argument('<request>', 'its name')
-    .option('--limit <count>', 'how many messages at most', '50')
+    .description('show the outcome of each message of a redrive')
+    .argument('<request>', 'name of the redrive')
+    .option('--limit <count>', 'maximum number of messages', '50')
     .option('--json', 'print one JSON object')
     .action((requestId: string, flags: { json?: boolean; limit: string }) =>
       withPool(flags.json === true, async pool => {
@@ -60,14 +57,14 @@ export function resultCommand(): Command {
 
 export function stopCommand(): Command {
   return new Command('stop')
-    .description('end a redrive between two stages; what is moved is moved')
-    .argument('<request>', 'its name')
-    .requiredOption('--because <reason>', 'why; it is recorded')
+    .description('stop a redrive between two stages; messages already moved are not reverted')
+    .argument('<request>', 'name of the redrive')
+    .requiredOption('--because <reason>', 'reason, recorded in the audit')
     .option('--json', 'print one JSON object')
     .action((requestId: string, flags: { json?: boolean; because: string }) =>
       withPool(flags.json === true, async pool => {
         await stopRedrive(pool, requestId, flags.because)
-        print(flags.json === true, { ok: true }, () => `${safe(requestId)} is stopped.`)
+        print(flags.json === true, { ok: true }, () => `${safe(requestId)} was stopped.`)
       }),
     )
 }
@@ -76,11 +73,11 @@ async function knownRedrive(pool: SqlPool, requestId: string): Promise<RedriveRe
   return showRedrive(pool, requestId, 1).catch(() => null)
 }
 
-/** With the rows and at the rate it began with, also when somebody had stopped it. */
-async function goOn(pool: SqlPool, known: RedriveReport, flags: RedriveFlags): Promise<void> {
+/** With its original rows and rate, even after it was stopped. */
+async function continueRedrive(pool: SqlPool, known: RedriveReport, flags: RedriveFlags): Promise<void> {
   const { requestId, digest, perSecond } = known
   const { consumer, because } = flags
-  if (known.consumer !== consumer) throw refused(`${requestId} is not of consumer "${consumer}".`)
+  if (known.consumer !== consumer) throw refused(`${requestId} does not belong to consumer "${consumer}".`)
   await startRedrive(pool, { requestId, consumer, because, perSecond, digest, ids: [] })
   await report(pool, flags, requestId, await run(pool, requestId, flags))
 }
@@ -89,7 +86,8 @@ function run(pool: SqlPool, requestId: string, flags: RedriveFlags): Promise<Red
   const log = consoleLog(flags.json === true)
   return runRedrive(pool, requestId, {
     pause: ms => setTimeout(ms),
-    onStage: ({ moved, behind, left }) => log.info('redrive', { id: requestId, moved, behind, left }),
+    onStage: ({ moved, behind, left }) =>
+      log.info('redrive stage moved', { id: requestId, moved, behind, left }),
   })
 }
 
@@ -104,7 +102,7 @@ async function report(
     flags.json === true,
     { ok: true, requestId, ...stage, redrive },
     () =>
-      `${stage.moved} moved, ${stage.behind} behind them, ${stage.left} left.${stage.state === 'stopped' ? ' Somebody stopped it.' : ''} Workers take them up now; see "onceward parked result ${safe(requestId)}".`,
+      `${stage.moved} moved, ${stage.behind} behind them, ${stage.left} left.${stage.state === 'stopped' ? ' It was stopped by an operator.' : ''} Workers lease them now; see "onceward parked result ${safe(requestId)}".`,
   )
 }
 

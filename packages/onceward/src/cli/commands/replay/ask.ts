@@ -20,29 +20,28 @@ type CreateFlags = Flags &
 
 export function createCommand(): Command {
   return new Command('create')
-    .description('write down what is asked for; nothing is read and nothing runs')
+    .description('record a campaign; reads nothing and runs nothing')
     .argument('<file>', 'module whose default export is the consumer')
-    .addOption(new Option('--mode <mode>', 'what it is for').choices(campaignModes).makeOptionMandatory())
-    .requiredOption('--because <reason>', 'why; kept with the campaign')
+    .addOption(
+      new Option('--mode <mode>', 'purpose of the campaign').choices(campaignModes).makeOptionMandatory(),
+    )
+    .requiredOption('--because <reason>', 'reason, recorded with the campaign')
     .option('--from <edge>', "the log's first record, an ISO time, partition=offset,…; or parked", 'first')
     .option('--to <edge>', 'now, an ISO time, or partition=offset,…', 'now')
     .option('--file <path>', 'JSON lines instead of the log the contract reads')
     .option(
       '--never-live',
-      'the messages of --file never come to the live consumer; their effects stay suppressed',
+      'the live consumer never receives the messages of --file; their effects stay suppressed',
     )
-    .option(
-      '--archive <path>',
-      'what retention has archived instead of the log: its folder, or one file of it',
-    )
-    .option('--held <states>', 'messages this store still holds instead of the log: parked,dead,…')
+    .option('--archive <path>', 'archive of retention instead of the log: its folder, or one file')
+    .option('--held <states>', 'held messages instead of the log: parked,dead,…')
     .option('--key <key...>', 'repair, parked: only messages of these keys')
-    .option('--cause <fingerprint>', 'parked: only what failed like this; see "onceward parked groups"')
-    .option('--rebuild-keys', 'repair: the keys a projection has left for a rebuild')
-    .option('--including-skipped', 'take up what people skipped or deleted; needs approval whatever the risk')
-    .option('--rate <count>', 'messages a second at most')
-    .option('--request-effects', 'backfill, repair: let external effects and messages happen; needs approval')
-    .option('--dry-run', 'say what would be created')
+    .option('--cause <fingerprint>', 'parked: only with this cause, from "onceward parked groups"')
+    .option('--rebuild-keys', 'repair: the keys that a projection marked for a rebuild')
+    .option('--including-skipped', 'include skipped and deleted messages; always needs approval')
+    .option('--rate <count>', 'maximum messages per second')
+    .option('--request-effects', 'backfill, repair: request external effects and messages; needs approval')
+    .option('--dry-run', 'show what would be created, change nothing')
     .option('--json', 'print one JSON object')
     .action(async (file: string, flags: CreateFlags) => {
       const request = {
@@ -67,15 +66,15 @@ export function createCommand(): Command {
 export function previewCommand(): Command {
   return new Command('preview')
     .description(
-      'find out what it covers now, and fix that; reads the first record of each range, and an archive or a file through',
+      'determine and fix the plan; reads the first record of each range, or a whole archive or file',
     )
     .argument('<file>', 'module whose default export is the consumer')
-    .argument('<id>', 'number of the campaign')
-    .option('--dry-run', 'fix nothing')
+    .argument('<id>', 'campaign id')
+    .option('--dry-run', 'show the plan without fixing it')
     .option('--json', 'print one JSON object')
     .action((file: string, id: string, flags: Flags & { dryRun?: boolean }) =>
       withReplay(file, flags.json === true, async replay => {
-        const preview = await replay.preview(rowNumber(id, 'the campaign', lister), {
+        const preview = await replay.preview(rowNumber(id, 'campaign id', lister), {
           dryRun: flags.dryRun === true,
         })
         print(flags.json === true, { ok: true, ...preview }, () => previewText(preview))

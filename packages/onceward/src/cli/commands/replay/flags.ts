@@ -9,7 +9,7 @@ export type Typed = Flags & { consumer: string }
 
 export function typed(command: Command): Command {
   return command
-    .argument('<id>', 'number of the campaign')
-    .requiredOption('--consumer <name>', "the consumer's name, typed again")
+    .argument('<id>', 'campaign id')
+    .requiredOption('--consumer <name>', 'consumer name, as confirmation')
     .option('--json', 'print one JSON object')
 }

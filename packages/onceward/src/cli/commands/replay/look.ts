@@ -10,10 +10,10 @@ import { campaignsTable, campaignText } from './text.ts'
 
 export function listCommand(): Command {
   return new Command('list')
-    .description('campaigns, newest first')
-    .option('--consumer <name>', 'of one consumer')
-    .option('--open', 'only those that are not over')
-    .option('--limit <count>', 'how many at most', '50')
+    .description('list campaigns, newest first')
+    .option('--consumer <name>', 'only of this consumer')
+    .option('--open', 'only campaigns that have not ended')
+    .option('--limit <count>', 'maximum number of campaigns', '50')
     .option('--json', 'print one JSON object')
     .action((flags: Flags & { consumer?: string; open?: boolean; limit: string }) =>
       withPool(flags.json === true, async pool => {
@@ -29,13 +29,13 @@ export function listCommand(): Command {
 
 export function showCommand(): Command {
   return new Command('show')
-    .description('one campaign: its plan, how far it is, what came of it, and who did what')
-    .argument('<id>', 'number of the campaign')
-    .option('--limit <count>', 'findings shown at most', '20')
+    .description('show one campaign: plan, progress, outcomes and acts')
+    .argument('<id>', 'campaign id')
+    .option('--limit <count>', 'maximum number of findings', '20')
     .option('--json', 'print one JSON object')
     .action((id: string, flags: Flags & { limit: string }) =>
       withPool(flags.json === true, async pool => {
-        const progress = await readProgress(pool, rowNumber(id, 'the campaign', lister))
+        const progress = await readProgress(pool, rowNumber(id, 'campaign id', lister))
         const findings = await campaignFindings(pool, id, wholeNumber(flags.limit, '--limit', lister))
         const history = await campaignHistory(pool, id)
         print(flags.json === true, { ok: true, ...progress, findingList: findings, history }, () =>

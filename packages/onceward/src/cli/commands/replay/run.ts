@@ -13,12 +13,12 @@ export function runCommand(name: string, description: string): Command {
   return new Command(name)
     .description(description)
     .argument('<file>', 'module whose default export is the consumer')
-    .argument('<id>', 'number of the campaign')
+    .argument('<id>', 'campaign id')
     .option(...waitOption)
     .option('--json', 'progress lines and the result as JSON')
     .action((file: string, id: string, flags: Flags & WaitFlag) =>
       withReplay(file, flags.json === true, async (replay, signal) => {
-        const campaign = await replay.run(rowNumber(id, 'the campaign', lister), {
+        const campaign = await replay.run(rowNumber(id, 'campaign id', lister), {
           signal,
           patienceMs: secondsMs(flags.wait, '--wait', lister),
           onProgress: progress => process.stderr.write(progressLine(progress, flags.json === true)),
@@ -34,7 +34,7 @@ interface WaitFlag {
 
 const waitOption = [
   '--wait <seconds>',
-  'how long to wait for a live consumer that has not come as far',
+  'how long to wait for a live consumer that is behind the rebuild',
   '60',
 ] as const
 
@@ -45,23 +45,20 @@ export function swapCommand(name: 'swap' | 'rollback', description: string): Com
   const command = new Command(name)
     .description(description)
     .argument('<file>', 'module whose default export is the consumer')
-    .argument('<id>', 'number of the campaign')
-    .requiredOption('--consumer <name>', "the consumer's name, typed again")
+    .argument('<id>', 'campaign id')
+    .requiredOption('--consumer <name>', 'consumer name, as confirmation')
     .option('--json', 'print one JSON object')
   if (name === 'swap')
     command
       .option(...waitOption)
-      .option('--accept-missing', 'swap although live messages are not in the rebuilt tables')
-      .option(
-        '--accept-unknown',
-        'swap although retention removed the markers of messages that have no position',
-      )
-      .option('--accept <table...>', 'swap although rows of these tables differ; with --because')
-      .option('--because <reason>', 'why the rebuilt rows are right')
+      .option('--accept-missing', 'swap even if live messages are missing in the rebuilt tables')
+      .option('--accept-unknown', 'swap even if retention removed the markers of messages without a position')
+      .option('--accept <table...>', 'swap even if rows of these tables differ; requires --because')
+      .option('--because <reason>', 'reason why the rebuilt rows are correct')
   return command.action((file: string, id: string, flags: SwapFlags) =>
     withReplay(file, flags.json === true, async replay => {
       await withPool(flags.json === true, async pool =>
-        assertTyped(await readCampaign(pool, rowNumber(id, 'the campaign', lister)), flags.consumer),
+        assertTyped(await readCampaign(pool, rowNumber(id, 'campaign id', lister)), flags.consumer),
       )
       const acceptMissing = flags.acceptMissing === true
       const accept = Object.fromEntries((flags.accept ?? []).map(table => [table, flags.because ?? '']))
@@ -81,13 +78,13 @@ export function swapCommand(name: 'swap' | 'rollback', description: string): Com
 
 export function compareCommand(): Command {
   return new Command('compare')
-    .description('rebuild: the rows of the live tables beside the new ones; changes nothing')
+    .description('rebuild: compare the live tables with the rebuilt ones; changes nothing')
     .argument('<file>', 'module whose default export is the consumer')
-    .argument('<id>', 'number of the campaign')
+    .argument('<id>', 'campaign id')
     .option('--json', 'print one JSON object')
     .action((file: string, id: string, flags: Flags) =>
       withReplay(file, flags.json === true, async replay => {
-        const tables = await replay.compare(rowNumber(id, 'the campaign', lister))
+        const tables = await replay.compare(rowNumber(id, 'campaign id', lister))
         print(flags.json === true, { ok: true, tables }, () => comparisonText(tables))
         if (tables.some(one => differs(one) || one.generated.length > 0)) process.exitCode = 1
       }),

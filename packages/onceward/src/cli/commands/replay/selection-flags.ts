@@ -15,7 +15,7 @@ export interface SelectionFlags {
   includingSkipped?: boolean
 }
 
-/** What the flags of `replay create` select. */
+/** The selection of `replay create`. */
 export function selectionOf(flags: SelectionFlags): Selection {
   const { from, to, file, neverLive, archive, held, key, cause, includingSkipped } = flags
   const keys = {
@@ -24,16 +24,14 @@ export function selectionOf(flags: SelectionFlags): Selection {
   }
   const others = [file, archive, held].filter(one => one !== undefined)
   if (from === 'parked') {
-    if (others.length > 0 || to !== 'now') throw wrong('--from parked selects by --cause and --key alone')
+    if (others.length > 0 || to !== 'now') throw wrong('--from parked takes only --cause and --key')
     return { of: 'parked', ...keys, ...(cause !== undefined && { cause }) }
   }
-  if (cause !== undefined) throw wrong('--cause goes with --from parked')
-  if (neverLive && file === undefined) throw wrong('--never-live goes with --file')
-  if (others.length > 1) throw wrong('give one of --file, --archive and --held')
+  if (cause !== undefined) throw wrong('--cause requires --from parked')
+  if (neverLive && file === undefined) throw wrong('--never-live requires --file')
+  if (others.length > 1) throw wrong('pass only one of --file, --archive and --held')
   if (archive !== undefined && (from !== 'first' || to !== 'now'))
-    throw wrong(
-      'an archive is read whole: name the file of one pass where less is wanted, or --key in a repair',
-    )
+    throw wrong('an archive is read whole: pass the file of one pass to read less, or --key in a repair')
   if (archive !== undefined) return { of: 'archive', path: archive, ...keys }
   if (file !== undefined) return { of: 'file', path: file, ...(neverLive && { neverLive }), ...keys }
   if (held !== undefined) return { of: 'held', states: held.split(',') as HeldState[], ...keys }
@@ -49,14 +47,14 @@ function edge(text: string, flag: string): Edge {
   const time = readIsoTime(text)
   if (typeof time !== 'string') return { timestampMs: time.ms }
   throw wrong(
-    `${flag} is first, now, parked (--from), an ISO time with its zone (2026-11-15T08:00:00Z), or partition=offset,…`,
+    `${flag} must be first, now, parked (--from), an ISO time with its zone (2026-11-15T08:00:00Z), or partition=offset,…`,
   )
 }
 
 function place(text: string, flag: string): [string, number] {
   const at = text.lastIndexOf('=')
   const offset = text.slice(at + 1)
-  if (at < 1 || !/^\d{1,15}$/.test(offset)) throw wrong(`${flag}: "${text}" is no partition=offset`)
+  if (at < 1 || !/^\d{1,15}$/.test(offset)) throw wrong(`${flag}: "${text}" is not partition=offset`)
   return [text.slice(0, at), Number(offset)]
 }
 

@@ -17,14 +17,16 @@ import { campaignText } from './text.ts'
 
 export function approveCommand(): Command {
   return typed(
-    new Command('approve').description('approve exactly the plan that was previewed; not your own'),
+    new Command('approve').description(
+      'approve the previewed plan of a campaign that another person created',
+    ),
   )
     .requiredOption('--plan <digest>', 'digest of the plan, from the preview')
-    .requiredOption('--because <reason>', 'why; kept with the approval')
-    .option('--hours <count>', 'how long the approval lasts', '24')
+    .requiredOption('--because <reason>', 'reason, recorded with the approval')
+    .option('--hours <count>', 'how long the approval is valid', '24')
     .action((id: string, flags: Typed & { plan: string; because: string; hours: string }) =>
       withPool(flags.json === true, async pool => {
-        assertTyped(await readCampaign(pool, rowNumber(id, 'the campaign', lister)), flags.consumer)
+        assertTyped(await readCampaign(pool, rowNumber(id, 'campaign id', lister)), flags.consumer)
         const { plan: planDigest, because } = flags
         const hours = wholeNumber(flags.hours, '--hours', lister)
         const campaign = await approveCampaign(pool, id, { planDigest, because, hours })
@@ -35,24 +37,24 @@ export function approveCommand(): Command {
 
 export function pauseCommand(): Command {
   return new Command('pause')
-    .description('ask the process that runs it to stop after what it has under way')
-    .argument('<id>', 'number of the campaign')
-    .requiredOption('--because <reason>', 'why; kept with the campaign')
+    .description('pause a campaign after its current batch')
+    .argument('<id>', 'campaign id')
+    .requiredOption('--because <reason>', 'reason, recorded with the campaign')
     .option('--json', 'print one JSON object')
     .action((id: string, flags: Flags & { because: string }) =>
       withPool(flags.json === true, async pool => {
-        const campaign = await pauseCampaign(pool, rowNumber(id, 'the campaign', lister), flags.because)
+        const campaign = await pauseCampaign(pool, rowNumber(id, 'campaign id', lister), flags.because)
         print(flags.json === true, { ok: true, campaign }, () => campaignText(campaign))
       }),
     )
 }
 
 export function cancelCommand(): Command {
-  return typed(new Command('cancel').description('end it for good; what was applied stays applied'))
-    .requiredOption('--because <reason>', 'why; kept with the campaign')
+  return typed(new Command('cancel').description('cancel a campaign; applied messages stay applied'))
+    .requiredOption('--because <reason>', 'reason, recorded with the campaign')
     .action((id: string, flags: Typed & { because: string }) =>
       withPool(flags.json === true, async pool => {
-        assertTyped(await readCampaign(pool, rowNumber(id, 'the campaign', lister)), flags.consumer)
+        assertTyped(await readCampaign(pool, rowNumber(id, 'campaign id', lister)), flags.consumer)
         const campaign = await cancelCampaign(pool, id, flags.because)
         print(flags.json === true, { ok: true, campaign }, () => campaignText(campaign))
       }),
@@ -61,13 +63,13 @@ export function cancelCommand(): Command {
 
 export function verifyCommand(): Command {
   return new Command('verify')
-    .description('whether every range was read to its end, what came of it, and what people should look at')
-    .argument('<id>', 'number of the campaign')
-    .option('--limit <count>', 'findings shown at most', '20')
+    .description('check that every range was read to its end, and list outcomes and findings')
+    .argument('<id>', 'campaign id')
+    .option('--limit <count>', 'maximum number of findings', '20')
     .option('--json', 'print one JSON object')
     .action((id: string, flags: Flags & { limit: string }) =>
       withPool(flags.json === true, async pool => {
-        const verification = await verifyCampaign(pool, rowNumber(id, 'the campaign', lister))
+        const verification = await verifyCampaign(pool, rowNumber(id, 'campaign id', lister))
         const findings = await campaignFindings(pool, id, wholeNumber(flags.limit, '--limit', lister))
         print(flags.json === true, { ok: true, ...verification, findings }, () =>
           campaignText(verification.progress.campaign, verification.progress, findings),
@@ -79,10 +81,10 @@ export function verifyCommand(): Command {
 
 export function finishCommand(): Command {
   return typed(
-    new Command('finish').description('end a verified campaign; a rebuild loses its old tables with this'),
+    new Command('finish').description('finish a verified campaign; a rebuild drops its old tables'),
   ).action((id: string, flags: Typed) =>
     withPool(flags.json === true, async pool => {
-      assertTyped(await readCampaign(pool, rowNumber(id, 'the campaign', lister)), flags.consumer)
+      assertTyped(await readCampaign(pool, rowNumber(id, 'campaign id', lister)), flags.consumer)
       const campaign = await finishCampaign(pool, id)
       print(flags.json === true, { ok: true, campaign }, () => campaignText(campaign))
     }),

@@ -16,7 +16,7 @@ type History = readonly {
 }[]
 
 export function campaignsTable(campaigns: readonly Campaign[]): string {
-  if (campaigns.length === 0) return 'No such campaign.'
+  if (campaigns.length === 0) return 'No campaigns match.'
   return table(
     ['id', 'consumer', 'mode', 'state', 'effects', 'asked by', 'approved by', 'reason'],
     campaigns.map(c => [
@@ -26,7 +26,7 @@ export function campaignsTable(campaigns: readonly Campaign[]): string {
       c.state,
       c.effects,
       c.requestedBy,
-      c.approvedBy ?? (c.needsApproval ? 'nobody yet' : 'not needed'),
+      c.approvedBy ?? (c.needsApproval ? 'not yet' : 'not needed'),
       c.reason.slice(0, 60),
     ]),
   )
@@ -71,8 +71,8 @@ export function previewText(preview: CampaignPreview): string {
   const { campaign, plan, extent, targets, aheadOfLive, unknownToLive, givenUp } = preview
   const effects =
     campaign.effects === 'suppressed'
-      ? 'External effects and messages are suppressed and recorded as would-have.'
-      : `External effects and messages WILL be asked for: ${[...targets.external, ...targets.publish].join(', ') || 'none declared'}.`
+      ? 'External effects and messages are suppressed and recorded as suppressed.'
+      : `External effects and messages WILL be requested: ${[...targets.external, ...targets.publish].join(', ') || 'none declared'}.`
   const next = campaign.needsApproval
     ? `It needs approval:\n  onceward replay approve ${campaign.id} --consumer ${campaign.consumer} --plan ${campaign.planDigest} --because …`
     : 'It needs no approval.'
@@ -91,11 +91,11 @@ function givenUpText({ messages, included }: CampaignPreview['givenUp'], { consu
       : [`${messages} messages`, 'were', 'they', 'stay skipped']
   const see = `see "onceward parked closed --consumer ${consumer}"`
   return included
-    ? `WARNING: ${subject} of ${consumer} ${were} skipped or deleted by people; where the selection covers ${messages === 1 ? 'it' : 'them'}, ${they} WILL be applied (${see}).\n`
-    : `${subject} of ${consumer} ${were} skipped or deleted by people; ${they} ${stay} (${see}).\n`
+    ? `WARNING: ${subject} of ${consumer} ${were} skipped or deleted; where the selection covers ${messages === 1 ? 'it' : 'them'}, ${they} WILL be applied (${see}).\n`
+    : `${subject} of ${consumer} ${were} skipped or deleted; ${they} ${stay} (${see}).\n`
 }
 
-/** What lies in an archive and is not read is said, however little it is. */
+/** Lists everything in an archive that is not read. */
 function archiveText({ archive }: CampaignPlan): string {
   if (archive === undefined) return ''
   const { files, leftOut } = archive
@@ -130,11 +130,11 @@ function generatedLines(tables: readonly TableComparison[]): string {
   return lines.length === 0
     ? ''
     : safe(
-        `\n\nA swap is refused, because it would change values that the database gave:\n${lines.join('\n')}`,
+        `\n\nA swap is refused, because it would change values that the database generated:\n${lines.join('\n')}`,
       )
 }
 
-/** One line about how far it is. */
+/** Progress on one line. */
 export function progressLine(progress: CampaignProgress, json: boolean): string {
   const { campaign, done, extent, outcomes, messages, secondsRun, secondsLeft, suppressedEffects } = progress
   if (json)

@@ -6,7 +6,7 @@ import { loadConsumer, loadStore } from '../../load-consumer.ts'
 import { consoleLog } from '../../output.ts'
 import { serverAddresses } from '../../server-addresses.ts'
 
-/** For commands that need a consumer's contract. The signal is aborted by SIGTERM and Ctrl-C. */
+/** For commands that need a contract. SIGTERM and Ctrl-C abort the signal. */
 export async function withReplay(
   file: string,
   json: boolean,

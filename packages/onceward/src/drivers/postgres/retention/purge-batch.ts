@@ -1,7 +1,6 @@
-import type { Reach } from '../../crash-points.ts'
-import { inTransaction, setLocal } from '../../drivers/postgres/in-transaction.ts'
-import type { SqlClient, SqlPool } from '../../drivers/postgres/pool.ts'
-import type { ArchiveFile } from './archive-file.ts'
+import type { Reach } from '../../../crash-points.ts'
+import { inTransaction, setLocal } from '../in-transaction.ts'
+import type { SqlClient, SqlPool } from '../pool.ts'
 import type { RetentionKind } from './kinds.ts'
 
 /** Rows of a kind between two blocks of its table. */
@@ -14,6 +13,11 @@ export interface PageRange {
   readonly cutoff: string
   readonly fromBlock: number
   readonly toBlock: number
+}
+
+/** Where removed rows are kept. Resolves when they are on disk. */
+export interface RowArchive {
+  write(rows: readonly unknown[]): Promise<void>
 }
 
 /** First key of the advisory locks: 'reta'. The second is the consumer. */
@@ -65,7 +69,7 @@ const countIn = `
 export function purgeBatch(
   pool: SqlPool,
   stretch: PageRange,
-  archive: ArchiveFile | null,
+  archive: RowArchive | null,
   reach: Reach,
 ): Promise<number | null> {
   return inTransaction(pool, async client => {
@@ -88,7 +92,7 @@ export function purgeBatch(
 async function removeRows(
   client: SqlClient,
   stretch: PageRange,
-  archive: ArchiveFile | null,
+  archive: RowArchive | null,
   reach: Reach,
 ): Promise<number> {
   const { kind, consumerId, cutoff, fromBlock, toBlock } = stretch

@@ -1,4 +1,4 @@
-import type { SqlClient, SqlPool } from '../../drivers/postgres/pool.ts'
+import type { SqlClient, SqlPool } from '../pool.ts'
 import type { RetentionKind } from './kinds.ts'
 
 /** A day of a consumer's markers, by their ids. */

@@ -1,6 +1,6 @@
-import { inTransaction } from '../../drivers/postgres/in-transaction.ts'
-import type { SqlPool } from '../../drivers/postgres/pool.ts'
-import { isoTime } from '../../drivers/postgres/sql/iso-time.ts'
+import { inTransaction } from '../in-transaction.ts'
+import type { SqlPool } from '../pool.ts'
+import { isoTime } from '../sql/iso-time.ts'
 import type { KindTerm, RetentionKind } from './kinds.ts'
 import { walkedTable } from './marker-tables.ts'
 

@@ -1,4 +1,4 @@
-import type { SqlTransaction } from '../contract/handler.ts'
+import type { SqlTransaction } from '../../../contract/handler.ts'
 
 /** The consumer of the transaction we are in. */
 const consumer = `(select consumer_id from onceward.run where id = current_setting('onceward.run')::integer)`

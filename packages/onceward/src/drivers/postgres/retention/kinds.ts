@@ -1,5 +1,3 @@
-import type { Retention } from '../../contract/retention.ts'
-
 export type RetainedKind =
   | 'markers'
   | 'businessKeys'
@@ -162,11 +160,3 @@ export interface KindTerm {
 
 /** The kinds whose rows hold a whole message. */
 export const messageKinds: ReadonlySet<string> = new Set<RetainedKind>(['deadLetters'])
-
-/** The kinds a contract removes at all. */
-export function termsOf(retention: Retention): readonly KindTerm[] {
-  return kinds.flatMap(kind => {
-    const keepMs = retention[kind.kind]
-    return keepMs === null ? [] : [{ kind, keepMs }]
-  })
-}

@@ -1,0 +1,52 @@
+import type { SqlPool } from '../pool.ts'
+import { isoTime } from '../sql/iso-time.ts'
+
+export interface AuditRow {
+  readonly seq: string
+  /** In UTC, to the microsecond, as it was hashed. */
+  readonly at: string
+  readonly actor: string
+  readonly action: string
+  readonly outcome: 'done' | 'refused'
+  readonly consumer: string | null
+  readonly subject: string | null
+  readonly reason: string
+  /** JSON text. */
+  readonly detail: string
+  readonly hash: string
+}
+
+const page = `
+  select seq::text, ${isoTime('at')} as at, actor, action, outcome, consumer, subject, reason,
+    detail::text, encode(hash, 'hex') as hash, encode(previous, 'hex') as previous
+  from onceward.audit where audit.seq > $1 order by audit.seq limit 1000`
+
+/** A row with the hash of the row before it. */
+export interface ChainedRow extends AuditRow {
+  readonly previous: string
+}
+
+/** The next 1,000 rows of the chain at most. */
+export async function readAuditPage(pool: SqlPool, after: bigint): Promise<readonly ChainedRow[]> {
+  return (await pool.query(page, [after])).rows
+}
+
+export async function readAuditHead(
+  pool: SqlPool,
+): Promise<{ readonly seq: string; readonly hash: string } | undefined> {
+  return (await pool.query(`select seq::text, encode(hash, 'hex') as hash from onceward.audit_head`)).rows[0]
+}
+
+/** Newest first. */
+export async function readAudit(
+  pool: SqlPool,
+  { consumer, countMax }: { readonly consumer?: string | undefined; readonly countMax: number },
+): Promise<readonly AuditRow[]> {
+  const { rows } = await pool.query(
+    `select seq::text, ${isoTime('at')} as at, actor, action, outcome, consumer, subject,
+       reason, detail::text, encode(hash, 'hex') as hash
+     from onceward.audit where $1::text is null or consumer = $1 order by audit.seq desc limit $2`,
+    [consumer ?? null, countMax],
+  )
+  return rows
+}

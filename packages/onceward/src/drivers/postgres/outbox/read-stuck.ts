@@ -1,0 +1,34 @@
+import type { SqlPool } from '../pool.ts'
+
+/** A message that its broker did not take at its last try; of a key the first one. */
+export interface StuckMessage {
+  /** Number of the row. */
+  readonly id: string
+  /**
+   * A retry copy is the only copy of a message that is to be tried again. The message of a dead letter is in
+   * the parking lot.
+   */
+  readonly kind: 'message' | 'retry copy' | 'dead letter'
+  readonly destination: string
+  readonly exchange: string | null
+  readonly queue: string
+  readonly messageId: string
+  readonly key: string | null
+  readonly bodyBytes: number
+  readonly failures: number
+  readonly error: string | null
+  /** Later messages of its key and queue, which wait for it. */
+  readonly behind: number
+  readonly writtenAt: Date
+}
+
+/** The messages that block the most others come first. */
+export async function readStuck(pool: SqlPool, limit: number): Promise<readonly StuckMessage[]> {
+  const { rows } = await pool.query(
+    `select id, kind, destination, exchange, queue, message_id as "messageId", key, body_bytes as "bodyBytes", failures, last_error as error,
+       behind, created_at as "writtenAt"
+     from onceward.outbox_stuck order by behind desc, outbox_stuck.id limit $1`,
+    [limit],
+  )
+  return rows as StuckMessage[]
+}

@@ -1,0 +1,107 @@
+import type { SqlPool } from '../pool.ts'
+
+export type ParkedState = 'parked' | 'dead' | 'quarantined'
+export const parkedStates: readonly ParkedState[] = ['parked', 'dead', 'quarantined']
+
+/** A message that waits for people, without its bytes. */
+export interface ParkedRow {
+  readonly id: string
+  readonly consumer: string
+  readonly generation: number
+  readonly state: ParkedState
+  /** Fingerprint of class, code and place. */
+  readonly cause: string
+  readonly failureClass: string
+  readonly code: string
+  /** Type and origin. */
+  readonly place: string
+  readonly reason: string
+  readonly messageId: string | null
+  readonly key: string | null
+  readonly businessKey: string | null
+  readonly attempts: number
+  /** How often the same bytes came. */
+  readonly seen: number
+  readonly firstAt: Date
+  readonly lastAt: Date
+  readonly bodyBytes: number
+  readonly label: string | null
+  readonly assignee: string | null
+  /** Of the run that held it first: let go, it is worked on in this mode. */
+  readonly mode: string
+  /** The campaign that held it; null for what came live. */
+  readonly campaign: string | null
+  /** Why it may not go although it was fixed: somebody else has to approve the new bytes. Null otherwise. */
+  readonly fixWaits: string | null
+}
+
+/** Which ones. Plain data: nothing of it becomes a part of a statement. */
+export interface ParkedFilter {
+  readonly consumer?: string | undefined
+  readonly ids?: readonly string[] | undefined
+  readonly states?: readonly ParkedState[] | undefined
+  readonly cause?: string | undefined
+  readonly key?: string | undefined
+  readonly messageId?: string | undefined
+  readonly label?: string | undefined
+  readonly assignee?: string | undefined
+  /** The number of the last one seen: what comes after it. */
+  readonly after?: string | undefined
+  readonly countMax: number
+}
+
+/**
+ * Bytes are left where they are: above some 2 kB the server keeps them beside the table, and their length is
+ * known without reading them.
+ */
+const columns = `
+  h.id::text, c.name as consumer, c.generation, h.state::text, h.failure_class as "failureClass", h.code,
+  onceward.place_of(h.place, h.origin, h.message_type) as place,
+  onceward.cause_of(h.failure_class, h.code, onceward.place_of(h.place, h.origin, h.message_type)) as cause, h.reason, h.message_id as "messageId",
+  h.order_key as key, h.business_key as "businessKey", h.attempts, h.seen, h.first_at as "firstAt", h.last_at as "lastAt",
+  octet_length(h.body) as "bodyBytes", t.label, t.assignee, h.mode, h.campaign_id::text as campaign,
+  onceward.fix_waits(h.id) as "fixWaits"`
+
+const conditions: readonly [keyof ParkedFilter, (place: string) => string][] = [
+  ['ids', place => `h.id = any (${place}::bigint[])`],
+  [
+    'cause',
+    place =>
+      `onceward.cause_of(h.failure_class, h.code, onceward.place_of(h.place, h.origin, h.message_type)) = ${place}`,
+  ],
+  ['key', place => `h.order_key = ${place}`],
+  ['messageId', place => `h.message_id = ${place}`],
+  ['label', place => `t.label = ${place}`],
+  ['assignee', place => `t.assignee = ${place}`],
+  ['after', place => `h.id > ${place}::bigint`],
+]
+
+/**
+ * In order of their numbers. Each consumer and state is walked on its own, with the state written out: so
+ * every page costs the same however many there are, and the index of keys can serve too.
+ */
+export async function readParked(pool: SqlPool, filter: ParkedFilter): Promise<readonly ParkedRow[]> {
+  const values: unknown[] = [filter.consumer ?? null, filter.countMax]
+  const where = conditions
+    .filter(([name]) => filter[name] !== undefined)
+    .map(([name, condition]) => `and ${condition(`$${values.push(filter[name])}`)}`)
+  const walks = (filter.states ?? parkedStates).map(
+    state => `
+      (select ${columns} from onceward.consumer c
+       cross join lateral (
+         select h.*, t.label, t.assignee from onceward.held h left join onceward.triage t on t.held_id = h.id
+         where h.consumer_id = c.id and h.state = '${knownState(state)}' ${where.join(' ')}
+         order by h.id limit $2) h
+       cross join lateral (select h.label, h.assignee) t
+       where $1::text is null or c.name = $1)`,
+  )
+  const { rows } = await pool.query(
+    `select * from (${walks.join(' union all ')}) found order by id::bigint limit $2`,
+    values,
+  )
+  return rows
+}
+
+function knownState(state: ParkedState): ParkedState {
+  return parkedStates.find(known => known === state)!
+}

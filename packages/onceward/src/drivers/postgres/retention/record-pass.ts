@@ -1,0 +1,51 @@
+import { inTransaction } from '../in-transaction.ts'
+import type { SqlPool } from '../pool.ts'
+import type { KindTerm } from './kinds.ts'
+
+const declare = `
+  insert into onceward.retention (consumer_id, kind, keep, action, next_at)
+  select $1, term.kind, term.ms * interval '1 millisecond', $4, clock_timestamp() + $5::double precision * interval '1 millisecond'
+  from unnest($2::text[], $3::double precision[]) as term (kind, ms)
+  on conflict (consumer_id, kind) do update set keep = excluded.keep, action = excluded.action, next_at = excluded.next_at`
+
+/**
+ * Called at start: what the contract keeps, and when the first pass is due, for whoever looks at the
+ * database.
+ */
+export function recordTerms(
+  pool: SqlPool,
+  consumerId: number,
+  { terms, action }: { readonly terms: readonly KindTerm[]; readonly action: string },
+  firstInMs: number,
+): Promise<void> {
+  const kinds = terms.map(term => term.kind.kind)
+  return inTransaction(pool, async client => {
+    await client.query('delete from onceward.retention where consumer_id = $1 and kind <> all($2::text[])', [
+      consumerId,
+      kinds,
+    ])
+    const keeps = terms.map(term => term.keepMs)
+    await client.query(declare, [consumerId, kinds, keeps, action, firstInMs])
+  })
+}
+
+export async function recordPassBegin(pool: SqlPool, consumerId: number): Promise<void> {
+  await pool.query(
+    'update onceward.retention set began_at = clock_timestamp(), ended_at = null, note = null where consumer_id = $1',
+    [consumerId],
+  )
+}
+
+/** `note`: why it was no whole pass; null when it was. */
+export async function recordPassEnd(
+  pool: SqlPool,
+  consumerId: number,
+  nextInMs: number,
+  note: string | null,
+): Promise<void> {
+  await pool.query(
+    `update onceward.retention set ended_at = clock_timestamp(), note = $3,
+       next_at = clock_timestamp() + $2::double precision * interval '1 millisecond' where consumer_id = $1`,
+    [consumerId, nextInMs, note],
+  )
+}

@@ -1,0 +1,75 @@
+import type { SqlPool } from '../pool.ts'
+
+/** A life of the database's server. What is not accepted yet stops every consumer. */
+export interface RecordedIncarnation {
+  readonly id: string
+  readonly systemIdentifier: string | null
+  readonly timeline: number | null
+  readonly detectedAt: Date
+  readonly why: string
+  /** The login that wrote it down; null for lives from before names were kept. */
+  readonly detectedBy: string | null
+  /** The newest sign of a consumer in this copy: what was committed before it is here. */
+  readonly completeUntil: Date | null
+  readonly acceptedAt: Date | null
+  readonly acceptedBy: string | null
+  readonly acceptedBecause: string | null
+}
+
+/** What one consumer may have lost, and what brings it back. */
+export interface Exposure {
+  readonly consumer: string
+  readonly kind: string
+  readonly place: string
+  readonly reader: string
+  /** Who keeps the position: a queue forgets what was settled. */
+  readonly keeper: 'broker' | 'store' | 'queue'
+  /** Where reading begins again, by partition; empty on queues. */
+  readonly partitions: readonly { readonly partition: string; readonly next: string }[]
+  /** Targets it has called: a call that this copy does not know of may be made again, under its key. */
+  readonly targets: readonly string[]
+}
+
+const columns = `id::text, system_identifier as "systemIdentifier", timeline, detected_at as "detectedAt", reason as why, detected_by as "detectedBy", complete_until as "completeUntil",
+  accepted_at as "acceptedAt", accepted_by as "acceptedBy", accepted_reason as "acceptedBecause"`
+
+/** Who only approves does not stop consumers, and still sees what is known. */
+const noticeIfAllowed = `select case when has_function_privilege('onceward.record_incarnation(text)', 'execute')
+  then onceward.record_incarnation('met by a person first') end`
+
+export async function checkServer(
+  pool: SqlPool,
+): Promise<{ readonly inRecovery: boolean; readonly isNew: boolean }> {
+  const { rows } = await pool.query(
+    'select in_recovery as "inRecovery", open is null and known = false as "isNew" from onceward.server_check()',
+  )
+  return rows[0]
+}
+
+export async function recordIfAllowed(pool: SqlPool): Promise<void> {
+  await pool.query(noticeIfAllowed)
+}
+
+export async function recordIncarnation(pool: SqlPool, because: string): Promise<void> {
+  await pool.query('select onceward.record_incarnation($1)', [because])
+}
+
+/** Newest first. */
+export async function readIncarnations(pool: SqlPool): Promise<readonly RecordedIncarnation[]> {
+  const { rows } = await pool.query(
+    `select ${columns} from onceward.server_incarnation order by id desc limit 50`,
+  )
+  return rows as RecordedIncarnation[]
+}
+
+export async function readExposures(pool: SqlPool): Promise<readonly Exposure[]> {
+  const { rows } = await pool.query(`
+    select r.consumer_name as consumer, r.kind, r.source as place, r.consumer_group as reader, r.position_kept_by as keeper,
+      coalesce((select jsonb_agg(jsonb_build_object('partition', c.partition, 'next', c.next) order by c.partition)
+        from onceward.checkpoint c join onceward.consumer k on k.id = c.consumer_id
+        where k.name = r.consumer_name and c.next is not null and r.position_kept_by <> 'queue'), '[]') as partitions,
+      coalesce((select jsonb_agg(t.target order by t.target)
+        from (select distinct l.target from onceward.ledger l where l.consumer_name = r.consumer_name) t), '[]') as targets
+    from onceward.reader r order by 1, 2, 3, 4`)
+  return rows as Exposure[]
+}
