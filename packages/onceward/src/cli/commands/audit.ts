@@ -38,7 +38,10 @@ function listCommand(): Command {
 function verifyCommand(): Command {
   return new Command('verify')
     .description('recompute every hash; exit code 1 if a row was changed, removed or inserted')
-    .option('--expect <hash>', 'head of an earlier verification, kept outside this database; it must still be in the chain')
+    .option(
+      '--expect <hash>',
+      'head of an earlier verification, kept outside this database; it must still be in the chain',
+    )
     .option('--json', 'print one JSON object')
     .action((flags: Flags & { expect?: string }) =>
       withPool(flags.json === true, async pool => {

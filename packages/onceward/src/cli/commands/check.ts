@@ -29,7 +29,9 @@ interface CheckFlags {
 
 export function checkCommand(): Command {
   return new Command('check')
-    .description('review contracts; with --live, compare them with the broker and the database; changes nothing')
+    .description(
+      'review contracts; with --live, compare them with the broker and the database; changes nothing',
+    )
     .argument('<files...>', 'modules whose default export is a consumer')
     .option('--live', 'query the broker and the database of the environment')
     .option('--policy <file>', policyHelp)

@@ -5,9 +5,7 @@ import { print } from '../output.ts'
 
 export function dashboardCommand(): Command {
   return new Command('dashboard')
-    .description(
-      'write a Grafana dashboard for these consumers, to import or provision; starts nothing',
-    )
+    .description('write a Grafana dashboard for these consumers, to import or provision; starts nothing')
     .argument('<files...>', 'modules whose default exports are consumers')
     .option('--label <name=value...>', 'only series with these labels')
     .option('--json', 'print one JSON object with the dashboard in it')

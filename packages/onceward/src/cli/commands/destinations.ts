@@ -48,8 +48,7 @@ function retireCommand(): Command {
     .action((name: string, flags: Flags & { because: string; to?: string }) =>
       withPool(flags.json === true, async pool => {
         const { moved } = await retireDestination(pool, name, flags.to ?? null, flags.because)
-        const gone =
-          flags.to === undefined ? '' : ` ${counted(moved, 'message')} moved to ${flags.to}.`
+        const gone = flags.to === undefined ? '' : ` ${counted(moved, 'message')} moved to ${flags.to}.`
         print(flags.json === true, { ok: true, moved }, () => `${name} was removed.${gone}`)
       }),
     )

@@ -8,10 +8,7 @@ import { print } from '../output.ts'
 export function migrateCommand(): Command {
   return new Command('migrate')
     .description('create or upgrade the onceward schema; safe to repeat and to run concurrently')
-    .option(
-      '--roles',
-      'also create the group roles and grant their rights; repeat after each upgrade',
-    )
+    .option('--roles', 'also create the group roles and grant their rights; repeat after each upgrade')
     .option('--json', 'print one JSON object')
     .action((options: { json?: boolean; roles?: boolean }) =>
       withPool(

@@ -35,7 +35,8 @@ function dropCommand(): Command {
       const row = rowNumber(typed, 'row id', 'onceward outbox')
       await withPool(flags.json === true, async pool => {
         const { kind, queue, behind } = await dropStuck(pool, row, flags.message, flags.because)
-        const freed = behind === 0 ? '' : ` ${counted(behind, 'message')} behind it will be published within a minute.`
+        const freed =
+          behind === 0 ? '' : ` ${counted(behind, 'message')} behind it will be published within a minute.`
         print(
           flags.json === true,
           { ok: true, kind, queue, behind },

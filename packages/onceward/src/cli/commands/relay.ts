@@ -22,7 +22,9 @@ interface RelayFlags extends MetricsFlags {
 
 export function relayCommand(): Command {
   const command = new Command('relay')
-    .description('publish the outbox to its brokers, for producers without a consumer, until SIGTERM or Ctrl-C')
+    .description(
+      'publish the outbox to its brokers, for producers without a consumer, until SIGTERM or Ctrl-C',
+    )
     .addOption(
       new Option('--broker <broker...>', 'only rows for these brokers')
         .choices(['kafka', 'rabbitmq', 'postgres', 'cdc'])

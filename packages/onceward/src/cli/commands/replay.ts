@@ -21,7 +21,10 @@ export function replayCommand(): Command {
       swapCommand('swap', 'rebuild: replace the live tables with the rebuilt ones, in one transaction'),
     )
     .addCommand(
-      swapCommand('rollback', 'rebuild: restore the old tables and discard everything applied since the swap'),
+      swapCommand(
+        'rollback',
+        'rebuild: restore the old tables and discard everything applied since the swap',
+      ),
     )
     .addCommand(finishCommand())
     .addCommand(listCommand())

@@ -36,7 +36,9 @@ export function restoreCommand(): Command {
 
 function declareCommand(): Command {
   return new Command('declare')
-    .description('declare that this database is an older copy, when nothing in it shows that; every consumer halts')
+    .description(
+      'declare that this database is an older copy, when nothing in it shows that; every consumer halts',
+    )
     .requiredOption('--because <reason>', 'reason, recorded in the audit')
     .option('--json', 'print one JSON object')
     .action((flags: Flags & { because: string }) =>

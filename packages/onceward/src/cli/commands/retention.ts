@@ -120,10 +120,7 @@ async function reviewed(file: string, { policy }: Flags) {
 
 function assertTyped({ name }: Consumer, typed: string): void {
   if (typed === name) return
-  throw new OncewardError(
-    'usage',
-    `The file exports consumer ${name}, not "${typed}". Nothing was removed.`,
-  )
+  throw new OncewardError('usage', `The file exports consumer ${name}, not "${typed}". Nothing was removed.`)
 }
 
 function progress(json: boolean) {

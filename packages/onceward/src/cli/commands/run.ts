@@ -45,7 +45,11 @@ export function runCommand(): Command {
       ]),
     )
     .option('--drain <seconds>', 'how long to wait for running work after SIGTERM', '30')
-    .option('--metrics-max-age <seconds>', 'maximum age of values in /metrics that are read from the database', '15')
+    .option(
+      '--metrics-max-age <seconds>',
+      'maximum age of values in /metrics that are read from the database',
+      '15',
+    )
     .option(
       '--start-timeout <seconds>',
       'how long to wait at start for an unreachable database or broker (default: no limit)',

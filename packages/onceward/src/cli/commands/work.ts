@@ -64,10 +64,7 @@ function releaseCommand(): Command {
       'make a message due now: end its lease, wait or delay, or redrive it with its key if it is parked',
     )
     .argument('<id>', 'row id, from "onceward work list"')
-    .option(
-      '--leases <count>',
-      'lease count you saw; refused if a worker has leased the row since',
-    )
+    .option('--leases <count>', 'lease count you saw; refused if a worker has leased the row since')
   return said(command).action(async (id: string, { leases, ...flags }: SaidFlags & { leases?: string }) => {
     rowNumber(id, 'id', lister)
     const seen = leases === undefined || leases === '0' ? leases : wholeNumber(leases, '--leases', lister)

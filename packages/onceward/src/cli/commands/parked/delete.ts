@@ -53,10 +53,7 @@ export function approveCommand(): Command {
   return new Command('approve')
     .description('approve a deletion or a fixed payload that another person requested')
     .argument('<request>', 'request id, from "onceward parked approvals"')
-    .requiredOption(
-      '--expect <digest>',
-      'digest of the request; of a fix, SHA-256 of the new bytes',
-    )
+    .requiredOption('--expect <digest>', 'digest of the request; of a fix, SHA-256 of the new bytes')
     .requiredOption('--because <reason>', 'reason, recorded in the audit')
     .option('--json', 'print one JSON object')
     .action((id: string, flags: Flags & { expect: string; because: string }) =>

@@ -31,8 +31,7 @@ export async function chosen(
     throw new OncewardError('usage', `${why} Nothing was changed; see "--dry-run".`)
   }
   if (preview.rows.length === 0) refuse('No messages match.')
-  if (ids.length > preview.rows.length)
-    refuse('Some of these ids are not parked messages of this consumer.')
+  if (ids.length > preview.rows.length) refuse('Some of these ids are not parked messages of this consumer.')
   if (flags.expect === undefined && ids.length === 0)
     refuse('Pass --expect with the digest of the preview, or ids.')
   if (flags.expect !== undefined && flags.expect !== preview.digest)

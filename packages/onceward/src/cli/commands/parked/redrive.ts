@@ -23,10 +23,7 @@ export function redriveCommand(): Command {
   const command = new Command('redrive')
     .description('try messages again in stages, together with the messages behind them')
     .argument('[ids...]', 'ids from "onceward parked list"; or select by options')
-    .option(
-      '--id <request>',
-      'name of this redrive; the same name continues it and never starts it twice',
-    )
+    .option('--id <request>', 'name of this redrive; the same name continues it and never starts it twice')
     .option('--rate <count>', 'maximum messages per second')
   return acting(command, '1000').action((ids: string[], flags: RedriveFlags) =>
     withPool(flags.json === true, async pool => {
@@ -89,7 +86,8 @@ function run(pool: SqlPool, requestId: string, flags: RedriveFlags): Promise<Red
   const log = consoleLog(flags.json === true)
   return runRedrive(pool, requestId, {
     pause: ms => setTimeout(ms),
-    onStage: ({ moved, behind, left }) => log.info('redrive stage moved', { id: requestId, moved, behind, left }),
+    onStage: ({ moved, behind, left }) =>
+      log.info('redrive stage moved', { id: requestId, moved, behind, left }),
   })
 }
 

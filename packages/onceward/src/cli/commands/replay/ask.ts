@@ -22,7 +22,9 @@ export function createCommand(): Command {
   return new Command('create')
     .description('record a campaign; reads nothing and runs nothing')
     .argument('<file>', 'module whose default export is the consumer')
-    .addOption(new Option('--mode <mode>', 'purpose of the campaign').choices(campaignModes).makeOptionMandatory())
+    .addOption(
+      new Option('--mode <mode>', 'purpose of the campaign').choices(campaignModes).makeOptionMandatory(),
+    )
     .requiredOption('--because <reason>', 'reason, recorded with the campaign')
     .option('--from <edge>', "the log's first record, an ISO time, partition=offset,…; or parked", 'first')
     .option('--to <edge>', 'now, an ISO time, or partition=offset,…', 'now')
@@ -31,10 +33,7 @@ export function createCommand(): Command {
       '--never-live',
       'the live consumer never receives the messages of --file; their effects stay suppressed',
     )
-    .option(
-      '--archive <path>',
-      'archive of retention instead of the log: its folder, or one file',
-    )
+    .option('--archive <path>', 'archive of retention instead of the log: its folder, or one file')
     .option('--held <states>', 'held messages instead of the log: parked,dead,…')
     .option('--key <key...>', 'repair, parked: only messages of these keys')
     .option('--cause <fingerprint>', 'parked: only with this cause, from "onceward parked groups"')

@@ -52,10 +52,7 @@ export function swapCommand(name: 'swap' | 'rollback', description: string): Com
     command
       .option(...waitOption)
       .option('--accept-missing', 'swap even if live messages are missing in the rebuilt tables')
-      .option(
-        '--accept-unknown',
-        'swap even if retention removed the markers of messages without a position',
-      )
+      .option('--accept-unknown', 'swap even if retention removed the markers of messages without a position')
       .option('--accept <table...>', 'swap even if rows of these tables differ; requires --because')
       .option('--because <reason>', 'reason why the rebuilt rows are correct')
   return command.action((file: string, id: string, flags: SwapFlags) =>

@@ -31,9 +31,7 @@ export function selectionOf(flags: SelectionFlags): Selection {
   if (neverLive && file === undefined) throw wrong('--never-live requires --file')
   if (others.length > 1) throw wrong('pass only one of --file, --archive and --held')
   if (archive !== undefined && (from !== 'first' || to !== 'now'))
-    throw wrong(
-      'an archive is read whole: pass the file of one pass to read less, or --key in a repair',
-    )
+    throw wrong('an archive is read whole: pass the file of one pass to read less, or --key in a repair')
   if (archive !== undefined) return { of: 'archive', path: archive, ...keys }
   if (file !== undefined) return { of: 'file', path: file, ...(neverLive && { neverLive }), ...keys }
   if (held !== undefined) return { of: 'held', states: held.split(',') as HeldState[], ...keys }

@@ -17,7 +17,9 @@ import { campaignText } from './text.ts'
 
 export function approveCommand(): Command {
   return typed(
-    new Command('approve').description('approve the previewed plan of a campaign that another person created'),
+    new Command('approve').description(
+      'approve the previewed plan of a campaign that another person created',
+    ),
   )
     .requiredOption('--plan <digest>', 'digest of the plan, from the preview')
     .requiredOption('--because <reason>', 'reason, recorded with the approval')
