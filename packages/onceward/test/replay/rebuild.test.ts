@@ -103,7 +103,7 @@ describe('a rebuild', await skipWithout('postgres'), () => {
       identity: { ...consumer.identity, idTime: 'uuidv7' as const },
       retention: resolveRetention({ markers: '30d', partitions: 'daily' }, 'projection'),
     }
-    const refused = /is being rebuilt, or can still be rolled back .* Nothing was changed/
+    const refused = /is being rebuilt or can still be rolled back.* Nothing was changed/
     await assert.rejects(partitionConsumer(scene.pool, daily), refused)
     await replay.swap(id, { accept })
     await assert.rejects(partitionConsumer(scene.pool, daily), refused)
