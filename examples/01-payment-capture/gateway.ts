@@ -12,7 +12,7 @@ export interface GatewayCall {
 export type Mood = 'answers' | 'charges and hangs' | 'charges and answers 500' | 'is busy' | 'declines'
 
 /**
- * A fake payment gateway that honours the idempotency key. `mood` decides each call; the book keeps all of
+ * A fake payment gateway that honours the idempotency key. `mood` decides each call; `book` records all of
  * them.
  */
 export async function startGateway(mood: (call: number) => Mood = () => 'answers', port = 0) {
@@ -47,7 +47,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     call => (call % 5 === 4 ? bad[Math.floor(call / 5) % bad.length]! : 'answers'),
     8090,
   )
-  console.log(`the gateway listens on ${gateway.url} and misbehaves in turn`)
+  console.log(`gateway listening on ${gateway.url}; calls fail in turn`)
   setInterval(
     () => console.log(`${gateway.book.length} calls, ${gateway.book.filter(c => c.charged).length} charges`),
     2_000,

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
 /**
- * The envelope and the request. What is missing or wrong here ends in the dead letters, never in the handler.
+ * The envelope and the request. A message that does not match is dead-lettered and never reaches the handler.
  */
 export const PaymentCaptureRequested = z.object({
   messageId: z.string().min(1),

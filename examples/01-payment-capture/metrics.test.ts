@@ -58,7 +58,7 @@ for (const broker of ['postgres', 'rabbitmq'] as const satisfies BrokerName[]) {
         assert.deepEqual(await grown(), [2, 1, 1, 0])
         await scene.drained(first)
 
-        // Somebody replays live under a new generation by mistake: the ledger still knows the captures.
+        // An operator replays live under a new generation by mistake: the ledger still has the captures.
         await scene.rows('truncate capture')
         await scene.send(request(1), request(2))
         const second = await scene.run({ settings: { generation: 2 } })

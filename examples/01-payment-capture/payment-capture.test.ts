@@ -39,7 +39,7 @@ for (const broker of ['postgres', 'rabbitmq'] as const satisfies BrokerName[]) {
         }
       })
 
-    it('reads payment.capture.requested.q unless told otherwise', () => {
+    it('reads payment.capture.requested.q by default', () => {
       const environment = broker === 'rabbitmq' ? { ONCEWARD_RABBITMQ_URL: 'amqp://localhost' } : {}
       const { source } = paymentCapture(readSettings(environment))
       assert.deepEqual(
@@ -88,7 +88,7 @@ for (const broker of ['postgres', 'rabbitmq'] as const satisfies BrokerName[]) {
       await assert.rejects(scene.rows(again), { code: '23505' })
     })
 
-    test('4 the ledger has one row per captureRequestId, whatever the message id', async scene => {
+    test('4 the ledger has one row per captureRequestId, under any message id', async scene => {
       await scene.send(request(1), request(1, { messageId: 'evt-1-resent' }))
       const running = await scene.run()
       await until('both decided', () => running.consumer!.tally.outcomes.duplicate === 1)

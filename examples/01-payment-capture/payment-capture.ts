@@ -46,7 +46,7 @@ export function paymentCapture(settings: Settings) {
       const merchant = await tx.query<{ status: string }>('select status from merchant where id = $1', [
         merchantId,
       ])
-      // Retryable: the merchant may be on its way. Permanent: a blocked one will not be charged.
+      // Retryable: the merchant may be registered soon. Permanent: a blocked merchant is not charged.
       if (merchant.rows.length === 0) throw retryAfter(200, `merchant ${merchantId} is not known yet`)
       if (merchant.rows[0]!.status === 'blocked') throw reject(`merchant ${merchantId} is blocked`)
 

@@ -6,7 +6,7 @@ import { createRabbitPublisher } from 'onceward/rabbitmq'
 import type { PaymentCaptureRequested } from './messages.ts'
 import { readSettings } from './settings.ts'
 
-/** Resolves when the broker has every body for certain. */
+/** Resolves when the broker has confirmed every body. */
 export type Send = (bodies: readonly string[]) => Promise<void>
 
 export function rabbitSender(url: string, queue: string): { send: Send; close(): Promise<void> } {
@@ -54,7 +54,7 @@ export function request(n: number | string, changes: Partial<PaymentCaptureReque
   })
 }
 
-/** Many requests; every third again, one with another amount, one without its correlation id. */
+/** Sends many requests: every third twice, one with another amount, one without its correlation id. */
 function sample(count: number): string[] {
   const bodies = Array.from({ length: count }, (_, n) => request(n))
   const again = bodies.filter((_, n) => n % 3 === 0)

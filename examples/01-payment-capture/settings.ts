@@ -2,9 +2,9 @@ export interface Settings {
   readonly broker: 'rabbitmq' | 'postgres'
   readonly queue: string
   readonly gatewayUrl: string
-  /** Raised by one for a rebuild: a new generation remembers nothing of the old one. */
+  /** Raised by one for a rebuild: a new generation has no markers of the old one. */
   readonly generation: number
-  /** How long a dead process keeps its messages on the embedded broker. */
+  /** How long the messages of a crashed process stay leased on the embedded broker. */
   readonly leaseMs: number
 }
 

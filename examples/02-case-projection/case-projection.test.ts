@@ -72,7 +72,7 @@ describe('case projection over Kafka', {
     ])
   })
 
-  it('sends poison to the dead-letter topic with its original metadata, and the partition goes on', async t => {
+  it('sends poison to the dead-letter topic with its original metadata, and the partition continues', async t => {
     const scene = await openScene(t)
     await scene.sendBytes('a', '{"eventId": "a-v0", ')
     await scene.send({ ...caseEvent('a', 1), caseVersion: 'first' }, caseEvent('a', 2))

@@ -17,8 +17,8 @@ export function caseProjection(settings: Settings) {
     message: CaseEvent,
     identity: {
       id: m => m.eventId,
-      // A second event for the same step of a case: a duplicate when it says the same, a conflict when it
-      // does not.
+      // A second event for the same step of a case is a duplicate if its content is the same, otherwise a
+      // conflict.
       businessKey: m => `${m.caseId}/${m.caseVersion}`,
       businessDigest: m => [m.eventType, m.newState, m.occurredAt],
       orderKey: m => m.caseId,
@@ -36,7 +36,7 @@ export function caseProjection(settings: Settings) {
         caseId,
       ])
       const found = before.rows.length === 0 ? null : Number(before.rows[0]!.version)
-      // The guard: the version only moves forward, whatever order events come in.
+      // The guard: the version only increases, in any order of arrival.
       const { rowCount } = await tx.query(
         `insert into ${table} as held (case_id, version, state, occurred_at, event_id, moves)
          values ($1, $2, $3, $4, $5, 1)

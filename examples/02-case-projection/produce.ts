@@ -11,7 +11,7 @@ const steps = [
   ['CaseClosed', 'closed'],
 ] as const
 
-/** Step `version` (1 to 4) of a case's life. */
+/** Step `version` (1 to 4) of a case. */
 export function caseEvent(caseId: string, version: number, changes: Partial<CaseEvent> = {}): CaseEvent {
   const [eventType, newState] = steps[version - 1]!
   const occurredAt = new Date(Date.UTC(2026, 0, 1, 8, version)).toISOString()
@@ -27,8 +27,8 @@ export function caseEvent(caseId: string, version: number, changes: Partial<Case
 }
 
 /**
- * Resolves when the broker has every event for certain. The record's key is the case's id: its events stay in
- * order.
+ * Resolves when the broker has confirmed every event. The record's key is the case's id, so its events stay
+ * in order.
  */
 export async function send(
   bootstrap: string,
@@ -53,8 +53,8 @@ export async function send(
 }
 
 /**
- * Whole lives of cases; every third event again, some older ones late, one that skips a version, one that is
- * no event.
+ * Sends complete case histories: every third event twice, some older ones late, one that skips a version, and
+ * one malformed.
  */
 export function sample(count: number): Record<string, unknown>[] {
   const lives = Array.from({ length: count }, (_, n) =>

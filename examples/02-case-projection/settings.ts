@@ -1,9 +1,9 @@
 export interface Settings {
   readonly topic: string
   readonly deadLetters: string
-  /** With the generation behind it, the group's id on the broker. */
+  /** The group's id on the broker, followed by the generation. */
   readonly group: string
-  /** Raised by one for a rebuild: a new generation remembers nothing and reads under a group of its own. */
+  /** Raised by one for a rebuild: a new generation has no markers and reads in a separate group. */
   readonly generation: number
   /** Kafka's session time-out: how long the partitions of a killed process wait for another. */
   readonly sessionTimeoutMs: number

@@ -11,7 +11,7 @@ create table case_projection (
 -- A rebuild writes here, beside the live table; compare, then swap.
 create table case_projection_rebuilt (like case_projection including all);
 
--- Events that did not simply move their case one version on, each with the reason.
+-- Events that did not move their case to the next version, each with the reason.
 --   stale: changed nothing, the projection already holds a newer version
 --   gap:   applied, although versions before it have not been seen
 create table case_note (

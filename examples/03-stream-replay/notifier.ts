@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 
-/** Stands for whoever tells the customer. Its book keeps every call. */
+/** Represents the service that notifies customers. Its book records every call. */
 export async function startNotifier(port = 0) {
   const book: { readonly key: string; readonly body: string }[] = []
   const server = createServer(async (request, response) => {
@@ -24,6 +24,6 @@ export async function startNotifier(port = 0) {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const { url, book } = await startNotifier(8091)
-  console.log(`the notifier listens on ${url}`)
-  setInterval(() => console.log(`${book.length} customers told`), 2_000)
+  console.log(`notifier listening on ${url}`)
+  setInterval(() => console.log(`${book.length} customers notified`), 2_000)
 }

@@ -7,7 +7,7 @@ import { openScene, type Scene } from './test/scene.ts'
 
 const parcels = (scene: Scene, table = 'parcel') => scene.rows(`select * from ${table} order by parcel_id`)
 const told = (scene: Scene, customers: number) =>
-  until(`${customers} customers were told`, async () => {
+  until(`${customers} customers were notified`, async () => {
     const [row] = await scene.rows(`select count(*)::int from onceward.ledger where state = 'completed'`)
     return row.count === customers
   })
@@ -16,7 +16,7 @@ describe('parcel tracking over a RabbitMQ stream', {
   concurrency: 2,
   ...(await skipWithout('postgres', 'rabbitmq')),
 }, () => {
-  it('counts each scan once, tells each customer once, and keeps its position in the store', async t => {
+  it('counts each scan once, notifies each customer once, and keeps its position in the store', async t => {
     const scene = await openScene(t)
     const scans = sample(20)
     await scene.send(scans)
@@ -57,7 +57,7 @@ describe('parcel tracking over a RabbitMQ stream', {
     })
   }
 
-  it('rebuilds from the first record beside the live table, row by row the same, and tells nobody again', async t => {
+  it('rebuilds from the first record beside the live table, row by row the same, and notifies no customer again', async t => {
     const scene = await openScene(t)
     const scans = sample(20)
     await scene.send(scans)

@@ -13,8 +13,8 @@ export function parcelTracking(settings: Settings) {
     message: ParcelScanned,
     identity: { id: m => m.scanId, aggregateId: m => m.parcelId },
     order: 'partition',
-    // The position is written in the transaction of the effects: table and position are one truth, and a
-    // restore of the database takes both back to the same moment.
+    // The position is written in the transaction of the effects. A restore of the database returns both to
+    // the same moment.
     settle: { when: 'with effect' },
     effect: {
       external: {

@@ -19,7 +19,7 @@ export function scan(parcelId: string, n: number): ParcelScanned {
   return { scanId: `${parcelId}-${n}`, parcelId, status, place, at }
 }
 
-/** A stream is declared as a queue of its own type; who publishes to it need not know. */
+/** A stream is declared as a queue of type `stream`. Publishers use it like any queue. */
 export async function createStream(url: string, name: string): Promise<void> {
   const connection = await connect(url)
   const channel = await connection.createChannel()
@@ -27,7 +27,7 @@ export async function createStream(url: string, name: string): Promise<void> {
   await connection.close()
 }
 
-/** Resolves when the broker has every scan for certain. */
+/** Resolves when the broker has confirmed every scan. */
 export async function send(url: string, stream: string, scans: readonly ParcelScanned[]): Promise<void> {
   const publisher = createRabbitPublisher({ url })
   try {
@@ -40,7 +40,7 @@ export async function send(url: string, stream: string, scans: readonly ParcelSc
   }
 }
 
-/** Whole journeys, every fourth parcel still under way, and every fifth scan sent twice. */
+/** Sends complete journeys; every fourth parcel is still in transit, and every fifth scan is sent twice. */
 export function sample(count: number): ParcelScanned[] {
   const scans = [0, 1, 2, 3].flatMap(n =>
     Array.from({ length: count }, (_, parcel) => parcel)

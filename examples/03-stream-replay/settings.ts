@@ -1,7 +1,7 @@
 export interface Settings {
   readonly stream: string
   readonly notifierUrl: string
-  /** Raised by one for a rebuild: a new generation has no position, so it begins at the first record. */
+  /** Raised by one for a rebuild: a new generation has no position, so it starts at the first record. */
   readonly generation: number
 }
 

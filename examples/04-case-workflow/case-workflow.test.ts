@@ -17,7 +17,7 @@ describe('case workflow', await skipWithout('postgres'), () => {
     assert.ok(readme.includes(`\`\`\`mermaid\n${consumer.effect!.apply!.mermaid!()}\n\`\`\``))
   })
 
-  it('moves a case through its life and leaves the trail an auditor reads', async t => {
+  it('moves a case through its states and leaves the trail an auditor reads', async t => {
     const scene = await openScene(t)
     await scene.send(...life('a', 3))
     await scene.run()
@@ -87,7 +87,7 @@ describe('case workflow', await skipWithout('postgres'), () => {
     })
   }
 
-  it('alerts once per escalation, whatever message carries it', async t => {
+  it('alerts once per escalation, under any message', async t => {
     const scene = await openScene(t)
     const again = caseStep('a', 3, { messageId: 'resent', transitionId: 'resent' })
     await scene.send(...life('a'), again)

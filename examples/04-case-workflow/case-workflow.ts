@@ -3,7 +3,7 @@ import { postgresQueue } from 'onceward/postgres'
 import { CaseStep } from './messages.ts'
 import { readSettings, type Settings } from './settings.ts'
 
-/** Everything that can happen to a case. What is not here does not happen. */
+/** All transitions of a case. Others are refused. */
 export const lifecycle: StateMachine = {
   initial: 'NEW',
   states: ['NEW', 'UNDER_REVIEW', 'ESCALATED', 'ENFORCEMENT_ACTIONED', 'CLOSED'],
@@ -13,8 +13,7 @@ export const lifecycle: StateMachine = {
     CaseEscalated: { from: 'UNDER_REVIEW', to: 'ESCALATED' },
     EnforcementActioned: { from: 'ESCALATED', to: 'ENFORCEMENT_ACTIONED' },
     CaseClosed: { from: ['UNDER_REVIEW', 'ESCALATED', 'ENFORCEMENT_ACTIONED'], to: 'CLOSED' },
-    // Not a duplicate of the closure, and not a change to it: a fact of its own that says what the closure
-    // should have said.
+    // Neither a duplicate of the closure nor a change to it: a separate fact with the corrected outcome.
     ClosureCorrected: { from: 'CLOSED', to: 'CLOSED' },
   },
 }

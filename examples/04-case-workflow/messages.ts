@@ -1,8 +1,8 @@
 import { z } from 'zod'
 
 /**
- * A step in the life of a case. Versions count 1, 2, 3 … within a case; the transition id is the step's own,
- * however often it is sent.
+ * A step of a case. Versions count 1, 2, 3 … within a case. The transition id identifies the step, however
+ * often it is sent.
  */
 export const CaseStep = z.object({
   messageId: z.string().min(1),
@@ -12,7 +12,7 @@ export const CaseStep = z.object({
   type: z.string().min(1),
   actor: z.string().min(1),
   reason: z.string().min(1),
-  /** What a closure found, or what a correction says it should have been. */
+  /** The outcome of a closure, or the corrected outcome. */
   outcome: z.enum(['BREACH', 'NO_BREACH']).optional(),
 })
 

@@ -13,7 +13,7 @@ const types = [
   'ClosureCorrected',
 ]
 
-/** Step `version` (1 to 6) of a case's life. */
+/** Step `version` (1 to 6) of a case. */
 export function caseStep(caseId: string, version: number, changes: Partial<CaseStep> = {}): CaseStep {
   const type = types[version - 1]!
   return {
@@ -59,8 +59,8 @@ export async function send(
 }
 
 /**
- * Whole lives, in the order in which a busy broker might hand them over: some steps twice, some under a new
- * message id, one impossible.
+ * Complete case histories, in an order in which a busy broker might deliver them: some steps twice, some
+ * under a new message id, one impossible.
  */
 export function sample(count: number): CaseStep[] {
   const steps = Array.from({ length: count }, (_, n) => life(`case-${n}`)).flat()

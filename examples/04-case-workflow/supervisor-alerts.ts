@@ -3,7 +3,7 @@ import { postgresQueue } from 'onceward/postgres'
 import { CaseStep } from './messages.ts'
 import { readSettings, type Settings } from './settings.ts'
 
-/** An escalation becomes a command: see to it that there is one alert for this step of this case. */
+/** Turns an escalation into a command that ensures one alert for this step of this case. */
 export function supervisorAlerts({ alertQueue, leaseMs }: Settings) {
   return defineConsumer<CaseStep, SqlTransaction>({
     name: 'supervisor_alerts',

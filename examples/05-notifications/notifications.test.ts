@@ -90,7 +90,7 @@ describe('notifications', await skipWithout('postgres'), () => {
       return rows.reduce((sum, row) => sum + row.n, 0) === count
     })
 
-  it('each shipment is mailed once and told to the warehouse once, however many messages tell of it', async () => {
+  it('each shipment is mailed once and reported to the warehouse once, however many messages report it', async () => {
     const { warehouse, send, run } = await scene()
     // The same message twice, and another message about the same shipment.
     await send(shipped(1), shipped(2), shipped(1), shipped(1, 99))
@@ -108,7 +108,7 @@ describe('notifications', await skipWithout('postgres'), () => {
     assert.equal(new Set(mails.mails.map(mail => /Message-ID: (.*)/.exec(mail.message)![1])).size, 2)
   })
 
-  it('a warehouse that stumbles after the work is told again, and does it once', async () => {
+  it('a warehouse that fails after the work is called again, and does it once', async () => {
     const { warehouse, send, run } = await scene({ stumbles: call => call <= 2 })
     await send(shipped(3))
     await run()
@@ -128,7 +128,7 @@ describe('notifications', await skipWithout('postgres'), () => {
     assert.equal(mails.mails.length, 1)
   })
 
-  it('a mail server that is away only delays', async () => {
+  it('an unavailable mail server only delays', async () => {
     const { send, run } = await scene()
     mails.moods.push({ greeting: 'gone' }, { RCPT: '451 later' })
     await send(shipped(5))
@@ -151,7 +151,7 @@ describe('notifications', await skipWithout('postgres'), () => {
     assert.equal(stranger.warehouse.shipments.size, 0)
   })
 
-  it('a rebuild notifies nobody', async () => {
+  it('a rebuild sends no notification', async () => {
     const { warehouse, send, run } = await scene()
     await send(shipped(8))
     const running = await run({ mode: 'rebuild' })

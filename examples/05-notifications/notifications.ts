@@ -6,8 +6,8 @@ import { readSettings, type Settings } from './settings.ts'
 const templateVersion = 1
 
 /**
- * One mail to the customer and one signed call to the warehouse for each shipment, however often and by
- * however many messages it is told.
+ * Sends one mail to the customer and one signed call to the warehouse for each shipment, however many
+ * messages report it and however often they arrive.
  */
 export function notifications(settings: Settings) {
   return defineConsumer<OrderShipped, SqlTransaction>({
@@ -27,7 +27,8 @@ export function notifications(settings: Settings) {
           tls: 'none',
           allowPrivate: true,
           from: 'parcels@shop.example',
-          // SMTP knows no keys: a mail that may have been sent is not sent again, people see it as unknown.
+          // SMTP has no idempotency keys: a mail that may have been sent is not sent again, and is listed as
+          // unknown.
           policy: 'at most once',
           timeoutMs: 5_000,
           retryDelayMs: 200,

@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url'
 import { verifyWebhook } from 'onceward'
 
 /**
- * The warehouse: believes nobody without a signature, and does the work once per webhook id. `stumbles`
- * answers 500 after the work, for tests.
+ * The warehouse: accepts only signed calls, and does the work once per webhook id. `stumbles` answers 500
+ * after the work, for tests.
  */
 export async function startReceiver(
   secrets: Readonly<Record<string, string>>,
@@ -41,7 +41,7 @@ export async function startReceiver(
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const receiver = await startReceiver({ '2026-07': process.env.WEBHOOK_SECRET ?? '' }, { port: 8_095 })
-  console.log(`the warehouse listens on ${receiver.url}`)
+  console.log(`warehouse listening on ${receiver.url}`)
   setInterval(
     () => console.log(`${receiver.shipments.size} shipments, ${receiver.refused.length} refused`),
     2_000,

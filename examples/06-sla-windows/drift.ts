@@ -1,7 +1,7 @@
 import { createPool } from 'onceward/postgres'
 import { slaHours } from './sla-windows.ts'
 
-/** Counts every fact again and prints the hours that differ: none. */
+/** Recounts every fact and prints the hours that differ, which should be none. */
 const pool = createPool(process.env.ONCEWARD_DATABASE_URL!, { max: 1 })
 const found = await slaHours.drift(async (text, values) => {
   const { rows, rowCount } = await pool.query(text, values as unknown[])

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** A request was answered. When it was, by whom, how long it took, and whether the promise was kept. */
+/** A request was answered: when, by which team, how long it took, and whether it broke the promise. */
 export const RequestAnswered = z.object({
   messageId: z.string().min(1),
   eventId: z.string().min(1),
@@ -11,7 +11,7 @@ export const RequestAnswered = z.object({
   breached: z.boolean(),
   /** The event this one corrects. */
   corrects: z.string().min(1).optional(),
-  /** It should never have been counted. */
+  /** True when the event should never have been counted. */
   withdrawn: z.boolean().optional(),
 })
 

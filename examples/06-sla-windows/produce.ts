@@ -35,7 +35,7 @@ export async function send(
 }
 
 /**
- * A day of two teams; every fifth event again, every seventh under a new message id, every eleventh
+ * Sends a day of two teams: every fifth event twice, every seventh under a new message id, every eleventh
  * corrected.
  */
 export function sample(count: number): RequestAnswered[] {

@@ -26,7 +26,7 @@ export function slaWindows({ queue, leaseMs }: Settings) {
     source: postgresQueue(queue, { leaseMs }),
     message: RequestAnswered,
     identity: { id: m => m.messageId, eventId: m => m.eventId },
-    // Lateness is judged in the order of commits: two batches at a time could make an hour of their own late.
+    // Lateness depends on the order of commits: two concurrent batches could make each other's facts late.
     batch: { inFlightMax: 1 },
     effect: { apply: slaHours },
   })

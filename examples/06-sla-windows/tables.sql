@@ -14,7 +14,7 @@ create table sla_fact (
 );
 create unique index on sla_fact (reverses) where reverses is not null;
 
--- What the facts add up to, written with them. `drift` counts them again and compares.
+-- The sums of the facts, written with them. `drift` recounts the facts and compares.
 create table sla_hour (
   key          text not null,
   window_start timestamptz not null,

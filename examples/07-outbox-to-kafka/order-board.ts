@@ -3,7 +3,7 @@ import { topic } from 'onceward/kafka'
 import { OrderEvent } from './messages.ts'
 import { readSettings, type Settings } from './settings.ts'
 
-/** The other side: its inbox recognises the copies that a relay may publish. */
+/** The receiving consumer. Its inbox recognises the copies that a relay may publish. */
 export function orderBoard(settings: Settings) {
   return defineConsumer<OrderEvent, SqlTransaction>({
     name: 'order_board',

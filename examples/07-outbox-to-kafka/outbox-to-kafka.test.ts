@@ -14,7 +14,7 @@ import { moveOrder } from './shop.ts'
 
 const states = ['placed', 'paid', 'shipped'] as const
 
-describe('orders that tell Kafka what happened to them', await skipWithout('postgres', 'kafka'), () => {
+describe('orders that publish their changes to Kafka', await skipWithout('postgres', 'kafka'), () => {
   it('every change is published once it is committed, in order, and applied once', async t => {
     const scene = await openScene(t)
     await scene.live('a', 'b', 'c')

@@ -2,7 +2,7 @@ import { stableId } from 'onceward'
 import { publishInTransaction } from 'onceward/outbox'
 import type { OrderEvent } from './messages.ts'
 
-/** A `pg` pool, or whatever gives such clients. */
+/** A `pg` pool, or any pool with such clients. */
 interface Database {
   connect(): Promise<Client>
 }
@@ -12,9 +12,9 @@ interface Client {
 }
 
 /**
- * Moves an order on and tells the world, in one transaction: the row and the event commit or vanish together.
- * The row is locked by the write, and the event is written after it, so the events of an order are published
- * in the order of its versions.
+ * Moves an order to its next state and writes the event, in one transaction: the row and the event commit or
+ * roll back together. The update locks the row and the event is written after it, so the events of an order
+ * are published in the order of its versions.
  */
 export async function moveOrder(
   database: Database,
@@ -32,7 +32,7 @@ export async function moveOrder(
       [orderId, customer, state],
     )
     const { version } = rows[0]!
-    // The same step of the same order is the same event, whoever publishes it and however often.
+    // The same step of the same order has the same event id in every process and at every repeat.
     const event = { eventId: stableId('order', orderId, version), orderId, version, state }
     await publishInTransaction(client, { broker: 'kafka', topic }, [
       { id: event.eventId, key: orderId, type: `order.${state}`, body: event },

@@ -6,7 +6,7 @@ create table shop_order (
   changed_at timestamptz not null default clock_timestamp()
 );
 
--- What another service makes of the events; were one applied twice, it would show in moves.
+-- The view of another service. An event applied twice would show in moves.
 create table order_board (
   order_id text primary key,
   state    text not null,

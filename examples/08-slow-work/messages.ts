@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** A statement of account to be rendered. Each month of an account comes after the one before. */
+/** A statement of account to be rendered. The months of an account are rendered in order. */
 export const StatementRequested = z.object({
   messageId: z.string().min(1),
   accountId: z.string().min(1),

@@ -36,7 +36,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const pool = createPool(process.env.ONCEWARD_DATABASE_URL!, { max: 1 })
   for (let account = 1; account <= Number(values.accounts); account++) {
     const months = [1, 2, 3].map(month => request(`acc-${account}`, month))
-    // The first once more: somebody always sends twice.
+    // Sends the first request twice.
     await send(pool, readSettings().queue, [...months, months[0]!])
   }
   await pool.end()

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { StatementRequested } from './messages.ts'
 
 /**
- * Stands for whatever takes long: a renderer, a model, a mainframe. Gives up when told that nobody waits for
- * it any more.
+ * Represents slow work: a renderer, a model, a mainframe. Stops when the signal is aborted, because the
+ * worker has lost its lease.
  */
 export async function render(
   { accountId, month, lines }: StatementRequested,

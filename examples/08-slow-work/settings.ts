@@ -1,4 +1,4 @@
-/** What differs between a desk, a test and production. */
+/** Settings that differ between development, tests and production. */
 export interface Settings {
   readonly queue: string
   /** How long one statement takes to render. */

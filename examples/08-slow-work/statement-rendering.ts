@@ -13,9 +13,9 @@ export function statementRendering({ queue, renderMs, leaseMs }: Settings) {
     message: StatementRequested,
     identity: { id: m => m.messageId, orderKey: m => m.accountId },
     order: 'key',
-    // The queue hears of a message as soon as it is stored; eight at a time are rendered per process.
+    // A message is acknowledged as soon as it is stored. Each process renders eight at a time.
     inbox: { mode: 'stored', leaseMs, workers: 8 },
-    // Slow work is taken one message per transaction by itself; this is time enough for the slowest.
+    // Stored mode runs one message per transaction. This time-out covers the slowest message.
     batch: { handlerTimeoutMs: 120_000 },
     failure: { attemptsMax: 5, delayMs: 1_000 },
     async handle({ message, tx, signal }) {

@@ -11,7 +11,7 @@ export interface ChildOptions {
 
 export type ChildMessage = { readonly kind: string; readonly [field: string]: unknown }
 
-/** One life of one process of the demo. */
+/** One run of one process of the demo. */
 export class Child {
   readonly #process: ChildProcess
   readonly #ready = Promise.withResolvers<ChildMessage>()
@@ -53,7 +53,7 @@ export class Child {
     return this.#isReady
   }
 
-  /** The last lines it wrote to stderr: why it ended, or what it warned of. */
+  /** The last lines of its stderr: errors and warnings. */
   get said(): string {
     return this.#said.trim()
   }
@@ -62,12 +62,12 @@ export class Child {
     return this.#ready.promise
   }
 
-  /** Any message tells it to finish its work and end. */
+  /** Any message asks it to finish its work and exit. */
   finish(): void {
     if (this.#process.connected) this.#process.send({ kind: 'finish' })
   }
 
-  /** SIGKILL: no handler runs, nothing is flushed, nothing is said goodbye to. */
+  /** SIGKILL: no handler runs, nothing is flushed, no connection is closed. */
   kill(): void {
     this.#killed = true
     this.#process.kill('SIGKILL')

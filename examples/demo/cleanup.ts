@@ -1,8 +1,8 @@
 type Step = () => Promise<unknown> | unknown
 
 /**
- * Undoes what a run started, last first, once, however it ends. Ctrl-C or SIGTERM ends the run at once:
- * `guard` then resolves with null, and the steps begin.
+ * Undoes the steps of a run once, in reverse order, however it ends. Ctrl-C or SIGTERM ends the run
+ * immediately: `guard` then resolves with null, and the cleanup starts.
  */
 export class Cleanup {
   readonly #steps: Step[] = []
@@ -19,7 +19,7 @@ export class Cleanup {
     process.on('SIGTERM', this.#onSignal)
   }
 
-  /** True once the run is ending early; loops look here. */
+  /** True once the run ends early. Loops check it. */
   get begun(): boolean {
     return this.#begun
   }
@@ -44,7 +44,7 @@ export class Cleanup {
       try {
         await step()
       } catch {
-        // One thing that cannot be undone must not keep the others alive.
+        // A step that cannot be undone must not prevent the others.
       }
     }
     process.off('SIGINT', this.#onSignal)

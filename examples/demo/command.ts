@@ -2,10 +2,10 @@ import { Command, type CommanderError, Option } from 'commander'
 import { OncewardError } from 'onceward'
 import { type DemoBroker, demoBrokers } from './settings.ts'
 
-/** Wrong use ends in one error and starts nothing. */
+/** Invalid options are reported as one error, and nothing starts. */
 export function demoCommand(): Command {
   return new Command('npm run demo --')
-    .description('payments under duplicates, conflicts and kill -9, with a verdict computed from outside')
+    .description('payments under duplicates, conflicts and kill -9, with an independently computed verdict')
     .addOption(new Option('--broker <broker>').choices([...demoBrokers]).default('postgres'))
     .option('--messages <count>', 'how many messages to produce, duplicates included', '8000')
     .option('--seed <number>', 'repeat the messages and the planned kills of an earlier run')

@@ -3,10 +3,10 @@ import type { DemoSettings } from './settings.ts'
 
 type Pool = ReturnType<typeof createPool>
 
-/** The broker of one run: made before the producer starts, asked for what is left, removed at the end. */
+/** The broker objects of one run: created before the producer starts, counted, and removed at the end. */
 export interface BrokerOfRun {
   prepare(): Promise<void>
-  /** Messages that wait to be taken. */
+  /** Messages that wait for delivery. */
   depth(): Promise<number>
   deadLetterCopies(): Promise<number>
   remove(): Promise<void>
@@ -42,7 +42,7 @@ function postgresOfRun({ queue, deadLetters }: DemoSettings, pool: Pool): Broker
   }
 }
 
-/** Counts and removes through the broker's own client, on a connection of its own. */
+/** Counts and removes through the broker's own client, on a separate connection. */
 async function rabbitOfRun({ rabbitmqUrl, queue, deadLetters }: DemoSettings): Promise<BrokerOfRun> {
   const { connect } = await import('amqplib')
   const connection = await connect(rabbitmqUrl!)

@@ -7,10 +7,7 @@ import type { DemoSettings } from './settings.ts'
 
 export type SentMessage = Omit<PlannedMessage, 'body' | 'at'>
 
-/**
- * Everything a verdict may rest on: three witnesses that do not know each other, and no word of the engine's
- * own counters.
- */
+/** The evidence of a verdict: three independent records, and none of the engine's own counters. */
 export interface Evidence {
   /** The producer's log. */
   readonly sent: readonly SentMessage[]
@@ -32,7 +29,7 @@ export async function gatherEvidence(
   broker: BrokerOfRun,
 ): Promise<Evidence> {
   const rowsOf = async (sql: string) => (await pool.query(sql)).rows
-  // The first byte of a stored digest says how it was computed; the rest is plain SHA-256.
+  // The first byte of a stored digest identifies its algorithm; the rest is plain SHA-256.
   const digest = `encode(substring(digest from 2), 'hex') as digest`
   const [outbox] = await rowsOf('select count(*)::int as rows from onceward.outbox')
   return {

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { seededRandom } from './seeded-random.ts'
 import { endWithParent, report, reportRegularly } from './settings.ts'
 
-/** One call as the gateway's book tells it. */
+/** One call in the gateway's book. */
 export interface GatewayCall {
   readonly key: string | null
   readonly capture: string
@@ -17,9 +17,8 @@ export interface GatewayCall {
 }
 
 /**
- * A payment gateway as they are: it honours the idempotency key, charges again without one, and now and then
- * charges and never answers, or answers 500 before or after charging. Its book is written before any answer
- * leaves.
+ * A realistic payment gateway: it honours the idempotency key and charges again without one. Occasionally it
+ * charges and never answers, or answers 500 before or after charging. It writes its book before any answer.
  */
 class Gateway {
   readonly #random: () => number
@@ -71,7 +70,7 @@ async function bytesOf(request: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(chunks)
 }
 
-/** Started before the others, which need its address: its own settings come as arguments. */
+/** Started before the others, which need its address. Its settings are passed as arguments. */
 async function serve(bookFile: string, seed: number): Promise<void> {
   const gateway = new Gateway(bookFile, seed)
   const server = createServer((request, response) => {

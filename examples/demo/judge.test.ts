@@ -66,7 +66,7 @@ describe("the demo's judge", () => {
     'a message without an outcome': e => ({ evidence: { ...e, held: withoutFirst(e.held) }, lost: 1 }),
     'a capture applied twice': e => ({ evidence: { ...e, captures: twiceFirst(e.captures) }, doubled: 1 }),
     'a capture charged twice': e => ({ evidence: { ...e, calls: twiceFirst(e.calls) }, doubled: 1 }),
-    'a charge nobody asked for': e => ({
+    'a charge without a request': e => ({
       evidence: { ...e, calls: [...e.calls, { ...e.calls[0]!, capture: 'cap-x' }] },
     }),
     'a charge of another amount': e => ({

@@ -3,7 +3,7 @@ import type { Evidence, SentMessage } from './evidence.ts'
 export interface Check {
   readonly name: string
   readonly ok: boolean
-  /** What was found, for people. */
+  /** The finding, as text. */
   readonly found: string
 }
 
@@ -22,7 +22,7 @@ export interface Judgement {
   readonly checks: readonly Check[]
 }
 
-/** Pure, and in no debt to the engine: it compares the three witnesses with each other. */
+/** Pure. Compares the three records with each other, without using the engine. */
 export function judge(evidence: Evidence): Judgement {
   const { sent, held, captures, calls, ledger } = evidence
   const asked = new Map<string, SentMessage[]>()
@@ -69,7 +69,7 @@ export function judge(evidence: Evidence): Judgement {
       none('every capture is applied and charged', lost, 'lost'),
       none('no capture is applied twice', appliedTwice, 'twice'),
       none('no capture is charged twice', chargedTwice, 'twice'),
-      none('nothing is applied or charged that nobody asked for', uninvited, 'uninvited'),
+      none('nothing is applied or charged without a request', uninvited, 'uninvited'),
       none('amounts asked for, recorded and charged agree', wrongAmounts, 'differ'),
       none(
         'every call for a capture carried the same bytes',
@@ -99,7 +99,7 @@ function none(name: string, offenders: readonly string[], word: string): Check {
   return { name, ok: offenders.length === 0, found: `${offenders.length} ${word}${examples}` }
 }
 
-/** A marker under its id with its very bytes, or a row for those bytes among the messages set aside. */
+/** A marker with its id and exact bytes, or a row for those bytes among the messages set aside. */
 function withoutOutcome({ sent, markers, held }: Evidence): SentMessage[] {
   const markerOf = new Map(markers.map(marker => [marker.id, marker]))
   const setAside = new Set(held.map(row => row.digest))
@@ -125,7 +125,7 @@ function amountsThatDiffer(
     .map(row => row.capture)
 }
 
-/** Two payloads under one id: one was applied, whichever came first, and the other is in quarantine. */
+/** Two payloads under one id: the first to arrive was applied, the other is quarantined. */
 function conflictsCheck({ sent, markers, held }: Evidence): Check {
   const quarantined = new Set(held.filter(row => row.code === 'conflict').map(row => row.digest))
   const appliedDigest = new Map(markers.map(marker => [marker.id, marker.digest]))

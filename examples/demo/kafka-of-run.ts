@@ -6,8 +6,7 @@ const [earliest, latest] = [-2n, -1n]
 const committedOnly = 1
 
 /**
- * Topics of one run, and how far its group stands behind their end. Asked with the client's own Admin, not
- * through Onceward.
+ * The topics of one run, and the lag of its group. Read with the client's own Admin, not through Onceward.
  */
 export async function kafkaOfRun({ kafkaBootstrap, queue, deadLetters }: DemoSettings): Promise<BrokerOfRun> {
   const { Admin } = await import('@platformatic/kafka')

@@ -1,24 +1,24 @@
 import type { Progress } from './progress.ts'
 import { type WorkerName, workerNames } from './workers.ts'
 
-/** When a process is killed: so far into its own work, and then a moment later. */
+/** When a process is killed: after a share of its work, plus a short delay. */
 export interface PlannedKill {
-  /** Share of the captures it must have dealt with, its predecessors included. */
+  /** The share of the captures that it and its predecessors must have processed. */
   readonly share: number
   readonly delayMs: number
 }
 
-/** A run that killed less proves little, whatever it found. */
+/** A run with fewer kills proves little. */
 export const killsEachMin = 2
 
-/** How often each process is killed in a run of so many messages. */
+/** The number of kills per process, by the number of messages. */
 export function killsEach(messages: number): number {
   return Math.max(killsEachMin, Math.min(4, Math.round(messages / 2_000)))
 }
 
 /**
- * Random moments, spread over the work rather than the clock, so that a slow machine is hit as often in the
- * middle of it as a fast one.
+ * Random moments, distributed over the work instead of the time, so a slow machine is killed mid-work as
+ * often as a fast one.
  */
 export function planKills(
   random: () => number,

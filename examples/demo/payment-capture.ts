@@ -19,8 +19,8 @@ export interface PaymentCaptureRequested {
 }
 
 /**
- * No unique key on purpose: were a message applied twice, a second row would stand here for everybody to see.
- * Nothing but Onceward's markers prevents it.
+ * Deliberately without a unique key: a message applied twice would leave a second row. Only Onceward's
+ * markers prevent it.
  */
 export const businessTables = `
   create table capture (
@@ -30,7 +30,7 @@ export const businessTables = `
     message_id         text not null
   )`
 
-/** Any Standard Schema library does this better; by hand it needs no dependency. */
+/** Any Standard Schema library does this better; written by hand it needs no dependency. */
 const schema: StandardSchemaV1<unknown, PaymentCaptureRequested> = {
   '~standard': {
     version: 1,
@@ -51,7 +51,7 @@ function issuesOf(value: Record<string, unknown>): StandardSchemaV1.Issue[] {
 }
 
 /**
- * The whole consumer of the demo: validate, record the capture, ask for the charge. Nothing here knows of
+ * The whole consumer of the demo: validate, record the capture, request the charge. It contains no code for
  * duplicates.
  */
 export async function paymentCapture(settings: DemoSettings, instance: string) {
@@ -82,7 +82,7 @@ export async function paymentCapture(settings: DemoSettings, instance: string) {
       },
     },
     failure: { deadLetter: settings.deadLetters },
-    // Small ones lose little work to a kill, and a lease that dies with its process holds few messages back.
+    // Small batches lose little work to a kill, and the lease of a killed process holds few messages.
     batch: { sizeMax: 100, deliveriesMax: 400 },
     async handle({ message, tx, effects }) {
       await workOfItsOwn()
@@ -111,13 +111,13 @@ async function sourceOf({ broker, queue: name }: DemoSettings, instance: string)
       return stream(name, { superStream: true, start: 'first' })
     case 'kafka': {
       const { topic } = await import('onceward/kafka')
-      // A lasting name gives a killed process its partitions back as soon as it is there again.
+      // A static member name returns the partitions to a killed process as soon as it restarts.
       return topic(name, { group: name, instance: instance.replace(' ', '-'), start: 'earliest' })
     }
   }
 }
 
-/** A few milliseconds inside the open transaction, so that a kill seldom finds the process idle. */
+/** Waits a few milliseconds inside the open transaction, so a kill rarely finds the process idle. */
 function workOfItsOwn(): Promise<void> {
   return wait(2 + Math.random() * 10)
 }

@@ -6,11 +6,11 @@ import { seededRandom, wholeBetween } from './seeded-random.ts'
  * - `duplicate`: the same bytes again
  * - `resent`: the same request under a new message id, as by a producer that retries naively
  * - `conflict`: the id of a `first` with another amount
- * - `malformed`: broken JSON, or an envelope without what it must have
+ * - `malformed`: broken JSON, or an envelope without a required field
  */
 export type MessageKind = 'first' | 'duplicate' | 'resent' | 'conflict' | 'malformed'
 
-/** One message of the producer, as its log tells it. */
+/** One message of the producer, as recorded in its log. */
 export interface PlannedMessage {
   readonly kind: MessageKind
   readonly id: string | null
@@ -41,7 +41,7 @@ export function planMessages(count: number, seed: number): PlannedMessage[] {
   const messages = [...firsts]
   const any = () => firsts[wholeBetween(random, 0, captures - 1)]!
   for (let n = 0; n < counts.duplicate; n++) messages.push(again(any(), random))
-  // Apart, so that what must become of each is plain: the first tenth may conflict, the rest may be resent.
+  // Kept apart, so the expected outcome is unambiguous: the first tenth may conflict, the rest may be resent.
   const tenth = Math.ceil(captures / 10)
   const conflicting = picks(random, counts.conflict, 0, tenth - 1)
   for (const n of conflicting) messages.push(conflict(firsts[n]!, random))
@@ -77,7 +77,7 @@ function request(kind: MessageKind, at: number, fields: Fields): PlannedMessage 
   return { kind, ...facts, digest: hash('sha256', body), body, at }
 }
 
-/** At once, a moment later, or any time until the end. */
+/** Immediately, a moment later, or any time until the end. */
 function later(at: number, random: () => number): number {
   const spread = [0.0001, 0.02, 1 - at][wholeBetween(random, 0, 2)]!
   return Math.min(1, at + random() * spread)

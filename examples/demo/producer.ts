@@ -7,10 +7,12 @@ import { seededRandom } from './seeded-random.ts'
 import { type DemoSettings, endWithParent, readSettings, report } from './settings.ts'
 import { partitionsOf } from './stream-of-run.ts'
 
-/** Resolves when the broker has every message of the call for certain. */
+/** Resolves when the broker has confirmed every message of the call. */
 type Send = (messages: readonly PlannedMessage[]) => Promise<void>
 
-/** A process of its own: sends the plan in bursts and logs each message once the broker has confirmed it. */
+/**
+ * A separate process that sends the plan in bursts and logs each message once the broker has confirmed it.
+ */
 async function produce(settings: DemoSettings): Promise<void> {
   const plan = planMessages(settings.messages, settings.seed)
   const random = seededRandom(settings.seed + 1)
@@ -100,7 +102,7 @@ function outgoing({ id, body }: PlannedMessage) {
   return { messageId: id ?? `malformed-${unnamed++}`, body: Buffer.from(body) }
 }
 
-/** Unconfirmed is not lost: the broker may have it, so the same bytes go out again. */
+/** The broker may have an unconfirmed message, so the same bytes are sent again. */
 async function confirmAll<M>(
   publisher: { publish(messages: readonly M[]): Promise<readonly ('confirmed' | OncewardError)[]> },
   messages: readonly M[],
@@ -114,7 +116,7 @@ async function confirmAll<M>(
   }
 }
 
-/** All that is about one capture stands in one stream. */
+/** All messages of one capture are in one stream. */
 function partitionOf(capture: string | null, count: number): number {
   return capture === null ? 0 : Number(capture.slice(-1)) % count
 }

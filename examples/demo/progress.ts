@@ -2,7 +2,7 @@ import type { createPool } from 'onceward/postgres'
 import type { ChildMessage } from './child.ts'
 import type { WorkerName, Workers } from './workers.ts'
 
-/** What a view shows; read from the database and from what the processes say. */
+/** The numbers of a view, read from the database and reported by the processes. */
 export interface Progress {
   readonly seconds: number
   readonly captures: number

@@ -22,14 +22,14 @@ export interface DemoOptions {
   readonly broker: DemoBroker
   readonly messages: number
   readonly json: boolean
-  /** Repeats the messages, the gateway's moods and the planned kills. Default random. */
+  /** Repeats the messages, the gateway's behaviour and the planned kills. Default random. */
   readonly seed?: number | undefined
 }
 
 const messagesMin = 200
 const messagesMax = 500_000
 
-/** Runs the demo and gives the exit code: 0 only when nothing was lost and nothing happened twice. */
+/** Runs the demo and returns the exit code: 0 only if nothing was lost and nothing happened twice. */
 export async function runDemo(options: DemoOptions): Promise<number> {
   const { messages } = options
   if (!Number.isSafeInteger(messages) || messages < messagesMin || messages > messagesMax) {
@@ -108,7 +108,7 @@ async function stageRun(options: DemoOptions, view: View, cleanup: Cleanup): Pro
   return reachVerdict(evidence, settings, workers, Number(secondsSince(began)))
 }
 
-/** On a server of its own a queue outlives us if we are killed, so its name must not meet another run. */
+/** On an external server a queue outlives a killed demo, so its name must not collide with another run. */
 function queueName(broker: DemoBroker, seed: number): string {
   const name = 'payment.capture.requested.q'
   return broker === 'postgres' ? name : `${name}.demo-${process.pid}-${seed}`
@@ -125,7 +125,7 @@ async function startDatabase(folder: string, cleanup: Cleanup): Promise<string> 
   const server = await startEmbeddedPostgres({ dataDir: join(folder, 'postgres') })
   cleanup.add(async () => {
     await server.stop()
-    // For root the data may live elsewhere than asked for.
+    // For root the data may be in another folder than requested.
     rmSync(server.dataDir, { recursive: true, force: true })
   })
   return server.url

@@ -17,17 +17,17 @@ export interface Stage {
   readonly cleanup: Cleanup
 }
 
-/** Longer than any lease: past it the run ends as it is, and the verdict says what is missing. */
+/** Longer than any lease. After it the run ends, and the verdict lists what is missing. */
 const stalledMs = 30_000
 
-/** Produces and kills until nothing is left to do, or nothing has moved for a long while. */
+/** Produces and kills until no work is left, or until nothing has progressed for a long time. */
 export async function runToTheEnd(settings: DemoSettings, stage: Stage): Promise<void> {
   const over = new AbortController()
   const actors = [produce(settings, stage), killAtRandom(settings, stage, over.signal)]
   let acting = actors.length
   const acted = Promise.all(actors.map(actor => actor.then(() => acting--)))
   try {
-    // A failing actor ends the run; one that is done leaves it to the watch.
+    // A failing actor ends the run. After a finished one, the watch decides.
     await Promise.race([watch(stage, () => acting === 0), acted.then(() => new Promise<never>(() => {}))])
   } finally {
     over.abort()

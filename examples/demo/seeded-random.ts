@@ -1,7 +1,4 @@
-/**
- * Numbers in [0, 1) that a seed repeats (mulberry32). The plan follows the seed; the operating system does
- * not.
- */
+/** Repeatable numbers in [0, 1) for a seed (mulberry32). The plan depends on the seed; timing does not. */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0
   return () => {

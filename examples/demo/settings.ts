@@ -1,7 +1,7 @@
 export const demoBrokers = ['postgres', 'rabbitmq', 'stream', 'kafka'] as const
 export type DemoBroker = (typeof demoBrokers)[number]
 
-/** Null where the run does without. */
+/** Null when the run does not need it. */
 export interface ServerAddresses {
   readonly rabbitmqUrl: string | null
   readonly rabbitmqStreamUrl: string | null
@@ -9,25 +9,25 @@ export interface ServerAddresses {
 }
 
 /**
- * What every process of one demo run must agree on. Children read it from the environment: it carries
+ * Settings shared by all processes of a run. Children read them from the environment, because they contain
  * passwords.
  */
 export interface DemoSettings extends ServerAddresses {
   readonly broker: DemoBroker
   readonly seed: number
   readonly messages: number
-  /** How long the producer takes, so that the kills find work under way. */
+  /** The duration of production, so that the kills find work in progress. */
   readonly produceMs: number
   /** The queue, topic or super stream. */
   readonly queue: string
   readonly deadLetters: string
   readonly databaseUrl: string
   readonly gatewayUrl: string
-  /** Node keeps compiled modules here: a restart then takes a fraction of its time. */
+  /** Node's compile cache, which makes a restart much faster. */
   readonly compileCache: string
-  /** Written by the producer after the broker has confirmed, by nobody else. */
+  /** Written only by the producer, after the broker has confirmed. */
   readonly producerLog: string
-  /** Written by the gateway before it answers, by nobody else. */
+  /** Written only by the gateway, before it answers. */
   readonly gatewayBook: string
 }
 
@@ -41,10 +41,10 @@ export function readSettings(): DemoSettings {
   return JSON.parse(process.env[variable]!) as DemoSettings
 }
 
-/** A child whose parent is gone has nobody to report to. */
+/** Exits a child whose parent has ended. */
 export function endWithParent(): void {
   process.on('disconnect', () => process.exit(0))
-  // Ctrl-C reaches the whole terminal group; the parent decides who ends when.
+  // Ctrl-C reaches the whole terminal group; the parent decides when each process ends.
   process.on('SIGINT', () => {})
 }
 
@@ -52,7 +52,7 @@ export function report(message: object): void {
   if (process.connected) process.send!(message)
 }
 
-/** Sends what `read` says a few times a second: often enough for a view, and little is missed by a kill. */
+/** Sends the result of `read` a few times a second: often enough for a view, and a kill loses little. */
 export function reportRegularly(read: () => object): void {
   setInterval(() => report(read()), 100).unref()
 }

@@ -14,8 +14,8 @@ export function partitionsOf(superStream: string): string[] {
 }
 
 /**
- * A super stream, so that both consumers have something to do: of each partition one of them is the active
- * reader. AMQP does not tell a stream's end or a stored offset, hence the inner parts of the stream source.
+ * A super stream, so both consumers have work: each partition has one of them as its active reader. AMQP
+ * reports neither a stream's end nor a stored offset, so this uses the internals of the stream source.
  */
 export async function streamOfRun(settings: DemoSettings): Promise<BrokerOfRun> {
   const { rabbitmqUrl, rabbitmqStreamUrl, queue, deadLetters } = settings
@@ -26,7 +26,7 @@ export async function streamOfRun(settings: DemoSettings): Promise<BrokerOfRun> 
   channel.on('error', () => {})
   const { connection: stream } = await openLink(readAddress(rabbitmqStreamUrl!, 'The demo'), 'demo')
 
-  /** Stored offsets are records too, so it may count too many; it is 0 only when nothing is left. */
+  /** Stored offsets are records too, so the count may be too high; it is 0 only when nothing is left. */
   const behind = async (name: string) => {
     const told = await queryOffset(stream, consumerName, name)
     const newest = await lookAt(stream, name, 'last')
@@ -49,7 +49,7 @@ export async function streamOfRun(settings: DemoSettings): Promise<BrokerOfRun> 
     },
     deadLetterCopies: async () => (await channel.checkQueue(deadLetters)).messageCount,
     async remove() {
-      stream.destroy('the demo is over')
+      stream.destroy('the demo has ended')
       for (const name of [...partitionsOf(queue), deadLetters])
         await channel.deleteQueue(name).catch(() => {})
       await channel.deleteExchange(queue).catch(() => {})

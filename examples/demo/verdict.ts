@@ -6,16 +6,16 @@ import type { DemoSettings } from './settings.ts'
 import { number } from './view.ts'
 import { type Workers, workerNames } from './workers.ts'
 
-/** The object of `--json`; its names are part of the interface. */
+/** The object of `--json`. Its names are part of the interface. */
 export interface Verdict {
   readonly produced: number
   readonly captures: number
   /**
-   * At least: as the consumers reported, and a killed one takes its last moment with it; never less than what
-   * left the queue.
+   * A lower bound: as the consumers reported, without the last moment of a killed one, and never less than
+   * the messages that left the queue.
    */
   readonly delivered: number
-  /** At least, as reported. */
+  /** A lower bound, as reported. */
   readonly duplicates: number
   readonly applied: number
   readonly conflicts: number
@@ -57,7 +57,7 @@ export function reachVerdict(
       found: `${number(produced)} of ${number(settings.messages)}`,
     },
     {
-      name: `at least ${duplicateShareMin * 100} % of what was produced met the consumers as a duplicate`,
+      name: `at least ${duplicateShareMin * 100} % of the messages reached the consumers as duplicates`,
       ok: share >= duplicateShareMin,
       found: `${(share * 100).toFixed(1)} %`,
     },
@@ -67,7 +67,7 @@ export function reachVerdict(
       found: workerNames.map(name => `${name} ${workers.kills[name]}`).join(', '),
     },
     {
-      name: 'no process ended by itself',
+      name: 'no process ended unexpectedly',
       ok: workers.surprises.length === 0,
       found: workers.surprises.join('; ') || 'none',
     },

@@ -2,12 +2,12 @@ import { styleText } from 'node:util'
 import type { Progress } from './progress.ts'
 import { type WorkerName, workerNames } from './workers.ts'
 
-/** Where a run shows itself: a few lines redrawn on a terminal, plain lines anywhere else. */
+/** Shows the progress of a run: a few lines redrawn on a terminal, plain lines elsewhere. */
 export interface View {
   say(line: string): void
   killed(name: WorkerName, pid: number): void
   show(progress: Progress): void
-  /** Leaves the last picture standing. */
+  /** Keeps the last picture. */
   end(): void
 }
 
@@ -124,7 +124,7 @@ function picture(progress: Progress, rate: RatesNow, lastKill: string): string[]
   ]
 }
 
-/** A line that wraps would break the redraw: too long means without colour and cut. */
+/** A wrapped line would break the redraw, so a long line loses its colour and is cut. */
 function cut(line: string, width: number): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: colours take no room
   const plain = line.replace(/\u001b\[[0-9;]*m/g, '')
@@ -141,7 +141,7 @@ function killCount({ kills }: Progress): number {
 
 type RatesNow = { readonly produced: string; readonly applied: string; readonly charges: string }
 
-/** Per second, over the last few pictures. */
+/** Rates per second, over the last few pictures. */
 class Rates {
   #window: Progress[] = []
 

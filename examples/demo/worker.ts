@@ -3,7 +3,7 @@ import { realEnvironment, runConsumer } from 'onceward'
 import { paymentCapture } from './payment-capture.ts'
 import { endWithParent, readSettings, report, reportRegularly } from './settings.ts'
 
-/** A consumer or a dispatcher, as `onceward run --part` would start it. It knows nothing of the kills. */
+/** A consumer or a dispatcher, as `onceward run --part` would start it. It has no code for the kills. */
 async function work(role: 'consumer' | 'dispatcher', instance: string): Promise<void> {
   const settings = readSettings()
   const running = await runConsumer(await paymentCapture(settings, instance), {
@@ -13,7 +13,7 @@ async function work(role: 'consumer' | 'dispatcher', instance: string): Promise<
     kafkaBootstrap: settings.kafkaBootstrap ?? undefined,
     parts: role === 'consumer' ? ['consumer', 'relay'] : ['dispatcher'],
     instance,
-    // Short, so that what a killed dispatcher had in flight is soon taken over.
+    // Short, so the calls of a killed dispatcher are taken over soon.
     dispatcherLeaseMs: 3_000,
     env: realEnvironment({ log: logToStderr() }),
   })
@@ -21,7 +21,7 @@ async function work(role: 'consumer' | 'dispatcher', instance: string): Promise<
   process.on('message', () => void running.drain(20_000).catch(() => {}))
   reportRegularly(tally)
   report({ kind: 'ready' })
-  // Node writes it at exit, which a killed process never reaches.
+  // Node writes the cache at exit, which a killed process never reaches.
   flushCompileCache()
   await running.finished
   report(tally())

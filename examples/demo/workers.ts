@@ -4,7 +4,7 @@ import { type DemoSettings, settingsEnvironment } from './settings.ts'
 export type WorkerName = 'consumer 1' | 'consumer 2' | 'dispatcher'
 export const workerNames: readonly WorkerName[] = ['consumer 1', 'consumer 2', 'dispatcher']
 
-/** What the consumers said of themselves. A killed one takes its last tenth of a second with it. */
+/** The numbers that the consumers reported. A killed one loses its last tenth of a second. */
 export interface Reported {
   readonly delivered: number
   readonly duplicates: number
@@ -17,14 +17,14 @@ interface Tally {
   readonly batchesInFlight: number
 }
 
-/** Two consumers and a dispatcher. Whoever ends before `drain` is started again at once. */
+/** Two consumers and a dispatcher. A process that ends before `drain` is restarted immediately. */
 export class Workers {
   readonly #settings: DemoSettings
   readonly #current = new Map<WorkerName, Child>()
   readonly #tallies = new Map<Child, Tally>()
   readonly #onKilled: (name: WorkerName, pid: number) => void
   readonly kills: Record<WorkerName, number> = { 'consumer 1': 0, 'consumer 2': 0, dispatcher: 0 }
-  /** Ends that nobody asked for: with the reason each gave. */
+  /** Unexpected exits, each with its reason. */
   readonly surprises: string[] = []
   #stopping = false
 
@@ -38,13 +38,13 @@ export class Workers {
     await Promise.all(children.map(child => child.ready()))
   }
 
-  /** Resolves when the present life of a process has begun its work. */
+  /** Resolves when the current run of a process has started its work. */
   async ready(name: WorkerName): Promise<void> {
     const child = this.#current.get(name)!
     await child.ready().catch(() => child.exited)
   }
 
-  /** Resolves once the process is dead and the next is starting. */
+  /** Resolves once the process is dead and its successor is starting. */
   async kill(name: WorkerName): Promise<void> {
     const child = this.#current.get(name)!
     if (this.#stopping || !child.isReady) return
@@ -69,7 +69,7 @@ export class Workers {
     return sum
   }
 
-  /** Lets everybody finish what is under way. */
+  /** Lets all processes finish their work in progress. */
   async drain(): Promise<void> {
     this.#stopping = true
     const children = [...this.#current.values()]
@@ -99,7 +99,7 @@ export class Workers {
   }
 
   #ended(name: WorkerName, child: Child, expected: boolean): void {
-    if (!expected) this.surprises.push(`${name} ended by itself: ${child.said}`)
+    if (!expected) this.surprises.push(`${name} ended unexpectedly: ${child.said}`)
     if (this.#stopping || this.surprises.length > 3) return
     this.#spawn(name)
   }

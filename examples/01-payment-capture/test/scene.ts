@@ -61,9 +61,9 @@ export async function openScene(broker: BrokerName, mood?: (call: number) => Moo
       return running
     },
 
-    /** In a process of its own, which may be told to die. */
+    /** In a separate process, which may be killed. */
     async spawn(parts: readonly Part[], dieAt?: CrashPoint): Promise<ChildProcess> {
-      // Nobody waits long for what a dead one had.
+      // Short, so the work of a killed process is taken over soon.
       const orders: Orders = {
         settings: { ...settings, leaseMs: 1_000 },
         ...access,

@@ -3,7 +3,7 @@ import { type CrashPoint, dieAt } from 'onceward/testing'
 import { caseProjection } from '../case-projection.ts'
 import type { Settings } from '../settings.ts'
 
-/** What the test tells this process through its environment. */
+/** Settings that the test passes through the environment. */
 export interface Orders {
   readonly settings: Settings
   readonly databaseUrl: string

@@ -43,7 +43,7 @@ export async function openScene(t: TestContext) {
   await pool.query(readFileSync(new URL('../tables.sql', import.meta.url), 'utf8'))
   await createStream(url, stream)
   const rows = async (sql: string, values: unknown[] = []) => (await pool.query(sql, values)).rows
-  /** The last record's place is not told by who publishes: the first generation finds it out. */
+  /** A publisher does not learn the offset of the last record; the first generation finds it. */
   const decided = async (generation: number) => {
     const [found] = await rows(
       `select count(*)::int from onceward.inbox join onceward.consumer on id = consumer_id where generation = $1`,

@@ -43,7 +43,7 @@ export async function openScene(t: TestContext) {
     /** A process of its own that dies at the point. */
     async dies(dieAt: CrashPoint): Promise<NodeJS.Signals | null> {
       const orders: Orders = {
-        // Nobody waits long for what it had.
+        // Short, so its work is taken over soon.
         settings: { ...settings, leaseMs: 1_000 },
         databaseUrl: database.url,
         dieAt,

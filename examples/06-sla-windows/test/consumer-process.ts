@@ -3,7 +3,7 @@ import { type CrashPoint, dieAt } from 'onceward/testing'
 import type { Settings } from '../settings.ts'
 import { slaWindows } from '../sla-windows.ts'
 
-/** What the test tells this process through its environment. */
+/** Settings that the test passes through the environment. */
 export interface Orders {
   readonly settings: Settings
   readonly databaseUrl: string

@@ -2,7 +2,7 @@ import { runConsumer } from 'onceward'
 import type { Settings } from '../settings.ts'
 import { statementRendering } from '../statement-rendering.ts'
 
-/** What the test tells this process through its environment. */
+/** Settings that the test passes through the environment. */
 export interface Orders {
   readonly settings: Settings
   readonly databaseUrl: string

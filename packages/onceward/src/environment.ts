@@ -2,7 +2,7 @@ import type { Reach } from './crash-points.ts'
 import type { Metrics } from './telemetry/metrics.ts'
 import type { Traces } from './telemetry/traces.ts'
 
-/** Everything the engine may know of the world; passed in, so that a simulator can replace it. */
+/** Everything the engine knows about its environment; passed in, so that a simulator can replace it. */
 export interface Environment {
   readonly clock: Clock
   readonly timers: Timers
@@ -15,24 +15,26 @@ export interface Environment {
 }
 
 export interface Clock {
-  /** For delays and durations only, and no date: runs evenly and counts the time a machine was suspended. */
+  /** For delays and durations, not for dates: monotonic, and includes the time a machine was suspended. */
   nowMs(): number
 }
 
 export interface Timers {
-  /** Calls back once after `delayMs`; the result cancels. */
+  /** Calls back once after `delayMs`; the returned function cancels. */
   after(delayMs: number, callback: () => void): () => void
-  /** Calls back after the current turn of the event loop, so that what already arrived joins in. */
+  /**
+   * Calls back after the current turn of the event loop, so that deliveries already received are included.
+   */
   soon(callback: () => void): void
 }
 
-/** Structured lines. Values are escaped by the writer; bodies are never logged. */
+/** Structured log lines. The writer escapes values; message bodies are never logged. */
 export interface Log {
   debug(message: string, fields?: LogFields): void
   info(message: string, fields?: LogFields): void
   warn(message: string, fields?: LogFields): void
   error(message: string, fields?: LogFields): void
-  /** Whether lines of this level go anywhere: those that do not are not made. Absent: all do. */
+  /** Whether lines of this level are written. Lines of other levels need not be built. Absent: all are. */
   isOn?(level: LogLevel): boolean
 }
 

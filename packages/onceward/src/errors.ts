@@ -1,4 +1,4 @@
-/** Every operational error of the library. Codes are stable; messages say what was lost and what to do. */
+/** Every operational error of the library. Codes are stable; messages state what was lost and what to do. */
 export type ErrorCode =
   | 'contract_invalid'
   | 'configuration'
@@ -56,19 +56,19 @@ export class OncewardError extends Error {
   }
 }
 
-/** A condition that can only be false if Onceward itself is wrong: stop, settle nothing. */
+/** A condition that is false only if Onceward has a bug: stops the consumer, settles nothing. */
 export function invariant(condition: unknown, what: string): asserts condition {
   if (!condition)
     throw new OncewardError('consumer_halted', `broken invariant: ${what}. Nothing was settled.`)
 }
 
-/** Text of any thrown value, bounded, safe to store and to print. */
+/** The text of any thrown value, shortened, safe to store and to print. */
 export function errorText(error: unknown, lengthMax = 2_000): string {
   const text = error instanceof Error ? `${anyText(error.name)}: ${anyText(error.message)}` : anyText(error)
   return text.toWellFormed().replaceAll('\0', '\\0').slice(0, lengthMax)
 }
 
-/** Text of any value: objects may refuse to become text, and hostile ones do. */
+/** The text of any value, also of objects that throw when converted. */
 export function anyText(value: unknown): string {
   if (typeof value === 'string') return value
   try {
@@ -78,7 +78,7 @@ export function anyText(value: unknown): string {
   }
 }
 
-/** The `code` of a thrown value where it has one (PostgreSQL, Node, our own), else its class name. */
+/** The `code` of a thrown value if it has one (PostgreSQL, Node, ours), else its class name. */
 export function errorCode(error: unknown): string {
   if (error !== null && typeof error === 'object') {
     const code = (error as { code?: unknown }).code

@@ -105,6 +105,19 @@ describe('import boundaries', () => {
     assert.deepEqual(listed(foreign), [])
   })
 
+  test('SQL on our schema is written in the PostgreSQL driver alone', () => {
+    const sql = /\b(from|into|update|join|select|call|table)\s+onceward\.[a-z_]+|onceward\.[a-z_]+\(/
+    // An advice that an operator runs, and a suite that reads what the store under test wrote.
+    const allowed = ['review/rules/postgres.ts', 'testing/conformance/store-suspect-cases.ts']
+    const found = files.filter(
+      file =>
+        !within(file, 'drivers/postgres/') &&
+        !allowed.includes(file) &&
+        sql.test(withoutComments(text.get(file)!)),
+    )
+    assert.deepEqual(found, [])
+  })
+
   test('nothing outside the test kit imports it', () => {
     assert.deepEqual(
       listed(imports.filter(({ file, to }) => within(to, 'testing/') && !within(file, 'testing/'))),
@@ -138,6 +151,16 @@ describe('import boundaries', () => {
   test('the Kafka client is imported by one file alone', () => {
     const importing = files.filter(file => /from '@platformatic\//.test(withoutComments(text.get(file)!)))
     assert.deepEqual(importing, ['drivers/kafka/client/wire.ts'])
+  })
+
+  test('a proxy is only the handle that a handler gets', () => {
+    const handles = ['drivers/memory/store.ts', 'drivers/postgres/adapters/knex.ts']
+    const allowed = [...handles, 'testing/conformance/delivery-bench.ts']
+    const proxied = files.filter(file => /\bnew Proxy\b/.test(withoutComments(text.get(file)!)))
+    assert.deepEqual(
+      proxied.filter(file => !allowed.includes(file)),
+      [],
+    )
   })
 
   test('no public door re-exports wholesale', () => {
@@ -301,6 +324,7 @@ const publicNames: Record<string, string> = {
     Accepted Campaign CampaignProgress CampaignRequest CampaignState ComparedTable ParkedSelection CampaignPlan CampaignPreview Selection Swap TableComparison
     Cause cause ReconcileSection
     ConsumerParts consumerParts loadPolicy Policy withPolicy
+    OutgoingMessage PublishAnswer Publisher RangeReader
     Gap GapAction GapPolicy ProjectedFact ProjectedKey projection ProjectionOptions Repair`,
   './rabbitmq': `BrokerTls createRabbitPublisher createRabbitSource ensureDeadLetterQueue ensureRetryLevels RabbitOutgoingMessage OutgoingTarget PublishResult queue
     QueueDeclaration QueueOptions RabbitPublisher RabbitPublisherOptions RabbitSourceOptions`,
@@ -318,11 +342,12 @@ const publicNames: Record<string, string> = {
     'MemoryLog MemoryLogMessage MemoryLogOptions MemoryMessage MemoryQueue MemoryStore MemoryTransaction',
   './file': 'createFileSource file FileDeclaration FileOptions FileSourceOptions',
   './embedded': 'EmbeddedPostgres EmbeddedPostgresOptions findEmbeddedPostgres startEmbeddedPostgres',
-  './testing': `CrashPoint crashPoints createTestSurroundings DeathOptions deliveryConformance DeliveryFactory DeliveryFeature dieAt FaultKind
-    faultKinds GapRow handleConformance handlerOn HandlesFactory HandlesUnderTest HeldRow IntentRow LogLine logOptions MemoryCheckpoints Position probeRollback PublishedMessage Reach
+  './testing': `CrashPoint crashPoints createTestEnvironment DeathOptions deliveryConformance DeliveryFactory DeliveryFeature dieAt FaultKind
+    faultKinds handleConformance handlerOn HandlesFactory HandlesUnderTest HeldRow IntentRow LogLine LossRow logOptions MemoryCheckpoints Position probeRollback PublishedMessage
+    publisherConformance PublisherFactory PublisherFeature PublisherUnderTest rangeReaderConformance RangeReaderFactory RangeReaderFeature RangeReaderUnderTest Reach
     replicationConformance RollbackProbe runSimulation ScenarioName ScheduleResult SimulationFailure SimulationOptions SimulationReport simulationScenarios
     sourceConformance SourceFactory SourceFeature SourceUnderTest storeConformance StoreFactory StoreFeature StoreUnderTest
-    SynchronousStandby TestEnvironment TestSurroundingsOptions traceSchedule until UntilOptions`,
+    SynchronousStandby TestEnvironment TestEnvironmentOptions traceSchedule until UntilOptions`,
 }
 
 function doorFiles(): Record<string, string> {
@@ -363,7 +388,7 @@ describe('public doors', () => {
 })
 
 test('every fault in the list of faults names a test that exists', () => {
-  const page = readFileSync(join(home, '../../docs/failures.md'), 'utf8')
+  const page = readFileSync(join(home, '../../docs/faults.md'), 'utf8')
   const rows = [...page.matchAll(/^\| (\d+) \|.*\| `([^`]+)`: (.+) \|$/gm)]
   const staged = rows.map(([, number]) => Number(number))
   const logs = Array.from({ length: 15 }, (_, index) => 41 + index)

@@ -1,9 +1,9 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 
 /**
- * True when the schema takes null, leaves it null, and does not take just anything: then the type of its
- * messages names null, and a handler that gets one is not deceived. Asked once, when the consumer is defined.
- * A schema that answers later is not waited for.
+ * True if the schema accepts null, leaves it null, and refuses undefined. The message type then includes
+ * null, and a handler expects it. Checked once, when the consumer is defined; an asynchronous schema counts
+ * as false.
  */
 export function acceptsNull(schema: StandardSchemaV1<unknown, unknown> | undefined): boolean {
   if (schema === undefined) return false
@@ -11,7 +11,7 @@ export function acceptsNull(schema: StandardSchemaV1<unknown, unknown> | undefin
   return given !== null && given.value === null && verdictOn(schema, undefined) === null
 }
 
-/** Null where it refuses, throws, or answers later. */
+/** Null if the schema refuses, throws, or is asynchronous. */
 function verdictOn(
   schema: StandardSchemaV1<unknown, unknown>,
   value: unknown,

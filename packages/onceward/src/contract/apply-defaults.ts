@@ -9,7 +9,7 @@ import type { SectionPath } from './options/section-types.ts'
 import { contractOptions, type OptionTable } from './options/table.ts'
 import { resolveRetention } from './retention.ts'
 
-/** The consumer of a contract that can be used: what it leaves out is decided by the table. Pure. */
+/** The consumer of a valid contract: the table supplies the options it omits. Pure. */
 export function applyDefaults<M, Tx>(
   contract: ConsumerContract<M, Tx>,
   table: OptionTable = contractOptions,
@@ -50,7 +50,7 @@ function messageSection<M>(message: ConsumerContract<M>['message']): MessageSect
   return '~standard' in message ? { schema: message } : message
 }
 
-/** The consumer and its plain sections, so that nothing changes under a running process. */
+/** Freezes the consumer and its plain sections, so that nothing changes while a process runs. */
 function frozen<T extends object>(consumer: T): T {
   for (const value of Object.values(consumer)) {
     if (value !== null && typeof value === 'object' && Object.getPrototypeOf(value) === Object.prototype)

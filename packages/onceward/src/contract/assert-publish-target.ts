@@ -2,7 +2,7 @@ import { OncewardError } from '../errors.ts'
 import { problemsAt } from './options/option-problems.ts'
 import { publishTargetProblems } from './publish-problems.ts'
 
-/** For targets that stand in no contract. */
+/** For targets outside a contract. */
 export function assertPublishTarget(target: unknown): void {
   const problems: string[] = []
   const wrong = (place: string, text: string) => void problems.push(`${place} ${text}`)

@@ -1,6 +1,6 @@
 import { nearestName } from '../ports/nearest-name.ts'
 
-/** Takes down one problem: where, and what is wrong with it. */
+/** Records one problem: its place and its text. */
 export type Report = (place: string, text: string) => void
 
 export function unknownKeys(value: object, names: readonly string[], prefix: string, wrong: Report): void {

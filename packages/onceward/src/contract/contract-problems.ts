@@ -20,8 +20,8 @@ export interface ContractProblem {
 }
 
 /**
- * What options have to do with each other. Each rule stands what is no contract: single values are refused by
- * the table.
+ * Rules about combinations of options. Each rule accepts data of any shape, because the table reports wrong
+ * single values.
  */
 const rules: readonly ((contract: ConsumerContract, wrong: Report) => void)[] = [
   handlerProblems,
@@ -38,7 +38,7 @@ const rules: readonly ((contract: ConsumerContract, wrong: Report) => void)[] = 
   settleProblems,
 ]
 
-/** Every problem of a contract at once. Pure; also usable on data that is no contract at all. */
+/** Every problem of a contract at once. Pure; accepts data of any shape. */
 export function contractProblems(
   contract: ConsumerContract,
   table: OptionTable = contractOptions,
@@ -54,5 +54,5 @@ export function contractProblems(
 function handlerProblems({ handle, handleBatch, effect }: ConsumerContract, wrong: Report): void {
   const ways = [handle, handleBatch, effect?.apply]
   if (ways.filter(way => way !== undefined).length !== 1)
-    wrong('handle', 'give exactly one of handle (per message), handleBatch (per batch) and effect.apply')
+    wrong('handle', 'set exactly one of handle (per message), handleBatch (per batch) and effect.apply')
 }

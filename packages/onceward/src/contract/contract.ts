@@ -15,65 +15,81 @@ import type {
 } from './upkeep-sections.ts'
 
 /**
- * One consumer, whole: what it reads, what makes two messages the same, in which order, to what effect,
- * and what happens when it fails. Plain data plus the functions that read a message and apply it.
+ * Everything a consumer declares: its source, how it identifies and orders messages, its effect, and its
+ * failure policy. A contract is plain data plus the functions that read and apply a message.
  */
 export interface ConsumerContract<M = unknown, Tx = SqlTransaction> {
-  /** `^[a-z][a-z0-9_]{0,47}$`. With `generation` it names the dedup memory: renaming forgets it. */
+  /**
+   * `^[a-z][a-z0-9_]{0,47}$`. Name and generation identify the consumer's markers. A renamed consumer starts
+   * without markers; `docs/operations.md` describes how to keep them.
+   */
   name: string
   /** Default 1. A rebuild writes under a new generation. */
   generation?: number
-  /** The team that answers for this consumer and its dead letters. */
+  /** The team responsible for this consumer and its dead letters. */
   owner: string
   /**
-   * The team that sends these messages. Alerts on broken ones (bytes, schema, type, version, conflicting
-   * content) name it. Default the owner.
+   * The team that sends these messages. Alerts about broken messages (bytes, schema, type, version,
+   * conflicting content) name it. Default: the owner.
    */
   producer?: string
+  /** One sentence on the consumer's purpose; shown on the contract page. */
   description?: string
+  /** The cost of a wrong or lost effect. Defaults for retention and objectives depend on it. */
   risk: Risk
+  /** The queue, stream, topic or file to read; made by a driver's function such as `queue('payments.q')`. */
   source: SourceDeclaration
   /**
-   * A Standard Schema, or the schema with codec and limits. Without one the decoded value is taken as it is.
+   * A Standard Schema, or an object with schema, codec and limits. Without a schema, handlers receive the
+   * decoded value unvalidated.
    */
   message?: StandardSchemaV1<unknown, M> | MessageSection<M>
+  /** Where each identity of a message is read. */
   identity: IdentitySection<M>
   /**
-   * Default `none`. `key` needs `identity.orderKey` and a source that can keep it; `partition` is the order
-   * of a log's partition.
+   * Default `none`. `key` applies messages of one order key in order of arrival; it needs
+   * `identity.orderKey` and a source that preserves order. `partition` applies each partition of a log in
+   * order.
    */
   order?: 'none' | 'key' | 'partition'
   /**
-   * What remembers that a message was applied. Default `marker`: a row per message. `checkpoint`, logs only:
-   * nothing but the position, written with the effect; it protects against redelivery, not against a producer
-   * that sent twice or an operator who rewinds. `version`, projections only: the version in the projection's
-   * own row.
+   * How the consumer recognises applied messages. Default `marker`: one row per message. `checkpoint`, logs
+   * only: the position alone, written in the effect's transaction. It protects against redelivery, but not
+   * against a producer that sends twice or an operator who rewinds. `version`, projections only: the version
+   * in the projection's own row.
    */
   dedup?: Dedup
-  /** When the source is told. Default after the effect is committed. */
+  /** When deliveries are acknowledged. Default: after the effect has committed. */
   settle?: SettleSection
+  /** A declared effect, and the targets of external calls and published messages. */
   effect?: EffectSection<M>
+  /** How often and how long a failed message is retried, and where it ends. See `docs/failure.md`. */
   failure?: FailureSection
+  /** How much the consumer processes at a time. */
   batch?: BatchSection
-  /** When the work is done. Default in the transaction that takes the delivery. */
+  /** When messages are applied. Default: in the transaction that receives the delivery. */
   inbox?: InboxSection
-  /** Where `onceward run` lets handlers run. Default in its own process. */
+  /** In which process `onceward run` runs handlers. Default: its own. */
   isolation?: IsolationSection
-  /** How history may be read again. See `docs/replay.md`. */
+  /** Which campaigns may read history again. See `docs/replay.md`. */
   replay?: ReplaySection
-  /** How long what is done is remembered. Without it nothing is ever removed. */
+  /** How long markers and other records are kept. Without it, nothing is ever removed. */
   retention?: RetentionSection
-  /** What this consumer promises in numbers; alerts are made from them. See `docs/alerts.md`. */
+  /** The consumer's service levels; alerts are generated from them. See `docs/alerts.md`. */
   objectives?: ObjectivesSection
-  /** How `onceward audit reconcile` finds this consumer's effects. Declared effects know theirs. */
+  /**
+   * How `onceward audit reconcile` finds the rows this consumer wrote. Declared effects need no such query.
+   */
   reconcile?: ReconcileSection
   /**
    * Recorded with every run, so that a row can be traced to the code that wrote it. Default `unversioned`.
    */
   handlerVersion?: string
-  /** Called once per message; calls of different lanes run concurrently on one transaction. */
+  /** Called once per message. Calls for different lanes run concurrently on one transaction. */
   handle?: Handler<M, Tx>
-  /** Called once per batch, for set-based effects. Give one of the two, or `effect.apply`. */
+  /**
+   * Called once per batch, for set-based effects. A contract has `handle`, `handleBatch` or `effect.apply`.
+   */
   handleBatch?: BatchHandler<M, Tx>
 }
 
@@ -81,44 +97,46 @@ export type Dedup = 'marker' | 'checkpoint' | 'version'
 
 export type Risk = 'money' | 'regulatory' | 'notification' | 'projection' | 'telemetry' | 'low value'
 
-/** Made by `queue(...)` of a source's subpath; plain data. */
+/** Made by a driver's function, such as `queue(...)`; plain data. */
 export interface SourceDeclaration {
   readonly kind: string
 }
 
 export interface SettleSection {
   /**
-   * Default `after effect`. `with effect`, logs only: the position is written to the store in the effect's
-   * transaction, and reading starts from there. `before effect`: at most once; what is in flight when a
-   * process dies is lost.
+   * Default `after effect`. `with effect`, logs only: the position is stored in the effect's transaction, and
+   * reading resumes from it. `before effect`: at most once; a process that dies loses its messages in flight.
    */
   when?: 'after effect' | 'with effect' | 'before effect'
   /**
-   * Why losing messages is acceptable here: needed by `before effect`, which risk categories money and
-   * regulatory refuse.
+   * The reason why losing messages is acceptable. Required by `before effect`. Consumers of risk money and
+   * regulatory cannot use it.
    */
   lossAcceptable?: string
 }
 
 export interface MessageSection<M> {
   schema?: StandardSchemaV1<unknown, M>
-  /** Default JSON, strict UTF-8. */
+  /** Default: JSON in strict UTF-8. */
   codec?: Codec
   limits?: Partial<Limits>
-  /** Headers that are part of the content and so of the digest. Default none. */
+  /** Headers that belong to the content, and therefore to the digest. Default none. */
   digestHeaders?: readonly string[]
-  /** The values of `identity.type` this consumer knows; others are parked unread. Default any. */
+  /**
+   * The values of `identity.type` this consumer handles. Messages of another type are parked undecoded.
+   * Default: any type.
+   */
   types?: readonly string[]
   /**
-   * Records without a body, as in a compacted topic. `handle`: handlers and identity functions get `null` in
-   * place of the message, so its type must allow for it; codec, types and versions are not asked.
-   * `quarantine`: each is set aside by name. Default `handle` where the schema takes null as null, or a
-   * projection deletes by tombstones; else `quarantine`.
+   * Records without a body, as in a compacted topic. `handle`: handlers and identity functions receive `null`
+   * as the message, so its type must allow `null`; codec, types and versions are skipped. `quarantine`: each
+   * such record is quarantined. Default `handle` where the schema accepts null unchanged or a projection
+   * deletes by tombstones, else `quarantine`.
    */
   tombstones?: 'quarantine' | (null extends M ? 'handle' : never)
   /**
-   * The values of `identity.schemaVersion` this consumer can read, listed or as a range of whole numbers;
-   * others are parked unread.
+   * The values of `identity.schemaVersion` this consumer can read: a list, or a range of whole numbers.
+   * Messages of another version are parked undecoded.
    */
   versions?: readonly (string | number)[] | { readonly min: number; readonly max: number }
 }
@@ -130,43 +148,52 @@ export type From<M, T = string | number | bigint> =
   | { readonly property: keyof DeliveryProperties }
 
 /**
- * The identities a message may carry; never interchangeable. Positions and tags are none of them. A whole
- * number is the identity of its decimal text.
+ * The identities of a message. They are not interchangeable. Positions and delivery tags are not identities.
+ * A whole number and its decimal text are the same identity.
  */
 export interface IdentitySection<M> {
   /**
-   * The message id: same id, same message. Required. `position`, only for logs whose records carry no id of
-   * their own: the same event written to the log twice is then two messages.
+   * The message id: two deliveries with the same id are the same message. Required. `position` is for logs
+   * whose records carry no id; an event written to the log twice then counts as two messages.
    */
   id: From<M> | 'position'
-  /** One effect per business key, whatever the message id. */
+  /** At most one effect per business key, even under different message ids. */
   businessKey?: From<M>
-  /** Fields that make the business content; a new id with the same key and other content is a conflict. */
+  /**
+   * The fields that make up the business content. A message with a new id, a known business key and other
+   * content is a conflict.
+   */
   businessDigest?: (message: M) => unknown
-  /** Messages of one order key are applied in order of arrival. Needed by `order: 'key'`. */
+  /** Messages with the same order key are applied in order of arrival. Required by `order: 'key'`. */
   orderKey?: From<M>
   /**
-   * The id itself tells when it was made. Then a message older than the markers that are left is noticed on
-   * every source.
+   * The message id contains its creation time. The consumer can then recognise messages older than the
+   * remaining markers on every source.
    */
   idTime?: 'uuidv7' | 'ulid'
+  /** The event the message reports; the same in every message about it. */
   eventId?: From<M>
+  /** The key the sender gave the operation. */
   idempotencyKey?: From<M>
   /**
-   * The thing the message is about. Unordered handlers start in its order, so that processes lock its rows
-   * alike.
+   * The entity the message is about. Without an order, handlers start in the order of this id, so that
+   * concurrent transactions lock rows in the same order.
    */
   aggregateId?: From<M>
+  /** The version of the entity after this message. */
   aggregateVersion?: From<M>
   correlationId?: From<M>
   causationId?: From<M>
+  /** Compared with `message.types`. */
   type?: From<M>
+  /** The program that sent the message. */
   producer?: From<M>
+  /** Compared with `message.versions`. */
   schemaVersion?: From<M>
 }
 
 export interface EffectSection<M = unknown> {
-  /** A declared effect in place of a handler, as made by `projection(...)`. Needs a SQL store. */
+  /** A declared effect that replaces the handler, such as `projection(...)`. Needs a SQL store. */
   apply?: DeclaredEffect<M>
   /** Targets of `effects.external(name, …)`. */
   external?: Record<string, ExternalTarget>
@@ -175,49 +202,47 @@ export interface EffectSection<M = unknown> {
 }
 
 export interface BatchSection {
-  /** Default 500. */
+  /** Most messages in one transaction. Default 500. */
   sizeMax?: number
-  /** Default 2: decoding overlaps committing. */
+  /** Batches in progress at a time. Default 2, so that decoding overlaps committing. */
   inFlightMax?: number
   /**
-   * Unsettled deliveries and bytes held at most. Defaults 2,000 and 64 MiB; of logs 3,000, a third of which
-   * is kept for partitions that have little in flight: with 2,000 there was no room to read a full batch
-   * ahead of two.
+   * Most unsettled deliveries held in memory. Default 2,000, for logs 3,000. Logs reserve a third for
+   * partitions with little in flight; with 2,000 a full batch could not be read ahead of two.
    */
   deliveriesMax?: number
+  /** Most bytes of unsettled deliveries held in memory. Default 64 MiB. */
   bytesMax?: number
-  /** Default 10 s. A handler past it is aborted and its transaction rolled back. */
+  /** Default 10 s. A handler that takes longer is aborted, and its transaction is rolled back. */
   handlerTimeoutMs?: number
 }
 
 export interface InboxSection {
   /**
-   * Default `transactional`: the broker is the retry queue, and effect and marker commit before it is told.
-   * `stored`: the message is stored, the broker told, and workers of any process take it up later, under a
-   * lease. For work that is slow or must not wait at the broker.
+   * Default `transactional`: effect and marker commit, then the broker is acknowledged; a failed message
+   * waits at the broker. `stored`: the consumer stores the message and acknowledges it, and workers of any
+   * process apply it later under a lease. Use it for slow work, or for messages that must not wait at the
+   * broker.
    */
   mode?: 'transactional' | 'stored'
   /**
-   * How long a silent worker keeps what it took. Default 30 s; extended every third of it while the worker
-   * lives.
+   * How long a silent worker keeps its lease. Default 30 s; a running worker extends it every third of that
+   * time.
    */
   leaseMs?: number
-  /**
-   * Batches one process works on at a time, each in a transaction of its own. Default 2; slow work needs
-   * more.
-   */
+  /** Batches one process works on at a time, each in its own transaction. Default 2; slow work needs more. */
   workers?: number
 }
 
 export interface IsolationSection {
   /**
-   * Default `none`. `child`: the consumer runs in a child process that is started again when it dies, and
-   * killed when its event loop stands still, as in an endless loop. The message at fault is then found and
+   * Default `none`. `child`: the consumer runs in a child process. The parent restarts it after a crash, and
+   * kills it when its event loop blocks, as in an endless loop. The message at fault is then identified and
    * parked.
    */
   mode?: 'none' | 'child'
-  /** How long the child may say nothing. Default `batch.handlerTimeoutMs`, at least 1 s. */
+  /** How long the child may be silent before it is killed. Default `batch.handlerTimeoutMs`, at least 1 s. */
   deadlineMs?: number
-  /** The child's heap at most, in MiB. Default null: what Node chooses. */
+  /** Largest heap of the child, in MiB. Default null: Node's own limit. */
   memoryMaxMb?: number | null
 }

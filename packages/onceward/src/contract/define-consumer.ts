@@ -57,11 +57,11 @@ export interface Consumer<M = unknown, Tx = unknown>
   readonly objectives: Objectives
   /** Null: nothing is ever removed. */
   readonly retention: Retention | null
-  /** The contract as it was given, without defaults: what a policy file is compared with. */
+  /** The contract as given, without defaults. A policy file is compared with it. */
   readonly declared: ConsumerContract<M, Tx>
 }
 
-/** Checks a contract and applies its defaults. Throws one error naming every problem; starts nothing. */
+/** Checks a contract and applies its defaults. Throws one error that lists every problem; starts nothing. */
 export function defineConsumer<M = unknown, Tx = SqlTransaction>(
   contract: ConsumerContract<M, Tx>,
 ): Consumer<M, Tx> {

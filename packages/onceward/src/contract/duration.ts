@@ -1,11 +1,12 @@
 const unitMs = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000, y: 31_536_000_000 }
 
-/** A thousand years: longer is a slip of the pen, and PostgreSQL's clock must be able to go back by it. */
+/**
+ * A thousand years. A longer duration is a typing error, and PostgreSQL must be able to subtract it from now.
+ */
 export const durationMaxMs = 1_000 * unitMs.y
 
 /**
- * Milliseconds of a duration as contracts write it: a whole number of them, or '90s', '36h', '30d'. Null when
- * it cannot be read.
+ * A duration of a contract in milliseconds: a whole number, or '90s', '36h', '30d'. Null if it is unreadable.
  */
 export function durationMs(value: unknown): number | null {
   if (typeof value === 'number') return isDuration(value) ? value : null
@@ -24,8 +25,8 @@ const shown = [
 ] as const
 
 /**
- * For people: the largest unit in which it is a whole number, else the largest of which it has at least two,
- * with a decimal.
+ * For people: in the largest unit that divides it, else with one decimal in the largest unit of which it has
+ * two.
  */
 export function durationText(ms: number): string {
   const [unit, size] = shown.find(([, one]) => ms >= one && ms % one === 0) ??

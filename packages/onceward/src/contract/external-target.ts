@@ -1,60 +1,65 @@
 import type { Log } from '../environment.ts'
 
 /**
- * Something outside the database that an effect reaches. The kind says how it is spoken to, the policy when
- * it may be asked twice.
+ * A system outside the database that an effect calls. `kind` selects the protocol, `policy` decides when a
+ * call may be repeated.
  */
 export type ExternalTarget = HttpTarget | WebhookTarget | EmailTarget | CustomTarget
 
 /**
- * What may be done after a call that may have taken effect.
+ * What the dispatcher may do after a call with an unknown outcome.
  *
- * - `keyed`: the target keeps our key and does the work once; the call is repeated with the same key and
- *   bytes.
- * - `query first`: `query` is asked whether it happened, and only after `not done` the call is repeated.
- * - `at most once`: never repeated; the row stays `unknown` for people.
- * - `manual`: never repeated by itself; the row is `reconciling` until a person says what happened.
+ * - `keyed`: the target stores the idempotency key and does the work once; the dispatcher repeats the call
+ *   with the same key and bytes.
+ * - `query first`: the dispatcher calls `query`, and repeats the call only after the answer `not done`.
+ * - `at most once`: never repeated; the row stays `unknown` until an operator resolves it.
+ * - `manual`: never repeated automatically; the row is `reconciling` until an operator records the outcome.
  */
 export type RepeatPolicy = 'keyed' | 'query first' | 'at most once' | 'manual'
 
-/** A value that is not for the file: the name of an environment variable, read when the dispatcher starts. */
+/** A secret, given as the name of an environment variable. The dispatcher reads it when it starts. */
 export interface Secret {
   readonly env: string
-  /** Put before the value, as `Bearer ` is. */
+  /** Text before the value, such as `Bearer `. */
   readonly prefix?: string
 }
 
 export interface TargetTraits {
   /**
-   * Default `keyed` for HTTP with a key header and for webhooks; e-mail, custom and keyless targets must say.
+   * Default `keyed` for webhooks and for HTTP with a key header. E-mail, custom and keyless targets must
+   * choose a policy.
    */
   policy?: RepeatPolicy
-  /** Needed by `query first`. Called before every repeat; must not change anything. */
+  /** Required by `query first`. Called before every repeat; must not change anything. */
   query?: (request: TargetRequest, context: TargetContext) => Promise<QueryAnswer>
   /**
-   * Default 30 s: how long after a lost call the first query waits, so that a call still under way is not
-   * taken for none.
+   * Default 30 s: the wait between a call with an unknown outcome and the first query. A shorter wait could
+   * mistake a call in progress for one that never happened.
    */
   queryDelayMs?: number
   /**
-   * How long the target remembers a key. Default 24 h. Half of it after the first call that may have taken
-   * effect, nothing is repeated by itself any more: the row is `reconciling`.
+   * How long the target remembers a key. Default 24 h. Automatic repeats stop half of this time after the
+   * first call that may have taken effect; the row is then `reconciling`.
    */
   keyLifetimeMs?: number
-  /** Default 10 s, over everything including the whole reply. After it the result is unknown, not failed. */
+  /** Default 10 s, including the complete reply. After it the outcome is unknown, not failed. */
   timeoutMs?: number
-  /** Default 8. Then the row waits for people: `failed`, or `unknown` when it may have happened. */
+  /**
+   * Default 8. Then an operator decides: the row is `failed`, or `unknown` if a call may have taken effect.
+   */
   attemptsMax?: number
-  /** First retry delay, doubled each time up to `retryDelayMaxMs`, full jitter. Defaults 500 ms, 60 s. */
+  /**
+   * First retry delay, doubled each time up to `retryDelayMaxMs`, with full jitter. Defaults 500 ms, 60 s.
+   */
   retryDelayMs?: number
   retryDelayMaxMs?: number
   /** Calls in flight from one dispatcher. Default 16. */
   concurrencyMax?: number
-  /** Calls a second from one dispatcher. Default without limit. */
+  /** Calls per second from one dispatcher. Default: no limit. */
   ratePerSecondMax?: number
   /**
-   * When a target that fails is left alone. Default after 20 failed calls in a row, for 10 s, then one call
-   * at a time until one succeeds.
+   * When the dispatcher stops calling a failing target. Default: after 20 failed calls in a row, for 10 s;
+   * then one call at a time until one succeeds.
    */
   breaker?: BreakerOptions | false
 }
@@ -64,14 +69,14 @@ export interface BreakerOptions {
   pauseMs?: number
 }
 
-/** Where calls may go. */
+/** Which addresses calls may reach. */
 export interface OutboundTraits {
   /**
-   * Plain http, any port, and addresses of private, loopback and link-local networks. Default false: public
-   * https only.
+   * Allows plain http, any port, and addresses of private, loopback and link-local networks. Default false:
+   * public https only.
    */
   allowPrivate?: boolean
-  /** Default 443 alone. */
+  /** Default: 443 only. */
   ports?: readonly number[]
 }
 
@@ -81,77 +86,77 @@ export interface HttpTarget extends TargetTraits, OutboundTraits {
   url: string
   /** Default POST. */
   method?: 'POST' | 'PUT' | 'PATCH'
-  /** Sent with every call. Credentials are given as `{ env: 'NAME' }`. */
+  /** Sent with every call. Pass credentials as `{ env: 'NAME' }`. */
   headers?: Record<string, string | Secret>
   /**
-   * Default `Idempotency-Key`. Null for a target that takes no key, which then needs another policy than
-   * `keyed`.
+   * The header that carries the key. Default `Idempotency-Key`. Null for a target that accepts no key; it
+   * needs a policy other than `keyed`.
    */
   keyHeader?: string | null
-  /** Default `Idempotent-Replayed`: present in an answer that the target had stored for this key. */
+  /** Default `Idempotent-Replayed`. The target sets it on an answer that it had stored for the key. */
   replayedHeader?: string
 }
 
-/** An HTTP endpoint of somebody who checks who is calling. Signed as Standard Webhooks are. */
+/** An HTTP endpoint whose receiver verifies the sender. Calls are signed as Standard Webhooks. */
 export interface WebhookTarget extends TargetTraits, OutboundTraits {
   kind: 'webhook'
   url: string
   headers?: Record<string, string | Secret>
   /**
-   * Key id → secret. Every call is signed with each of them: to rotate, add the new one, wait for the
-   * receivers, take the old one out.
+   * Key id → secret. Every call is signed with each secret. To rotate: add the new secret, wait until all
+   * receivers have it, then remove the old one.
    */
   secrets: Record<string, Secret>
 }
 
-/** A mail server. SMTP knows no keys: the policy is `at most once` or `manual`. */
+/** A mail server. SMTP has no idempotency keys: the policy is `at most once` or `manual`. */
 export interface EmailTarget extends TargetTraits, Pick<OutboundTraits, 'allowPrivate'> {
   kind: 'email'
   host: string
-  /** Default 465 with TLS from the start, 587 with STARTTLS. */
+  /** Default 465 with `implicit` TLS, otherwise 587. */
   port?: number
-  /** Default `starttls`. `none` only together with `allowPrivate`. */
+  /** Default `starttls`. `none` is accepted only with `allowPrivate`. */
   tls?: 'implicit' | 'starttls' | 'none'
   credentials?: { readonly user: Secret; readonly password: Secret }
   /** The envelope's sender and the From header. */
   from: string
-  /** The right side of Message-IDs. Default the sender's domain. */
+  /** The domain of Message-IDs. Default: the sender's domain. */
   messageIdDomain?: string
 }
 
-/** Anything else: a search index, an object store, a vendor's library. */
+/** Any other system: a search index, an object store, a vendor's library. */
 export interface CustomTarget extends TargetTraits {
   kind: 'custom'
-  /** One attempt. A throw counts as unknown: it may have happened. */
+  /** Makes one attempt. An exception counts as `unknown`: the call may have taken effect. */
   call: (request: TargetRequest, context: TargetContext) => Promise<CallOutcome>
 }
 
-/** The same for every attempt of one effect, except for `attempt`. */
+/** Identical for every attempt of one effect, except for `attempt`. */
 export interface TargetRequest {
   readonly key: string
   readonly body: Uint8Array
   readonly contentType: string
-  /** From 1. */
+  /** Starts at 1. */
   readonly attempt: number
 }
 
 export interface TargetContext {
   readonly target: string
-  /** Aborted at the target's time-out and when the process leaves. */
+  /** Aborted at the target's timeout, and when the process stops. */
   readonly signal: AbortSignal
   readonly log: Log
 }
 
 /**
- * `completed` happened, `retryable` surely did not, `failed` surely did not and never will, `unknown` may
- * have.
+ * `completed`: the call took effect. `retryable`: it did not, and may be repeated. `failed`: it did not, and
+ * a repeat would not help. `unknown`: it may have taken effect.
  */
 export interface CallOutcome {
   readonly result: 'completed' | 'retryable' | 'unknown' | 'failed'
-  /** Kept with the row: why, or what version the target now holds. */
+  /** Kept with the row: the reason, or the version the target now holds. */
   readonly note?: string
   readonly retryAfterMs?: number
-  /** Its digest is kept as evidence. */
+  /** The row keeps its digest as evidence. */
   readonly response?: Uint8Array
 }
 

@@ -6,7 +6,7 @@ import type { FailureSection } from './failure-section.ts'
 import { optionReader } from './options/defaults.ts'
 import { brokerRetryProblems } from './retry-problems.ts'
 
-/** What does not go together with what the contract says about failing. */
+/** Conflicts between the failure section and the rest of the contract. */
 export function failureProblems(contract: ConsumerContract, wrong: Report): void {
   const { failure = {} } = contract
   if (!isRecord(failure)) return
@@ -14,7 +14,7 @@ export function failureProblems(contract: ConsumerContract, wrong: Report): void
   if (failure.exhausted === 'stop' && optionReader(contract)('order') === 'none')
     wrong(
       'failure.exhausted',
-      "'stop' holds a lane, and order 'none' has none: use order 'key' or 'partition'",
+      "'stop' blocks a lane, and order 'none' has no lanes: use order 'key' or 'partition'",
     )
   passingProblems(contract, failure, wrong)
 }
@@ -25,18 +25,21 @@ function modeProblems(contract: ConsumerContract, { mode }: FailureSection, wron
   if (contract.order === 'partition')
     wrong(
       'failure.mode',
-      "'defer' lets others pass, and order 'partition' lets nobody pass: use order 'key', or mode 'block'",
+      "'defer' lets later messages pass, which order 'partition' forbids: use order 'key', or mode 'block'",
     )
   if (contract.dedup !== undefined && contract.dedup !== 'marker')
     wrong(
       'failure.mode',
-      "'defer' needs dedup 'marker': only a marker can tell what is deferred from what is done",
+      "'defer' needs dedup 'marker': only a marker distinguishes a deferred message from an applied one",
     )
   if (contract.settle?.when === 'before effect')
-    wrong('failure.mode', "'defer' keeps what settle.when 'before effect' gives up: leave one of the two out")
+    wrong(
+      'failure.mode',
+      "'defer' keeps messages that settle.when 'before effect' gives up: remove one of the two",
+    )
 }
 
-/** A partition cannot wait behind what is set aside, so somebody must have said that it need not. */
+/** A partition cannot wait behind a message that was set aside, so the business must have accepted that. */
 function passingProblems(contract: ConsumerContract, failure: FailureSection, wrong: Report): void {
   if (contract.order !== 'partition' || !isGrave(contract.risk) || failure.exhausted === 'stop') return
   if (contract.settle?.when === 'before effect') return
@@ -44,6 +47,6 @@ function passingProblems(contract: ConsumerContract, failure: FailureSection, wr
   if (isRecord(deadLetter) && deadLetter.passingAcceptedBy !== undefined) return
   wrong(
     'failure.deadLetter.passingAcceptedBy',
-    `must say who accepts that a partition goes on past a message that was set aside: risk '${contract.risk}' with order 'partition' needs it, or failure.exhausted 'stop'`,
+    `must name who accepts that a partition continues past a message that was set aside: risk '${contract.risk}' with order 'partition' requires it, or failure.exhausted 'stop'`,
   )
 }

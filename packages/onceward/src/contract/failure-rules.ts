@@ -12,16 +12,16 @@ import { contractOptions, type OptionTable } from './options/table.ts'
 import { retryLevelsMs } from './retry-levels.ts'
 
 /**
- * The classes of a contract, and those only we give: nobody knows it, the database's own quarrels, the
- * handler's word.
+ * The failure classes of a contract, and three that only the engine assigns: `unclassified`, `contention`
+ * (the database's deadlocks and serialization failures) and `verdict` (the handler asked for a retry).
  */
 export type PolicyClass = FailureClass | 'unclassified' | 'contention' | 'verdict'
 export type Terminal = NonNullable<ClassPolicy['terminal']>
 
-/** What one class of failures does. */
+/** How failures of one class are treated. */
 export interface ClassRules {
   readonly attemptsMax: number
-  /** Counted apart; all others share one budget. */
+  /** True: counted separately. All other classes share one budget. */
   readonly ownBudget: boolean
   readonly delayMs: number
   readonly delayMaxMs: number
@@ -29,36 +29,33 @@ export interface ClassRules {
   readonly breaker: boolean
 }
 
-/** The failure section of a contract with nothing left open. */
+/** The failure section of a contract with all defaults applied. */
 export interface FailureRules {
   readonly attemptsMax: number
   readonly mode: NonNullable<FailureSection['mode']>
-  /**
-   * How long a message may wait at the broker, shortest first; none but in modes `retry queue` and
-   * `retry topic`.
-   */
+  /** The waits at the broker, shortest first; empty unless the mode is `retry queue` or `retry topic`. */
   readonly retryLevelsMs: readonly number[]
   readonly exhausted: NonNullable<FailureSection['exhausted']>
   readonly jitter: boolean
   readonly classes: Readonly<Record<string, FailureClass>>
   readonly rules: Readonly<Record<PolicyClass, ClassRules>>
-  /** Failures of one kind after which a message is poison; null: its attempts decide. */
+  /** Failures of one kind after which a message is poison; null: only its attempts decide. */
   readonly sameMax: number | null
   readonly breaker: Required<FailureBreaker> | null
-  /** What becomes of bytes that cannot be read, and of types and versions the contract does not list. */
+  /** The outcome of unreadable bytes, and of types and versions the contract does not list. */
   readonly unreadable: Terminal
   readonly unexpected: Terminal
-  /** What becomes of what would be dead-lettered. */
+  /** The outcome of a message that would be dead-lettered. */
   readonly rejected: 'dead-lettered' | 'parked'
   readonly parking: Required<ParkingSection>
-  /** The queue or topic of the copies. */
+  /** The queue or topic that receives copies. */
   readonly deadLetter: string | null
   readonly deadLetterOwner: string
 }
 
 const shared: readonly PolicyClass[] = ['transient', 'overload', 'rate limited', 'unclassified', 'verdict']
-const away: readonly PolicyClass[] = ['transient', 'overload', 'rate limited']
-/** Classes that are not tried again. */
+const unavailable: readonly PolicyClass[] = ['transient', 'overload', 'rate limited']
+/** Classes that are not retried. */
 export const triedOnce: readonly FailureClass[] = [
   'business conflict',
   'validation',
@@ -122,11 +119,11 @@ function classRules(
     delayMs: policy.delayMs ?? all.delayMs,
     delayMaxMs: policy.delayMaxMs ?? Math.max(policy.delayMs ?? 0, all.delayMaxMs),
     terminal: policy.terminal ?? terminals[name] ?? 'parked',
-    breaker: policy.breaker ?? away.includes(name),
+    breaker: policy.breaker ?? unavailable.includes(name),
   }
 }
 
-/** Words people use for codes in retry policies. */
+/** Codes that retry policies commonly use. */
 export const policyWords: Readonly<Record<string, FailureClass>> = {
   DATABASE_TIMEOUT: 'transient',
   DEPENDENCY_UNAVAILABLE: 'overload',
@@ -136,7 +133,7 @@ export const policyWords: Readonly<Record<string, FailureClass>> = {
   UNKNOWN_EVENT_TYPE: 'poison',
 }
 
-/** Where order and money meet, somebody must have said that the flow may go on past a dead letter. */
+/** An ordered consumer of grave risk needs a named person who accepts that messages pass a dead letter. */
 function mayPass<M, Tx>({ failure, risk, order }: ConsumerContract<M, Tx>): boolean {
   const deadLetter = typeof failure?.deadLetter === 'string' ? {} : (failure?.deadLetter ?? {})
   if (deadLetter.manualReviewRequired === true) return false
@@ -148,8 +145,8 @@ export function isGrave(risk: string): boolean {
 }
 
 /**
- * The same rules where no attempt can be remembered: the first one decides, and nothing waits for a
- * downstream.
+ * The same rules without a record of attempts: the first attempt decides, and the source is never paused for
+ * a dependency.
  */
 export function decidedAtOnce(failure: FailureRules): FailureRules {
   const once = Object.entries(failure.rules).map(([of, rules]) => [of, { ...rules, attemptsMax: 1 }])

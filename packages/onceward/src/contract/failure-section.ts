@@ -10,97 +10,100 @@ export type FailureClass =
 
 export interface FailureSection {
   /**
-   * Default 5. Attempts of one message, counted durably, before it is parked. Classes with a budget of their
-   * own do not count here.
+   * Attempts of one message before it is parked, counted in the database. Default 5. Failure classes with
+   * their own budget do not count here.
    */
   attemptsMax?: number
-  /** Default 1 s, doubled per attempt up to `delayMaxMs` (default 60 s). */
+  /** Delay before the second attempt. Default 1 s, doubled per attempt up to `delayMaxMs` (default 60 s). */
   delayMs?: number
   delayMaxMs?: number
-  /** Default true: anything from zero to the doubled delay. */
+  /** Default true: the delay is random, from zero to the doubled value. */
   jitter?: boolean
   /**
-   * Default `block`: the delivery is held unacked, its lane waits. `defer`: the message is kept in the store
-   * until its next try and the broker told; later ones of its key wait behind it, others flow. `retry queue`:
-   * it waits in a queue of RabbitMQ and comes back behind later ones; only with order `none`. `retry topic`:
-   * the same on Kafka.
+   * Where a failed message waits for its next attempt. Default `block`: the delivery stays unacknowledged and
+   * its lane waits. `defer`: the store keeps the message and the broker is acknowledged; later messages of
+   * its key wait behind it, other keys continue. `retry queue`: a RabbitMQ queue holds a copy, which returns
+   * behind later messages; only with order `none`. `retry topic`: the same on Kafka.
    */
   mode?: 'block' | 'defer' | 'retry queue' | 'retry topic'
   /**
-   * Error code, class name, SQLSTATE (`40001`, `23xxx`) or HTTP status (`503`, `5xx`) → failure class, before
-   * the defaults.
+   * Maps an error code, class name, SQLSTATE (`40001`, `23xxx`) or HTTP status (`503`, `5xx`) to a failure
+   * class. Consulted before the defaults.
    */
   classes?: Record<string, FailureClass>
-  /** What a class does, where it is not what everybody does. */
+  /** Per failure class, the settings that differ from those above. */
   policies?: Partial<Record<FailureClass, ClassPolicy>>
-  /** Ends a message early that fails in the same way again and again. Default: only the attempts decide. */
+  /** Parks a message early when it fails repeatedly in the same way. Default: only `attemptsMax` decides. */
   poison?: PoisonSection
-  /** Pauses the source while the downstream is away. `false` switches it off. */
+  /** Pauses the source while a dependency is unavailable. `false` switches it off. */
   breaker?: FailureBreaker | false
   /**
-   * What happens to a message that does not get through. Default `set aside`: parked with everything needed
-   * to come back. `stop`: its lane waits before it for as long as it takes, attempts being counted and
-   * reported; other lanes go on.
+   * What happens to a message without attempts left. Default `set aside`: it is parked with everything needed
+   * to redrive it. `stop`: its lane waits, and the message is retried without limit; attempts are counted and
+   * reported. Other lanes continue.
    */
   exhausted?: 'set aside' | 'stop'
   /**
-   * How much may be parked before what comes next waits at the source instead. Nothing is dropped; a log line
-   * and a metric say so.
+   * How many messages may be parked. Beyond that, further messages wait at the source. Nothing is dropped; a
+   * log line and a metric report it.
    */
   parking?: ParkingSection
   /**
-   * Queue on the same broker that gets a copy of dead letters and quarantined messages, or what else is said
-   * of them.
+   * A queue on the same broker that receives a copy of dead letters and quarantined messages, or an object
+   * with more settings for dead letters.
    */
   deadLetter?: string | DeadLetterSection
 }
 
 export interface ClassPolicy {
-  /** A budget of its own. 1: never tried again. */
+  /** Attempts for this class alone. 1: never retried. */
   attemptsMax?: number
   delayMs?: number
   delayMaxMs?: number
-  /** Where a message of this class ends. `halted`: the consumer stops before it and nothing is settled. */
+  /** The final outcome of this class. `halted`: the consumer stops before the message and settles nothing. */
   terminal?: 'parked' | 'dead-lettered' | 'quarantined' | 'halted'
   /**
-   * Whether such failures say that the downstream is away. Default: transient, overload and rate limited do.
+   * Whether such failures count towards the breaker. Default: transient, overload and rate limited do.
    */
   breaker?: boolean
 }
 
 export interface PoisonSection {
-  /** The same class, code and place this often: parked, whatever attempts are left. */
+  /**
+   * Failures with the same class, code and place after which the message is parked, even with attempts left.
+   */
   maxAttemptsBeforePark?: number
 }
 
 export interface FailureBreaker {
-  /** Failures without a success between them, of two messages at least. Default 5. */
+  /** Consecutive failures that open the breaker, of at least two messages. Default 5. */
   failuresMax?: number
   /**
-   * Until one message is tried. Default 1 s, doubled after each that fails up to `pauseMaxMs` (default 60 s).
+   * Pause before one message is tried. Default 1 s, doubled after each failed trial up to `pauseMaxMs`
+   * (default 60 s).
    */
   pauseMs?: number
   pauseMaxMs?: number
 }
 
 export interface DeadLetterSection {
-  /** Queue or topic on the same broker that gets a copy. */
+  /** Queue or topic on the same broker that receives a copy. */
   to?: string
-  /** Who answers for them. Default the consumer's owner. */
+  /** The team responsible for dead letters. Default: the consumer's owner. */
   owner?: string
-  /** Nothing is dead-lettered by itself: what would be is parked, for a person to decide. */
+  /** True: a message that would be dead-lettered is parked instead, and an operator decides. */
   manualReviewRequired?: boolean
   /**
-   * Who, on the business side, accepts that later messages of a key or partition go on past a dead letter.
-   * Without it an ordered consumer of risk money or regulatory parks instead (order `key`) or is refused
-   * (order `partition`).
+   * Who, on the business side, accepts that later messages of a key or partition pass a dead letter. Without
+   * it, an ordered consumer of risk money or regulatory parks the message (order `key`), or its contract is
+   * refused (order `partition`).
    */
   passingAcceptedBy?: string
 }
 
 export interface ParkingSection {
-  /** Default 10,000. Messages behind the parked head of one key; a batch may go past it by its own size. */
+  /** Messages parked behind the first one of a key. Default 10,000; a batch may exceed it by its own size. */
   perKeyMax?: number
-  /** Default 1,000,000. Parked messages of the consumer in all. */
+  /** All parked messages of the consumer. Default 1,000,000. */
   totalMax?: number
 }

@@ -3,7 +3,7 @@ import type { Log } from '../environment.ts'
 import type { DeliveryProperties } from '../ports/source.ts'
 import type { PublishRequest } from './publish-target.ts'
 
-/** What a handler may do to the database inside the batch's transaction. */
+/** The batch's transaction, as a handler sees it. */
 export interface SqlTransaction {
   query<Row = Record<string, unknown>>(
     text: string,
@@ -12,30 +12,43 @@ export interface SqlTransaction {
 }
 
 /**
- * Why a message is handled. `live`: it is news. `replay`: history; what is applied is skipped, what is
- * missing is applied. `backfill`: history this consumer never saw. `rebuild`: all of it anew, into tables of
- * its own. `repair`: selected keys, and what was ignored or stale among them is looked at again. `forensic`:
- * nothing lasts. In all but `live` external effects and messages are suppressed unless people approved them.
+ * Why a message is handled.
+ *
+ * - `live`: it has just arrived.
+ * - `replay`: history; applied messages are skipped, missing ones are applied.
+ * - `backfill`: history from before this consumer existed.
+ * - `rebuild`: all of history again, into separate tables.
+ * - `repair`: selected keys; ignored and stale messages among them are handled again.
+ * - `forensic`: everything is rolled back.
+ *
+ * In every mode but `live`, external calls and published messages are suppressed unless an operator approved
+ * them.
  */
 export type Mode = 'live' | CampaignMode
 
 export type CampaignMode = 'replay' | 'backfill' | 'rebuild' | 'repair' | 'forensic'
 
+/** What a handler receives for one message. */
 export interface HandlerContext<M, Tx> {
+  /** The decoded and validated message. */
   readonly message: M
+  /** Its identities and broker facts. */
   readonly envelope: Envelope
+  /** The batch's transaction. The handler can neither commit nor roll it back. */
   readonly tx: Tx
+  /** Requests external calls and published messages. */
   readonly effects: Effects
-  /** Held work that waited for its turn: whether it came in time. Null for everything else. */
+  /** For a message that waited after `Verdict.wait`: whether it was released in time. Null otherwise. */
   readonly waited: 'released' | 'too late' | null
-  /** The run this is part of: which consumer, which version of its code, in which mode. See `cause`. */
+  /** Id of the run: it identifies the consumer, the version of its code and the mode. See `cause`. */
   readonly run: number
   readonly mode: Mode
-  /** Aborted when the handler has run too long or the consumer stops at once. */
+  /** Aborted when the handler exceeds its time limit, and when the consumer stops at once. */
   readonly signal: AbortSignal
   readonly log: Log
 }
 
+/** What a batch handler receives. */
 export interface BatchContext<M, Tx> {
   readonly batch: readonly BatchItem<M>[]
   readonly tx: Tx
@@ -48,59 +61,62 @@ export interface BatchItem<M> {
   readonly message: M
   readonly envelope: Envelope
   readonly effects: Effects
-  /** It waited for its turn, which came or did not; null for what waited for nobody. */
+  /** For a message that waited after `Verdict.wait`: whether it was released in time. Null otherwise. */
   readonly waited: 'released' | 'too late' | null
-  /** The run this is part of. See `cause`. */
+  /** Id of the run. See `cause`. */
   readonly run: number
 }
 
 export type Handler<M, Tx> = (context: HandlerContext<M, Tx>) => Promise<Verdict | void> | Verdict | void
 
-/** May return verdicts for single items; for those the handler must not have written anything. */
+/** May return verdicts for single items; the handler must not have written anything for those. */
 export type BatchHandler<M, Tx> = (
   context: BatchContext<M, Tx>,
 ) => Promise<ReadonlyMap<BatchItem<M>, Verdict> | void>
 
 export interface Effects {
   /**
-   * Records the intent in the batch's transaction; a dispatcher calls later with `key` as idempotency key.
+   * Records the call in the batch's transaction. A dispatcher makes it after the commit, with `key` as
+   * idempotency key.
    */
   external(target: string, request: ExternalRequest): void
   /**
-   * Writes a message into the outbox in the batch's transaction; a relay publishes it after the commit, at
-   * least once under one id.
+   * Writes a message to the outbox in the batch's transaction. A relay publishes it after the commit, at
+   * least once and always under the same id.
    */
   publish(target: string, request: PublishRequest): void
   /**
-   * Calls now, inside the transaction, for fast targets with policy `keyed`. It holds the transaction and its
-   * locks for as long as the call takes, nothing is recorded, and a batch that rolls back calls again with
-   * the same key. Null in modes that suppress calls.
+   * Makes the call at once, inside the transaction; for fast targets with policy `keyed`. The transaction and
+   * its locks are held until the answer arrives. Nothing is recorded: a batch that rolls back repeats the
+   * call with the same key. Returns null in modes that suppress calls.
    */
   call(target: string, request: ExternalRequest): Promise<InlineAnswer | null>
 }
 
-/** A complete answer of the target: 2xx. Anything else is thrown and goes through the failure policy. */
+/**
+ * A complete answer of the target with a 2xx status. Any other answer throws, and the failure policy applies.
+ */
 export interface InlineAnswer {
   readonly status: number
   readonly body: Uint8Array
 }
 
 export interface ExternalRequest {
-  /** Stable for the operation: the same intent always has the same key. */
+  /** Identifies the operation: every attempt and redelivery must use the same key. */
   key: string
-  /** Bytes are sent as they are; anything else as JSON. */
+  /** Bytes are sent unchanged; any other value is sent as JSON. */
   body: unknown
   contentType?: string
 }
 
-/** The facts of a delivery that identities may be read from. */
+/** The parts of a delivery from which identities may be read. */
 export interface DeliveryFacts {
   readonly headers: Readonly<Record<string, unknown>>
   readonly properties: DeliveryProperties
   readonly key: string | null
 }
 
-/** The identities of one message, kept apart. */
+/** The identities of one message and the broker facts of its delivery. */
 export interface Envelope {
   readonly id: string
   readonly businessKey: string | null
@@ -117,7 +133,7 @@ export interface Envelope {
   readonly headers: Readonly<Record<string, unknown>>
   readonly properties: DeliveryProperties
   readonly origin: string
-  /** The broker's own key: routing key or record key. */
+  /** The broker's key: routing key or record key. */
   readonly key: string | null
   readonly position: string | null
   readonly redelivered: boolean

@@ -1,22 +1,22 @@
 import type { Report } from './check-values.ts'
 import type { ConsumerContract } from './contract.ts'
 
-/** What does not go together with working later. */
+/** Options that conflict with stored mode. */
 export function inboxProblems(contract: ConsumerContract, wrong: Report): void {
   if (contract.inbox?.mode !== 'stored') return
   if (contract.order === 'partition')
     wrong(
       'order',
-      "'partition' cannot be kept by workers, which know keys only: use 'key' with inbox.mode 'stored'",
+      "'partition' cannot be preserved by workers, which order by key only: use 'key' with inbox.mode 'stored'",
     )
   if (contract.dedup !== undefined && contract.dedup !== 'marker')
     wrong(
       'dedup',
-      "must be 'marker' with inbox.mode 'stored': only a marker can tell what is stored from what is done",
+      "must be 'marker' with inbox.mode 'stored': only a marker distinguishes a stored message from an applied one",
     )
   if (contract.settle?.when === 'before effect')
     wrong(
       'settle.when',
-      "'before effect' loses messages that inbox.mode 'stored' would keep: leave one of the two out",
+      "'before effect' loses messages that inbox.mode 'stored' would keep: remove one of the two",
     )
 }

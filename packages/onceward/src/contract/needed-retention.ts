@@ -4,28 +4,26 @@ import { durationText } from './duration.ts'
 import type { ClassRules } from './failure-rules.ts'
 
 /**
- * How long a source may hand a message over again, and who says so; a text where nobody can say. `trouble`:
- * its broker is away, or has no such topic.
+ * The longest time after which a source may redeliver a message, and the setting that limits it; or the
+ * reason why it is unknown. `trouble`: the broker is unavailable, or has no such topic.
  */
 export type SourceWindow =
   | { readonly ms: number; readonly by: string }
   | { readonly unknown: string; readonly trouble?: OncewardError }
 
 export interface NeededRetention {
-  /** The longest time after which a duplicate can reappear. */
+  /** The longest time after which a duplicate can arrive. */
   readonly ms: number
   readonly reasons: readonly { readonly what: string; readonly ms: number }[]
 }
 
 type Reviewed = Pick<Consumer, 'name' | 'dedup' | 'failure' | 'batch' | 'replay' | 'retention'>
 
-/**
- * Pure. The larger of what is declared and what the broker says: a declaration cannot make a broker forget.
- */
+/** Pure. The larger of the declared and the broker's value: a declaration cannot make a broker forget. */
 export function neededRetention(consumer: Reviewed, source: SourceWindow): NeededRetention {
   const { sourceKeeps } = consumer.retention!
   const reasons = [
-    { what: 'the longest row of retries of the failure policy', ms: retryHorizonMs(consumer) },
+    { what: 'the longest series of retries in the failure policy', ms: retryHorizonMs(consumer) },
     { what: 'replay.window', ms: consumer.replay.windowMs ?? 0 },
   ]
   if (sourceKeeps !== null) reasons.push({ what: 'retention.sourceKeeps', ms: sourceKeeps })
@@ -35,8 +33,8 @@ export function neededRetention(consumer: Reviewed, source: SourceWindow): Neede
 }
 
 /**
- * Throws, with the numbers, when markers would be gone before the last duplicate can have come. What writes
- * no markers cannot forget them.
+ * Throws, with the numbers, if markers would be removed before the last duplicate can arrive. A consumer
+ * without markers always passes.
  */
 export function assertKeptLongEnough(consumer: Reviewed, source: SourceWindow): void {
   const { name, dedup, retention } = consumer
@@ -45,7 +43,7 @@ export function assertKeptLongEnough(consumer: Reviewed, source: SourceWindow): 
     if (source.trouble !== undefined) throw source.trouble
     throw new OncewardError(
       'retention_too_short',
-      `Consumer ${name} removes markers after ${durationText(retention.markers)}, but nobody can say how long its source may hand a message over again: ${source.unknown}. Nothing was started and nothing was removed. Say so in retention.sourceKeeps, as in sourceKeeps: '14d'.`,
+      `Consumer ${name} removes markers after ${durationText(retention.markers)}, but it is unknown how long its source may redeliver a message: ${source.unknown}. Nothing was started and nothing was removed. Set retention.sourceKeeps, as in sourceKeeps: '14d'.`,
     )
   }
   const needed = neededRetention(consumer, source)
@@ -53,18 +51,18 @@ export function assertKeptLongEnough(consumer: Reviewed, source: SourceWindow): 
   const short = needed.reasons.filter(reason => reason.ms > retention.markers)
   const text = short.map(({ what, ms }) => `${what}: ${termText(ms)}`).join('; ')
   const fix = Number.isFinite(needed.ms)
-    ? `Set retention.markers to at least ${durationText(needed.ms)}, or make the other shorter.`
-    : "Say in retention.sourceKeeps how old a message may be that is read again, as in sourceKeeps: '90d'; older ones are then parked, or leave retention out."
+    ? `Set retention.markers to at least ${durationText(needed.ms)}, or shorten the other.`
+    : "Set retention.sourceKeeps to the greatest age of a message that is read again, as in sourceKeeps: '90d'; older messages are then parked. Or remove the retention section."
   throw new OncewardError(
     'retention_too_short',
-    `Consumer ${name} would remove markers after ${durationText(retention.markers)}, but a duplicate can reappear later (${text}) and would be applied again. Nothing was started and nothing was removed. ${fix}`,
+    `Consumer ${name} would remove markers after ${durationText(retention.markers)}, but a duplicate can arrive later (${text}) and would be applied again. Nothing was started and nothing was removed. ${fix}`,
     { details: { markersMs: retention.markers, neededMs: needed.ms, reasons: needed.reasons } },
   )
 }
 
 /**
- * Every attempt at its longest delay and deadline: of the classes that share a budget the longest, and those
- * that have their own each.
+ * The sum of every attempt's longest delay and time limit: the longest of the classes that share a budget,
+ * plus each class with its own.
  */
 export function retryHorizonMs({ failure, batch }: Pick<Consumer, 'failure' | 'batch'>): number {
   const rules = Object.values(failure.rules)
@@ -81,5 +79,5 @@ function classHorizonMs({ attemptsMax, delayMs, delayMaxMs }: ClassRules, handle
 }
 
 function termText(ms: number): string {
-  return Number.isFinite(ms) ? durationText(ms) : 'for ever'
+  return Number.isFinite(ms) ? durationText(ms) : 'without limit'
 }

@@ -3,8 +3,8 @@ import { contractOptions, type OptionTable } from './options/table.ts'
 import type { ObjectivesSection } from './upkeep-sections.ts'
 
 /**
- * A contract's objectives with everything decided; durations in milliseconds. Null for `idleMaxMs`: compared
- * with the day before.
+ * The objectives of a contract with all defaults applied; durations in milliseconds. `idleMaxMs` null:
+ * compared with the day before.
  */
 export type Objectives = {
   readonly [K in keyof ObjectivesSection as InMs<K>]-?: K extends DefaultedIn<'objectives'>
@@ -14,7 +14,7 @@ export type Objectives = {
 
 type InMs<K extends keyof ObjectivesSection> = string extends ObjectivesSection[K] ? `${K}Ms` : K
 
-/** Applies the defaults. Pure; every value can be read already. */
+/** Applies the defaults. Pure; every value is already validated. */
 export function resolveObjectives(
   contract: { readonly objectives?: ObjectivesSection },
   table: OptionTable = contractOptions,

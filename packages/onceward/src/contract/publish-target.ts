@@ -1,17 +1,17 @@
 /**
- * Where `effects.publish(name, …)` sends its messages. `cdc`: the row is left for a connector that reads the
- * outbox table, and removed after a while.
+ * Where `effects.publish(name, …)` sends messages. `cdc`: a connector reads the row from the outbox table,
+ * and the row is removed later.
  */
 export type PublishTarget = PublishPlace & {
   /**
-   * Default false. True: that a message published here is noted in its transaction and stays known when the
-   * outbox row is gone; see `docs/explain.md`.
+   * Default false. True: the transaction records that the message was published, and the record outlives the
+   * outbox row. See `docs/explain.md`.
    */
   readonly evidence?: boolean
   /**
-   * Which broker of that kind, as `onceward status` names it, such as `rabbitmq:eu-1/orders`; a relay that is
-   * connected there carries it. Default: the one whose address the process has, for a producer the only one
-   * that the database knows.
+   * The broker, as `onceward status` names it, such as `rabbitmq:eu-1/orders`. A relay connected to that
+   * broker publishes the message. Default: the broker whose address the process has; for a producer, the only
+   * one registered in the database.
    */
   readonly destination?: string
 }
@@ -21,8 +21,8 @@ export type PublishPlace =
       readonly broker: 'kafka'
       readonly topic: string
       /**
-       * The most that is published. Default: `max.message.bytes` of the topic where this process can ask its
-       * cluster, else Kafka's default of 1,048,588. What does not fit is refused before anything is written.
+       * The largest message, in bytes. Default: the topic's `max.message.bytes` if the process can ask its
+       * cluster, else Kafka's default of 1,048,588. A larger message is refused before anything is written.
        */
       readonly bytesMax?: number
     }
@@ -32,21 +32,21 @@ export type PublishPlace =
   | { readonly broker: 'rabbitmq'; readonly exchange: string; readonly routingKey: string }
 
 export interface PublishRequest {
-  /** Bytes are published as they are; anything else as JSON. */
+  /** Bytes are published unchanged; any other value is published as JSON. */
   body: unknown
   /**
-   * Messages of one key reach a target in the order in which their transactions locked what the key names.
-   * Default none: no order.
+   * Messages of one key reach a target in the order in which their transactions locked the rows behind the
+   * key. Default none: no order.
    */
   key?: string | null
   /**
-   * The message id. Default: made from consumer, message id, target and the number of this call, so that
-   * doing it again gives the same.
+   * The message id. Default: derived from consumer, message id, target and the number of this call, so that
+   * every repeat produces the same id.
    */
   id?: string
   type?: string
   contentType?: string
-  /** Default: the correlation id of the message that is being handled. */
+  /** Default: the correlation id of the message being handled. */
   correlationId?: string
   headers?: Readonly<Record<string, unknown>>
 }

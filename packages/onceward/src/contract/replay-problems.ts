@@ -1,7 +1,7 @@
 import { isRecord, type Report } from './check-values.ts'
 import type { ConsumerContract } from './contract.ts'
 
-/** What replays do not go together with. Also usable on data that is no contract. */
+/** Options that conflict with campaigns. Accepts data of any shape. */
 export function replayProblems(contract: ConsumerContract, wrong: Report): void {
   const replay: unknown = contract.replay
   if (!isRecord(replay)) return
@@ -10,7 +10,7 @@ export function replayProblems(contract: ConsumerContract, wrong: Report): void 
   if (remembersByPosition && Array.isArray(modes) && modes.some(mode => mode !== 'forensic'))
     wrong(
       'replay.modes',
-      "with dedup 'checkpoint' nothing but the live position is remembered, and history would be applied twice: only 'forensic' is possible",
+      "with dedup 'checkpoint' only the live position is recorded, and history would be applied twice: only 'forensic' is possible",
     )
   if (isRecord(compare)) compareProblems(compare, tables, wrong)
 }
@@ -22,7 +22,7 @@ function compareProblems(compare: Record<string, unknown>, tables: unknown, wron
     if (!isRecord(compared)) continue
     const both = listOf(compared.mayChange).filter(column => listOf(compared.columns).includes(column))
     if (both.length > 0)
-      wrong(`${at}.mayChange`, `names ${both.join(', ')}, which ${at}.columns says must be the same`)
+      wrong(`${at}.mayChange`, `lists ${both.join(', ')}, which ${at}.columns requires to be equal`)
   }
 }
 

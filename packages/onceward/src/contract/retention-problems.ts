@@ -6,12 +6,12 @@ import { type Retention, resolveRetention } from './retention.ts'
 import type { RetentionSection } from './upkeep-sections.ts'
 
 /**
- * A look for a duplicate goes through the list of days: 0.6 ms with 35 of them, 2 ms with 104, 50 ms with
- * 400, and each is a lock of its transaction.
+ * A lookup of a duplicate checks every day's table: 0.6 ms with 35 days, 2 ms with 104, 50 ms with 400. Each
+ * table is also a lock of the transaction.
  */
 const daysMaxMs = 100 * 86_400_000
 
-/** Forgetting one of these earlier than the marker lets half of a duplicate through. */
+/** If one of these expires before the marker, a duplicate is only half recognised. */
 const notShorter = ['businessKeys', 'effects', 'attempts'] as const
 
 export function retentionProblems(contract: ConsumerContract, wrong: Report): void {
@@ -23,15 +23,15 @@ export function retentionProblems(contract: ConsumerContract, wrong: Report): vo
     if (kept[name] < kept.markers)
       wrong(
         `retention.${name}`,
-        `is ${durationText(kept[name])}, shorter than markers (${durationText(kept.markers)}): a repeat would then be half recognised`,
+        `is ${durationText(kept[name])}, shorter than markers (${durationText(kept.markers)}): a duplicate would be only half recognised`,
       )
   }
   if (retention.partitions !== undefined) partitionProblems(contract, kept, wrong)
   if (contract.dedup !== undefined && contract.dedup !== 'marker' && retention.markers !== undefined)
-    wrong('retention.markers', `means nothing with dedup '${contract.dedup}', which writes none`)
+    wrong('retention.markers', `has no effect with dedup '${contract.dedup}', which writes no markers`)
 }
 
-/** Terms are compared only where all of them can be read. */
+/** Terms are compared only if all of them are readable. */
 function isUnreadable(retention: RetentionSection): boolean {
   return contractOptions.below('retention').some(({ name, option: { kind } }) => {
     const term = retention[name as keyof RetentionSection]
@@ -39,7 +39,7 @@ function isUnreadable(retention: RetentionSection): boolean {
   })
 }
 
-/** A day can be dropped only where it is a function of the id, and only whole. */
+/** A day can be dropped only as a whole, and only if the id determines the day. */
 function partitionProblems(
   { identity, dedup }: ConsumerContract,
   { action, markers }: Retention,
@@ -47,17 +47,14 @@ function partitionProblems(
 ): void {
   const place = 'retention.partitions'
   if (identity?.idTime === undefined)
-    wrong(place, "needs ids that tell their day: set identity.idTime to 'uuidv7' or 'ulid', or leave it out")
+    wrong(place, "needs ids that contain their day: set identity.idTime to 'uuidv7' or 'ulid', or remove it")
   if (dedup !== undefined && dedup !== 'marker')
-    wrong(place, `means nothing with dedup '${dedup}', which writes no markers: leave it out`)
+    wrong(place, `has no effect with dedup '${dedup}', which writes no markers: remove it`)
   if (action === 'archive')
-    wrong(
-      place,
-      "drops whole days, which nobody could archive: set retention.action to 'delete', or leave it out",
-    )
+    wrong(place, "drops whole days, which cannot be archived: set retention.action to 'delete', or remove it")
   if (markers > daysMaxMs)
     wrong(
       place,
-      `is for up to ${durationText(daysMaxMs)}, and markers are kept for ${durationText(markers)}: set retention.markers, or leave it out`,
+      `supports up to ${durationText(daysMaxMs)}, and markers are kept for ${durationText(markers)}: set retention.markers, or remove it`,
     )
 }

@@ -4,8 +4,9 @@ import { contractOptions, type OptionTable } from './options/table.ts'
 import type { RetentionSection } from './upkeep-sections.ts'
 
 /**
- * A contract's retention with everything decided, in milliseconds. Null where the contract leaves something
- * open: dead letters are never removed, the source is asked how long it keeps, markers lie in one table.
+ * The retention of a contract with all defaults applied, in milliseconds. Null for an option without a
+ * default: dead letters are never removed, the source reports how long it keeps messages, markers are in one
+ * table.
  */
 export type Retention = {
   readonly [K in keyof RetentionSection]-?: K extends DefaultedIn<'retention'>
@@ -15,10 +16,10 @@ export type Retention = {
 
 type Resolved<T> = number extends T ? number : Exclude<T, undefined>
 
-/** How far the database's date may be from ours, or from where it should be, before nothing is removed. */
+/** How far the database's clock may differ from ours, or from its expected value, before removal stops. */
 export const clockToleranceMs = 3_600_000
 
-/** Applies the defaults. Pure; every duration can be read already. */
+/** Applies the defaults. Pure; every duration is already validated. */
 export function resolveRetention(
   retention: RetentionSection,
   risk: Risk,

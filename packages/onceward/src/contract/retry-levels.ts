@@ -1,12 +1,12 @@
 import type { ClassRules } from './failure-rules.ts'
 
-/** A longer wait than this many doublings gets the last level only. */
+/** Waits beyond this many doublings share the last level. */
 const levelsMax = 16
 
 /**
- * Every delay the policy can come to without jitter, shortest first: each class's first delay doubled up to
- * its longest. Within a queue all messages wait equally long, so that none is behind one with a longer time
- * to live: brokers look at the head of a queue only.
+ * Every delay the policy can produce without jitter, shortest first: the first delay of each class, doubled
+ * up to its longest. All messages of one queue wait equally long, because brokers expire messages only at the
+ * head of a queue.
  */
 export function retryLevelsMs(rules: Iterable<ClassRules>): number[] {
   const levels = new Set<number>()

@@ -4,30 +4,30 @@ import type { ConsumerContract } from './contract.ts'
 import { failureRules } from './failure-rules.ts'
 import { optionReader } from './options/defaults.ts'
 
-/** Where each mode waits, and how many bytes a name has there at most. */
+/** Where each mode keeps waiting messages, and the longest name there in bytes. */
 const places: Readonly<Record<string, { kind: string; what: string; nameBytesMax: number }>> = {
   'retry queue': { kind: 'rabbitmq', what: 'queues of RabbitMQ', nameBytesMax: 255 },
   'retry topic': { kind: 'kafka', what: 'topics of Kafka', nameBytesMax: 249 },
 }
 
-/** Retries by way of the broker: what they need, and what they would break. */
+/** What retries through the broker need, and what they would break. */
 export function brokerRetryProblems(contract: ConsumerContract, mode: string, wrong: Report): void {
   const refuse = (why: string) => wrong('failure.mode', `'${mode}' ${why}`)
   const { kind, what } = places[mode]!
   if (contract.source?.kind !== kind)
-    refuse(`waits in ${what}, which this source is not: use 'defer', which waits in the store`)
+    refuse(`waits in ${what}, and this source is another kind: use 'defer', which waits in the store`)
   if (contract.identity?.id === 'position')
-    refuse("gives a message another position, so identity.id 'position' would make another message of it")
+    refuse("changes the position, so identity.id 'position' would make it another message")
   if (optionReader(contract)('order') !== 'none')
     refuse(
-      `brings a message back behind later ones, and order '${contract.order}' lets none pass: use 'defer' or 'block', or order 'none'`,
+      `returns a message behind later ones, which order '${contract.order}' forbids: use 'defer' or 'block', or order 'none'`,
     )
   if (contract.dedup !== undefined && contract.dedup !== 'marker')
-    refuse("needs dedup 'marker': a copy may come back twice, and only a marker tells the second")
+    refuse("needs dedup 'marker': a copy may return twice, and only a marker recognises the second")
   if (contract.settle?.when === 'before effect')
-    refuse("brings back what settle.when 'before effect' gives up: leave one of the two out")
+    refuse("retries messages that settle.when 'before effect' gives up: remove one of the two")
   if (contract.inbox?.mode === 'stored')
-    refuse("is for messages the broker still has, and inbox.mode 'stored' takes them away: use 'defer'")
+    refuse("is for messages still at the broker, and inbox.mode 'stored' removes them there: use 'defer'")
   headerProblems(contract, mode, wrong)
   levelProblems(contract, mode, wrong)
 }
@@ -42,23 +42,26 @@ function levelProblems(contract: ConsumerContract, mode: string, wrong: Report):
   ] as const
   for (const [place, delayMs] of delays)
     if (delayMs === 0)
-      wrong(place, `must be at least 1 with failure.mode '${mode}': each delay has a place of its own`)
+      wrong(place, `must be at least 1 with failure.mode '${mode}': each delay has its own queue or topic`)
   const named = (source ?? {}) as { queue?: unknown; topic?: unknown }
   const queue = named.queue ?? named.topic
   if (typeof queue !== 'string') return
   const longest = levelQueue(queue, failureRules(contract).retryLevelsMs.at(-1) ?? 0)
   const { what, nameBytesMax } = places[mode]!
   if (Buffer.byteLength(longest) > nameBytesMax)
-    wrong('failure.mode', `'${mode}' would need the name ${longest}, longer than ${what} have`)
+    wrong('failure.mode', `'${mode}' would need the name ${longest}, too long for ${what}`)
 }
 
-/** Those change on the way: a digest or an identity over them would make another message of each try. */
+/**
+ * These headers change with every retry: a digest or identity over them would make each retry another
+ * message.
+ */
 function headerProblems({ message, identity }: ConsumerContract, mode: string, wrong: Report): void {
   const changing = new Set([...deathHeaders, ...countHeaders, retryHeader])
-  const why = `is written anew by each round of failure.mode '${mode}': leave it out`
+  const why = `changes with every retry of failure.mode '${mode}': remove it`
   const listed = message !== undefined && 'digestHeaders' in message ? (message.digestHeaders ?? []) : []
   for (const name of Array.isArray(listed) ? listed : [])
-    if (changing.has(name)) wrong('message.digestHeaders', `names ${name}, which ${why}`)
+    if (changing.has(name)) wrong('message.digestHeaders', `lists ${name}, which ${why}`)
   for (const [name, from] of Object.entries(identity ?? {})) {
     const header = (from as { header?: unknown } | null)?.header
     if (typeof header === 'string' && changing.has(header))

@@ -4,143 +4,140 @@ import type { CampaignMode } from './handler.ts'
 export type Duration = number | string
 
 /**
- * How long each kind of memory is kept; what a contract does not say is decided by its risk. A term shorter
- * than the longest time in which a duplicate can reappear is refused at start.
+ * How long each kind of record is kept. Defaults depend on the contract's risk. A start is refused if markers
+ * are kept for less than the longest time after which a duplicate can arrive.
  */
 export interface RetentionSection {
-  /** Markers: how long a repeated message is recognised. */
+  /** Markers: how long a duplicate is recognised. */
   markers?: Duration
-  /** Business keys. Default and least: as long as markers. */
+  /** Business keys. Default and minimum: as long as markers. */
   businessKeys?: Duration
   /**
-   * Completed external effects, which keep a call from being made again. Default and least: as long as
-   * markers.
+   * Completed external effects. They prevent a second call. Default and minimum: as long as markers.
    */
   effects?: Duration
-  /** What was said of messages that were not simply applied. Default: as long as markers. */
+  /** The recorded reasons of messages that were not simply applied. Default: as long as markers. */
   notes?: Duration
-  /** Failed attempts, by the last of a message. Default and least: as long as markers. */
+  /** Failed attempts, counted from a message's last one. Default and minimum: as long as markers. */
   attempts?: Duration
   /**
-   * Dead letters and quarantined messages with their bytes, counted from when they were last seen. Default:
-   * never removed.
+   * Dead letters and quarantined messages with their bytes, counted from the last delivery. Default: never
+   * removed.
    */
   deadLetters?: Duration
-  /** What campaigns that are over would have asked for. Default: as long as markers. */
+  /** Effects that finished campaigns suppressed. Default: as long as markers. */
   suppressedEffects?: Duration
   /**
-   * What people did to held messages that are held no more; the audit keeps it for good. Default: as long as
-   * markers.
+   * Operators' actions on messages that are no longer held. The audit log keeps them permanently. Default: as
+   * long as markers.
    */
   heldActions?: Duration
   /**
-   * Longest time after which the source may hand a message over again, where it cannot be asked or says that
-   * it keeps for ever.
+   * The longest time after which the source may redeliver a message. Required where the source cannot report
+   * it or keeps messages without limit.
    */
   sourceKeeps?: Duration
   /**
-   * Default `delete`. `archive` writes each row to a file, durably, before it is removed; the process is told
-   * the folder.
+   * Default `delete`. `archive` writes each row durably to a file before it is removed; the process
+   * configuration names the folder.
    */
   action?: 'delete' | 'archive'
   /**
-   * What happens to a message older than the markers that are left. `park`: a person decides; the default
-   * where risk is money, regulatory or notification. `apply`: applied and reported.
+   * What happens to a message older than the remaining markers. `park`: an operator decides; the default for
+   * risk money, regulatory and notification. `apply`: it is applied and reported.
    */
   behindHorizon?: 'park' | 'apply'
   /**
-   * `daily`: markers lie in a table for each day of their ids, which is dropped when all of it may be
-   * forgotten. For ids that are UUIDv7 or ULID (`identity.idTime`); an owner of the schema runs
-   * `onceward retention partition` once. Default: one table, emptied row by row.
+   * `daily`: markers are stored in one table per day of their ids. A table is dropped when all of its markers
+   * have expired. It needs ids that are UUIDv7 or ULID (`identity.idTime`), and an owner of the schema runs
+   * `onceward retention partition` once. Default: one table, from which expired rows are deleted.
    */
   partitions?: 'daily'
 }
 
-/** Every number has a default, most of them by `risk`: see `docs/alerts.md`. */
+/** Every number has a default; most depend on `risk`. See `docs/alerts.md`. */
 export interface ObjectivesSection {
   /**
-   * How old what is not applied yet may be. Default 1m for money, regulatory and notification, 5m projection,
-   * 15m telemetry, 1h low value.
+   * Greatest age of a message that is not applied yet. Default 1m for money, regulatory and notification, 5m
+   * projection, 15m telemetry, 1h low value.
    */
   lagMax?: Duration
-  /** How many records may wait at the broker while their number still grows. Default 10,000. */
+  /** How many records may wait at the broker while their number is growing. Default 10,000. */
   lagRecordsMax?: number
-  /** 99 of 100 batches are applied within it. Default half of `batch.handlerTimeoutMs`. */
+  /** The 99th percentile of the time to apply a batch. Default: half of `batch.handlerTimeoutMs`. */
   applyP99Max?: Duration
-  /** Share of deliveries that may be repeats. Default 0.1. */
+  /** Share of deliveries that may be duplicates. Default 0.1. */
   duplicateShareMax?: number
   /**
-   * Dead letters, parked and quarantined messages that may wait for a person, of one reason. Default 0 for
+   * Dead-lettered, parked and quarantined messages of one reason that may await an operator. Default 0 for
    * money, regulatory and notification, else 10.
    */
   setAsideMax?: number
-  /** How long any of them may wait, however few they are. Default 24h. */
+  /** How long any such message may wait, even if there are few. Default 24h. */
   setAsideAgeMax?: Duration
-  /** Work taken from silent workers in an hour. Default 5. */
+  /** Expired leases per hour, each taken over from a silent worker. Default 5. */
   leasesExpiredPerHourMax?: number
-  /** Age of the oldest message in the outbox. Default as `lagMax`. */
+  /** Age of the oldest message in the outbox. Default: `lagMax`. */
   outboxAgeMax?: Duration
-  /** Share of `failure.parking.totalMax` from which parking is nearly full. Default 0.8. */
+  /** Share of `failure.parking.totalMax` at which an alert fires. Default 0.8. */
   parkingShareMax?: number
   /**
-   * The source is never silent for longer. Default: not silent for an hour in which it was not the day
-   * before.
+   * The longest time without a message. Default: an alert fires for an hour of silence in which messages
+   * arrived the day before.
    */
   idleMax?: Duration
 }
 
-/** Queries are one SELECT each, run read-only. See `docs/explain.md`. */
+/** Each query is one SELECT, run read-only. See `docs/explain.md`. */
 export interface ReconcileSection {
   /**
-   * Every row the handler wrote: `message_id` (text), and where there are such columns `at` (timestamptz), by
-   * which rows older than the markers that are left are told apart, and `digest` (bytea), compared with the
-   * marker's.
+   * Returns every row the handler wrote: `message_id` (text), and two optional columns. `at` (timestamptz)
+   * excludes rows older than the remaining markers. `digest` (bytea) is compared with the marker's digest.
    */
   effects: string
   /**
-   * Default `all`: every applied message has a row. `some`: it may have none, because later messages
-   * overwrite it or the handler needs none.
+   * Default `all`: every applied message has a row. `some`: a message may have none, because later messages
+   * overwrite its row or because the handler wrote nothing.
    */
   covers?: 'all' | 'some'
-  /** Default `any`. `one`: a second row of a message is drift. */
+  /** Default `any`. `one`: a second row for the same message is drift. */
   perMessage?: 'one' | 'any'
-  /** `message_id` of rows that are not what was written, by whatever the table keeps to tell. */
+  /** Returns the `message_id` of rows changed after they were written, judged by what the table records. */
   edited?: string
 }
 
 export interface ReplaySection {
-  /** What people may start. Default `replay`, `repair` and `forensic`. */
+  /** The campaign modes operators may start. Default `replay`, `repair` and `forensic`. */
   modes?: readonly CampaignMode[]
   /**
-   * How far back history may be asked for, and so how long it is remembered at least. Default no limit of its
-   * own.
+   * How far back a campaign may read. Markers must be kept at least as long. Default: no limit.
    */
   window?: Duration
   /**
-   * Default `with approval`: people may approve that a backfill or a repair calls and publishes. `never`:
-   * nobody may.
+   * Default `with approval`: a backfill or a repair may call and publish after an operator approves it.
+   * `never`: no approval is possible.
    */
   effects?: 'with approval' | 'never'
   /**
-   * `rebuild` of a handler: the tables it writes, named without a schema in its statements as well. Declared
-   * projections know theirs.
+   * For `rebuild` with a handler: the tables it writes. The handler's statements must also name them without
+   * a schema. Declared projections list their own tables.
    */
   tables?: readonly string[]
   /**
-   * `rebuild`: what is compared before a swap, by table. Default all columns, told apart by the primary key.
+   * For `rebuild`: the comparison before a swap, per table. Default: all columns, with rows matched by
+   * primary key.
    */
   compare?: Readonly<Record<string, ComparedTable>>
 }
 
 export interface ComparedTable {
-  /** Columns that tell rows apart. Default the primary key. */
+  /** Columns that identify a row. Default: the primary key. */
   key?: readonly string[]
-  /** Columns that must be the same. Default all but the key and those the database fills by itself. */
+  /** Columns that must be equal. Default: all but the key and those the database generates. */
   columns?: readonly string[]
   /**
-   * Columns the database fills by itself (identity, a sequence, a UUID, the time) to which nothing else
-   * refers: a swap may put rows with other values in their place. Default none, and a swap that would change
-   * such a value is refused.
+   * Generated columns (identity, a sequence, a UUID, the time) that nothing else references. A swap may
+   * change their values. Default none: a swap that would change a generated value is refused.
    */
   mayChange?: readonly string[]
 }

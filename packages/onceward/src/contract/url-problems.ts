@@ -5,8 +5,8 @@ import { contractOptions } from './options/table.ts'
 const portsDefault = contractOptions.at('effect.external.*.ports').default
 
 /**
- * Where calls go is part of the contract: refused here, not when the first one is made. Names are resolved
- * and checked at every connection.
+ * The contract declares where calls go, so that a wrong address is refused here and not at the first call.
+ * Names are resolved and checked again at every connection.
  */
 export function urlProblems(place: string, target: Record<string, unknown>, wrong: Report): void {
   const { url: text, allowPrivate, ports } = target
@@ -31,6 +31,6 @@ export function urlProblems(place: string, target: Record<string, unknown>, wron
   if (isIP(url.hostname.replace(/^\[|\]$/g, '')) !== 0)
     wrong(
       `${place}.url`,
-      'names an address instead of a host, so TLS cannot tell whom it reaches: use its name, or allowPrivate: true',
+      'names an address instead of a host, so TLS cannot verify the server: use its name, or allowPrivate: true',
     )
 }

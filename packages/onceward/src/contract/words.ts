@@ -1,10 +1,10 @@
 import type { DeliveryProperties } from '../ports/source.ts'
 import type { Risk } from './contract.ts'
 
-/** The words of a contract that other parts of the toolkit name too. */
+/** Words of a contract that other rooms use too. */
 export const risks = ['money', 'regulatory', 'notification', 'projection', 'telemetry', 'low value'] as const
 
-/** One dead letter of these is an incident. */
+/** For these, a single dead letter is an incident. */
 export const criticalRisks: ReadonlySet<Risk> = new Set(['money', 'regulatory', 'notification'])
 
 export const campaignModes = ['replay', 'backfill', 'rebuild', 'repair', 'forensic'] as const
@@ -20,7 +20,7 @@ export const failureClasses = [
   'corruption',
 ] as const
 
-/** Broker properties that an identity may be read from. */
+/** Broker properties from which an identity may be read. */
 export const properties: readonly (keyof DeliveryProperties)[] = [
   'messageId',
   'correlationId',

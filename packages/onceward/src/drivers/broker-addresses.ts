@@ -10,7 +10,7 @@ interface Declared {
 }
 
 /**
- * Where RabbitMQ is, TLS included: what the contract says first, then the address itself, then the
+ * The RabbitMQ URL with its TLS parameters. The contract takes precedence, then the URL itself, then the
  * environment.
  */
 export function rabbitAddress(
@@ -22,7 +22,7 @@ export function rabbitAddress(
   return url === undefined ? undefined : withTls(url, declared.tls, rabbitmqTls)
 }
 
-/** Where Kafka is and who we are to it; null where no address is known. */
+/** The Kafka address and credentials; null when no address is configured. */
 export function kafkaAddress(
   declared: Partial<Pick<TopicDeclaration, 'bootstrap' | 'tls' | 'sasl'>>,
   otherwise: string | undefined,

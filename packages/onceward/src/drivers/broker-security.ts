@@ -3,9 +3,9 @@ import { OncewardError } from '../errors.ts'
 import type { KafkaSasl } from './kafka/client/connection-options.ts'
 import type { BrokerTls } from './tls/broker-tls.ts'
 
-/** How brokers are spoken to where neither the contract nor the address says so. */
+/** Broker security used when neither the contract nor the address configures it. */
 export interface BrokerSecurity {
-  /** For queues, streams and the management plugin, where their addresses are encrypted. */
+  /** Applies to encrypted addresses of queues, streams and the management plugin. */
   readonly rabbitmqTls?: BrokerTls | undefined
   readonly kafkaTls?: boolean | BrokerTls | undefined
   readonly kafkaSasl?: KafkaSasl | undefined
@@ -14,8 +14,8 @@ export interface BrokerSecurity {
 type Environment = Readonly<Record<string, string | undefined>>
 
 /**
- * What the environment says: `ONCEWARD_RABBITMQ_CA_FILE`, `ONCEWARD_KAFKA_SASL_PASSWORD` and so on. Files are
- * read when they are used.
+ * Reads the environment: `ONCEWARD_RABBITMQ_CA_FILE`, `ONCEWARD_KAFKA_SASL_PASSWORD` and so on. Files are
+ * read when a connection uses them.
  */
 export function brokerSecurity(env: Environment): BrokerSecurity {
   const rabbitmqTls = tlsFrom(env, 'ONCEWARD_RABBITMQ')

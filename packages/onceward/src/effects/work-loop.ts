@@ -3,56 +3,56 @@ import type { SqlPool } from '../drivers/postgres/pool.ts'
 import type { Environment, LogFields } from '../environment.ts'
 import { errorText, OncewardError } from '../errors.ts'
 import { IdlePoll } from './idle-poll.ts'
-import { awayDelayMs, isPassing } from './store-away.ts'
+import { isTransient, unavailableDelayMs } from './store-unavailable.ts'
 
-/** What a look brought: `more` means that others may be waiting. Null when nobody was asked. */
+/** The result of a poll. `more`: further work may be waiting. Null when the database was not asked. */
 export type RoundResult = { readonly found: boolean; readonly more?: boolean } | null
 
 export interface WorkLoopOptions {
   readonly pool: SqlPool
   readonly env: Environment
-  /** Takes work from the database. Called while running, never twice at a time. */
-  readonly look: () => Promise<RoundResult>
-  /** False while something that a look began is still under way. */
+  /** Takes work from the database. Called while running, never concurrently. */
+  readonly poll: () => Promise<RoundResult>
+  /** False while work that a poll started is in progress. */
   readonly idle: () => boolean
-  /** Whether `leave` waits for the look it interrupts, as what must return a connection does. */
-  readonly leaving: 'at once' | 'after the look'
+  /** Whether `leave` waits for the poll it interrupts, which may have to return a connection. */
+  readonly leaving: 'at once' | 'after the poll'
   /** For the log. */
   readonly who: LogFields
-  readonly words: { readonly away: string; readonly halted: string }
+  readonly words: { readonly unavailable: string; readonly halted: string }
 }
 
 /**
- * The life of a dispatcher or a relay:
+ * The states of a dispatcher or a relay:
  *
  *   new ──start──▶ running ──drain, leave──▶ draining ──idle──▶ stopped
- *                     └── an error that does not pass by itself ──▶ halted
+ *                     └── an error that is not transient ──▶ halted
  *
- * While running it looks when kicked, when a look found more, and by its poll. A database that is away only
- * slows the poll.
+ * While running it polls when kicked, when a poll found more, and by its timer. An unavailable database only
+ * slows the timer.
  */
 export class WorkLoop {
   readonly #options: WorkLoopOptions
-  readonly #poll: IdlePoll
+  readonly #timer: IdlePoll
   readonly #leaving = new AbortController()
   readonly #done = Promise.withResolvers<void>()
   #state: 'new' | 'running' | 'draining' | 'stopped' | 'halted' = 'new'
-  #looking = false
+  #polling = false
   #kicked = false
   #failures = 0
 
   constructor(options: WorkLoopOptions) {
     this.#options = options
-    this.#poll = new IdlePoll(options.env, () => this.pump())
+    this.#timer = new IdlePoll(options.env, () => this.pump())
     this.#done.promise.catch(() => {})
   }
 
-  /** Aborted when everything under way is to be given up. */
+  /** Aborted when all work in progress must be abandoned. */
   get signal(): AbortSignal {
     return this.#leaving.signal
   }
 
-  get storeAway(): boolean {
+  get storeUnavailable(): boolean {
     return this.#failures > 0
   }
 
@@ -66,19 +66,19 @@ export class WorkLoop {
     this.pump()
   }
 
-  /** Looks now, or right after the look that is under way. */
+  /** Polls now, or right after the poll in progress. */
   kick(): void {
     this.#kicked = true
     this.pump()
   }
 
-  /** Looks now, unless a look is under way. */
+  /** Polls now, unless a poll is in progress. */
   pump(): void {
-    if (this.#state !== 'running' || this.#looking) return
-    this.#looking = true
+    if (this.#state !== 'running' || this.#polling) return
+    this.#polling = true
     this.#kicked = false
-    void this.#look().finally(() => {
-      this.#looking = false
+    void this.#poll().finally(() => {
+      this.#polling = false
       if (this.#kicked) this.pump()
       this.stopIfIdle()
     })
@@ -94,15 +94,15 @@ export class WorkLoop {
   }
 
   leave(): void {
-    this.#leaving.abort(new OncewardError('consumer_halted', 'told to leave at once'))
+    this.#leaving.abort(new OncewardError('consumer_halted', 'stopped before its work was finished'))
     if (this.#state === 'new' || this.#state === 'running') this.#state = 'draining'
     if (this.#options.leaving === 'at once') this.#stop()
     else this.stopIfIdle()
   }
 
-  /** Called whenever something a look began has ended. */
+  /** Called whenever work that a poll started has ended. */
   stopIfIdle(): void {
-    if (this.#state === 'draining' && !this.#looking && this.#options.idle()) this.#stop()
+    if (this.#state === 'draining' && !this.#polling && this.#options.idle()) this.#stop()
   }
 
   halt(error: unknown): void {
@@ -111,16 +111,16 @@ export class WorkLoop {
     env.log.error(words.halted, { ...who, error: errorText(error) })
     this.#state = 'halted'
     this.#leaving.abort(error)
-    this.#poll.cancel()
+    this.#timer.cancel()
     this.#done.reject(error)
   }
 
-  async #look(): Promise<void> {
-    const { look, env, who } = this.#options
+  async #poll(): Promise<void> {
+    const { poll, env, who } = this.#options
     try {
-      const found = await look()
+      const found = await poll()
       if (found !== null && this.#failures > 0) {
-        env.log.info('database answers again', who)
+        env.log.info('database available again', who)
         this.#failures = 0
       }
       if (found?.more) this.#kicked = true
@@ -132,19 +132,19 @@ export class WorkLoop {
 
   #failed(error: unknown): void {
     const { env, who, words } = this.#options
-    if (!isPassing(error)) return this.halt(error)
-    if (this.#failures === 0) env.log.warn(words.away, { ...who, error: errorText(error) })
-    this.#waitForNext({ delayMs: awayDelayMs(this.#failures++, env.random()) })
+    if (!isTransient(error)) return this.halt(error)
+    if (this.#failures === 0) env.log.warn(words.unavailable, { ...who, error: errorText(error) })
+    this.#waitForNext({ delayMs: unavailableDelayMs(this.#failures++, env.random()) })
   }
 
   #waitForNext(wait: { readonly found?: boolean; readonly delayMs?: number }): void {
-    if (this.#state === 'running') this.#poll.wait(wait)
+    if (this.#state === 'running') this.#timer.wait(wait)
   }
 
   #stop(): void {
     if (this.#state === 'stopped' || this.#state === 'halted') return
     this.#state = 'stopped'
-    this.#poll.cancel()
+    this.#timer.cancel()
     this.#done.resolve()
   }
 }

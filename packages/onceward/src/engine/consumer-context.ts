@@ -12,14 +12,13 @@ import type { Breaker } from './retry/breaker.ts'
 import type { SettleTiming } from './settle/settlement.ts'
 
 /**
- * What the engine does with a batch. `whole`: claims and applies deliveries. `store`: claims and keeps them
- * for later. `work`: applies what was kept, under a lease.
+ * What the engine does with a batch. `inline`: inserts markers and applies the deliveries. `enqueue`: inserts
+ * markers and stores the deliveries for later. `work`: applies stored messages under a lease.
  */
 export type Stage = 'inline' | 'enqueue' | 'work'
 
 /**
- * What is fixed for a consumer from its start to its end. What belongs to one try of a batch is in
- * `BatchAttempt`.
+ * Everything that is fixed for a consumer from start to end. `BatchAttempt` has what belongs to one attempt.
  */
 export interface ConsumerContext<M = unknown, Tx = unknown> {
   readonly consumer: Consumer<M, Tx>
@@ -27,35 +26,35 @@ export interface ConsumerContext<M = unknown, Tx = unknown> {
   readonly enrolment: Enrolment
   readonly subscription: Subscription
   readonly mode: Mode
-  /** External effects and messages are not requested. */
+  /** External effects and messages are suppressed. */
   readonly suppresses: boolean
-  /** Of a live worker: the campaign that held these messages, whose mode they are worked in. */
+  /** For a live worker: the campaign that stored these messages. They are applied in its mode. */
   readonly campaignId?: string
   readonly stage: Stage
   readonly env: Environment
-  /** Aborted when the process must leave at once. */
+  /** Aborted when the process must stop at once. */
   readonly signal: AbortSignal
   readonly settleTiming: SettleTiming
   /**
-   * Batches of per-message handlers hold it from apply to commit: two that write the same rows in different
-   * orders would deadlock, and each deadlock costs a second (600 messages/s with 1,000 hot rows; with the
-   * lock 5,500–8,100). Claiming overlaps.
+   * Batches of per-message handlers hold it from apply to commit. Two such batches that write the same rows
+   * in different orders would deadlock, and each deadlock costs a second (600 messages/s with 1,000 hot rows;
+   * with the lock 5,500–8,100). Inserting markers overlaps.
    */
   readonly writeLock: SharedLock
   readonly savepoints: SavepointPolicy
   readonly breaker: Breaker
   /**
-   * Notices messages older than the markers that are left. Absent where markers decide nothing, or nothing is
+   * Detects messages older than the remaining markers. Absent if markers decide nothing, or if nothing can be
    * applied twice.
    */
   readonly horizon?: HorizonCheck
   /** Makes the calls of `effects.call`. */
   readonly callInline?: InlineCall
-  /** Storing, with a worker in this process: messages it has room for are handed to it at once. */
+  /** In stage `enqueue`, with a worker in this process: messages go to it directly while it has room. */
   readonly localHandoff?: LocalHandoff
 }
 
-/** Workers of deferred messages get only what has failed before. */
+/** False for workers of deferred messages: every message they receive has failed before. */
 export function firstTries<M, Tx>({
   consumer,
   stage,

@@ -1,7 +1,7 @@
+import type { RunFacts } from '../drivers/postgres/evidence/read-campaigns.ts'
+import type { Marker } from '../drivers/postgres/evidence/read-marker.ts'
 import type { AuditAnswer, Event, Subject } from './explanation.ts'
-import type { RunFacts } from './read-campaigns.ts'
 import type { HeldStory } from './read-held.ts'
-import type { Marker } from './read-marker.ts'
 
 export interface KnownFacts {
   readonly subject: Subject
@@ -11,11 +11,11 @@ export interface KnownFacts {
   /** In order of time. */
   readonly events: readonly Event[]
   readonly sinkRows: readonly string[]
-  /** When the id says that it was made; null when it says nothing. */
+  /** The time inside the id; null when it has none. */
   readonly idTime: Date | null
 }
 
-/** The questions of an audit, each with its answer or the reason why there is none. Pure. */
+/** The questions of an audit, each with its answer or the reason why it has none. Pure. */
 export function answerAuditor(known: KnownFacts): readonly AuditAnswer[] {
   const { subject, marker, held, run, sinkRows, events } = known
   const row = held.rows.at(-1)
@@ -31,28 +31,28 @@ export function answerAuditor(known: KnownFacts): readonly AuditAnswer[] {
     answer('event type', row?.messageType, row === undefined ? unread : 'the held row'),
     answer('event version', row?.schemaVersion, row === undefined ? unread : 'the held row'),
     sourceTime(known, unread),
-    answer('ingested at', first?.toISOString(), 'the first trace of it'),
+    answer('ingested at', first?.toISOString(), 'its first trace'),
     answer(
       'processed at',
       settled ? marker.at.toISOString() : null,
-      settled ? 'the marker' : 'it is not done',
+      settled ? 'the marker' : 'it is not finished',
     ),
     answer(
       'transform version',
       run?.handlerVersion,
-      run === null ? 'no run is known' : `run ${run.id}, ${run.instance}`,
+      run === null ? 'no run is recorded' : `run ${run.id}, ${run.instance}`,
     ),
     answer('consumer', `${subject.consumer}, generation ${subject.generation}`, 'the marker'),
     answer(
       'sink rows',
       sinkRows.length === 0 ? null : sinkRows.join('; '),
       sinkRows.length === 0
-        ? 'none was asked for or found: give --contract, or ask by --row'
-        : 'the tables named by the contract, or the row asked about',
+        ? 'none requested or found: pass --contract, or ask by --row'
+        : 'the tables of the contract, or the row in the question',
     ),
     answer('decision', marker?.status ?? row?.state, marker === null ? 'the held row' : 'the marker'),
-    answer('reason', reasonOf(known), isOfMarker(marker) ? 'the marker' : 'the last thing said of it'),
-    answer('replay or backfill', replayOf(known), run === null ? 'no run is known' : `run ${run.id}`),
+    answer('reason', reasonOf(known), isOfMarker(marker) ? 'the marker' : 'the last event with a reason'),
+    answer('replay or backfill', replayOf(known), run === null ? 'no run is recorded' : `run ${run.id}`),
     answer('position', place, place === null ? 'queues have none' : 'the marker'),
   ]
 }
@@ -84,9 +84,9 @@ function reasonOf({ marker, events }: KnownFacts): string | null {
 const said = new Set(['parked', 'dead', 'quarantined', 'skipped', 'deleted', 'rebuilt'])
 
 function replayOf({ run, events }: KnownFacts): string | null {
-  const replayed = events.filter(event => event.what === 'replay moved').length
+  const replayed = events.filter(event => event.what === 'redrive moved').length
   const mode =
     run === null ? null : run.campaignId === null ? run.mode : `${run.mode}, campaign ${run.campaignId}`
   if (replayed === 0) return mode
-  return `${mode ?? 'unknown mode'}, replayed by people ${replayed} time${replayed === 1 ? '' : 's'}`
+  return `${mode ?? 'unknown mode'}, redriven ${replayed} time${replayed === 1 ? '' : 's'}`
 }

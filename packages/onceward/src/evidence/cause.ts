@@ -1,8 +1,8 @@
 import type { Envelope } from '../contract/handler.ts'
 
 /**
- * Two columns of a row: the message that wrote it last, and the run, by which `onceward.run` tells consumer,
- * version of the code, mode and campaign.
+ * Two columns of a row: the message that wrote it last, and the run. `onceward.run` has the run's consumer,
+ * code version, mode and campaign.
  */
 export interface Cause {
   readonly caused_by: string
@@ -10,7 +10,8 @@ export interface Cause {
 }
 
 /**
- * For handlers: spread it into the row they write, with columns `caused_by text` and `caused_by_run integer`.
+ * For handlers: spread it into the row they write. The columns are `caused_by text` and
+ * `caused_by_run integer`.
  */
 export function cause({
   envelope,

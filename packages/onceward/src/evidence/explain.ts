@@ -1,39 +1,33 @@
+import type { KnownConsumer } from '../drivers/postgres/evidence/find-subjects.ts'
+import { readRuns } from '../drivers/postgres/evidence/read-campaigns.ts'
+import { findEffects, rowsMax, windowSeconds } from '../drivers/postgres/evidence/read-ledger.ts'
 import { assertUsable } from '../drivers/postgres/migrate.ts'
 import type { SqlPool } from '../drivers/postgres/pool.ts'
+import { buildStory, type Lead } from './build-story.ts'
 import type { Absence, ExplainOptions, ExplainQuestion, Explanation, Story, Subject } from './explanation.ts'
-import { findEffects } from './find-effect.ts'
 import { findRow } from './find-row.ts'
-import {
-  businessSubjects,
-  heldSubjects,
-  type KnownConsumer,
-  readConsumers,
-  storedId,
-  subjectsOf,
-} from './find-subjects.ts'
+import { businessSubjects, heldSubjects, readConsumers, storedId, subjectsOf } from './find-subjects.ts'
 import { readAbsence } from './read-absence.ts'
-import { readRuns } from './read-campaigns.ts'
-import { ledgerEvents, rowsMax, windowSeconds } from './read-effects.ts'
+import { ledgerEvents } from './read-effects.ts'
 import { readAggregate } from './read-traces.ts'
-import { type Lead, tellStory } from './tell-story.ts'
 
-/** Messages that are told in full; an aggregate may have thousands. */
+/** Messages that are explained in full; an aggregate may have thousands. */
 const storiesMax = 20
 
-/** What a question led to, before any story is told. */
+/** What a question led to, before any story is built. */
 interface Found {
   readonly storedAs: string | null
-  /** The message asked about, if one is known by name. */
+  /** The message in the question, if it names one. */
   readonly messageId: string | null
   readonly subjects: readonly Subject[]
   readonly lead: Lead | null
-  /** Consumers to be asked why they know nothing. */
+  /** Consumers whose missing traces must be explained. */
   readonly asked: readonly KnownConsumer[]
 }
 
 /**
- * Why something is as it is: every trace of the messages behind it. Reads only, and never by going through a
- * table of ours.
+ * Explains a message, key, effect or row by every trace of the messages behind it. Reads only, and never
+ * scans a table of Onceward.
  */
 export async function explain(
   pool: SqlPool,
@@ -46,10 +40,10 @@ export async function explain(
   const found = await find(pool, question, consumers, options, limits)
   const stories: Story[] = []
   for (const subject of found.subjects.slice(0, storiesMax))
-    stories.push(await tellStory(pool, subject, options, found.lead, limits))
+    stories.push(await buildStory(pool, subject, options, found.lead, limits))
   if (found.subjects.length > storiesMax)
     limits.push(
-      `${found.subjects.length - storiesMax} more messages are not told: ask by --message, or with a version.`,
+      `${found.subjects.length - storiesMax} more messages are not shown: ask by --message, or with a version.`,
     )
   const known = new Set(found.subjects.map(({ consumerId }) => consumerId))
   const absences: Absence[] = []
@@ -61,17 +55,19 @@ export async function explain(
 }
 
 const keysAreFreed =
-  'A message that ended without an effect gave its business key back: one that was ignored or rejected is found by its id only.'
+  'A message that ended without an effect released its business key. An ignored or rejected message is found by its id only.'
 
 function generalLimits({ contract }: ExplainOptions): string[] {
   return [
-    `External effects are looked for in the ${windowSeconds} seconds after a message was claimed, among ${rowsMax} of all messages: one that was asked for later, by a slow batch, is found by --effect.`,
-    'Repeats are noted a thousand a second at most, and those a process had not written when it died are in the metrics only.',
+    `External effects are searched in the ${windowSeconds} seconds after the marker, among ${rowsMax} effects of all messages. An effect that a slow batch requested later is found by --effect.`,
+    'At most a thousand repeats per second are recorded. Repeats that a process had not written when it crashed are in the metrics only.',
     ...(contract === undefined
-      ? ['Without --contract the tables of effects, and what was published, are not looked at.']
+      ? ['Without --contract, the tables of effects and published messages are not searched.']
       : []),
     ...(Object.values(contract?.effect?.publish ?? {}).some(({ evidence }) => evidence !== true)
-      ? ['What was published is known only while it is in the outbox, except to targets with evidence: true.']
+      ? [
+          'Published messages are known only while they are in the outbox, except for targets with evidence: true.',
+        ]
       : []),
   ]
 }
@@ -148,15 +144,15 @@ async function ofEffect(
   const subjects: Subject[] = []
   for (const row of rows) {
     const named = consumers.filter(known => known.consumer === row.consumer)
-    const traced = await subjectsOf(pool, row.message_id as string, named)
+    const traced = await subjectsOf(pool, row.message_id, named)
     subjects.push(
       ...(traced.length > 0
         ? traced
-        : named.slice(-1).map(known => ({ ...known, messageId: row.message_id as string }))),
+        : named.slice(-1).map(known => ({ ...known, messageId: row.message_id }))),
     )
   }
   if (rows.length === 0)
-    limits.push('No effect was ever asked for under this key, or it was completed and removed for its age.')
+    limits.push('No effect was requested under this key, or retention removed it after completion.')
   return {
     storedAs: key === given ? null : key,
     messageId: null,
@@ -189,7 +185,7 @@ async function ofAggregate(
   }
   if (contract === undefined)
     limits.push(
-      'Markers do not name aggregates: give --contract, whose tables do. What is held under this order key is shown.',
+      'Markers do not name aggregates: pass --contract, whose tables do. Messages held under this order key are shown.',
     )
   if (version === null || contract === undefined)
     for (const subject of await heldSubjects(pool, id, consumers)) add(subject)

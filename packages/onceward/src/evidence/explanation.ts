@@ -1,6 +1,6 @@
 import type { Consumer } from '../contract/define-consumer.ts'
 
-/** What is asked about. */
+/** The question. */
 export type ExplainQuestion =
   | { readonly by: 'message'; readonly id: string }
   | { readonly by: 'business key'; readonly key: string }
@@ -12,13 +12,13 @@ export type ExplainQuestion =
 export interface ExplainOptions {
   /** Only this consumer, all of its generations. */
   readonly consumer?: string | undefined
-  /** Its contract knows the tables its effects are in, and the ids it publishes under. */
+  /** The contract names the tables of its effects and the ids it publishes under. */
   readonly contract?: Pick<Consumer, 'name' | 'effect' | 'reconcile'> | undefined
   /** Bodies and column values are part of the answer. Default false. */
   readonly payload?: boolean | undefined
 }
 
-/** One thing that happened, as the database has it. */
+/** One recorded event. */
 export interface TimelineEntry {
   readonly at: Date | null
   readonly what: string
@@ -29,8 +29,8 @@ export interface TimelineEntry {
 }
 
 /**
- * One of the questions an auditor asks. `answer` is null where nothing was kept; `from` says where it is
- * from, or why it is not.
+ * One question of an auditor. `answer` is null when nothing was recorded. `from` is the origin of the answer,
+ * or the reason for its absence.
  */
 export interface AuditAnswer {
   readonly asked: string
@@ -48,26 +48,26 @@ export interface Story {
   readonly timeline: readonly TimelineEntry[]
 }
 
-/** A consumer that has no trace of what was asked about, and what that means. */
+/** A consumer without a trace of the subject, and what that means. */
 export interface Absence {
   readonly consumer: string
   readonly generation: number
-  readonly verdict: 'never arrived' | 'purged' | 'purged or never arrived' | 'cannot be told'
+  readonly verdict: 'never arrived' | 'purged' | 'purged or never arrived' | 'cannot be determined'
   readonly text: string
   readonly facts: Readonly<Record<string, unknown>>
 }
 
 export interface Explanation {
   readonly question: ExplainQuestion
-  /** The name the asked id is kept under, where it is not the id itself. */
+  /** The stored id, when it differs from the given one. */
   readonly storedAs: string | null
   readonly stories: readonly Story[]
   readonly absences: readonly Absence[]
-  /** What was not looked for, or not found out, and how to. */
+  /** What was not searched or not found, and how to search for it. */
   readonly limits: readonly string[]
 }
 
-/** One message at one consumer, before anything is known of it. */
+/** One message at one consumer, before its traces are read. */
 export interface Subject {
   readonly consumerId: number
   readonly consumer: string
@@ -76,7 +76,7 @@ export interface Subject {
   readonly messageId: string
 }
 
-/** An entry before the run it belongs to was looked up. */
+/** An entry before its run is looked up. */
 export interface Event {
   readonly at: Date | null
   readonly what: string

@@ -4,9 +4,9 @@ import { OncewardError } from '../errors.ts'
 import { nearestName } from '../ports/nearest-name.ts'
 import type { ExplainQuestion } from './explanation.ts'
 
-/** A row of the user's, by the cause it carries. */
+/** A row of a user's table, with the cause it carries. */
 export interface SinkRow {
-  /** As the database writes its name. */
+  /** The name as the database formats it. */
   readonly table: string
   readonly messageId: string | null
   readonly runId: number | null
@@ -28,8 +28,8 @@ const findColumns = `
   where a.attrelid = to_regclass($1) and a.attnum > 0 and not a.attisdropped`
 
 /**
- * Looks the row up by its primary key, or by the columns given. Throws where there is no such table, column
- * or row, and where rows carry no cause.
+ * Finds the row by its primary key, or by the columns given. Throws when the table, column or row does not
+ * exist, and when rows carry no cause.
  */
 export function findRow(
   pool: SqlPool,
@@ -62,8 +62,8 @@ export function findRow(
     if (rows.length !== 1)
       throw refused(
         rows.length === 0
-          ? `There is no such row in ${name}.`
-          : `More than one row of ${name} fits: give its whole key.`,
+          ? `${name} has no such row.`
+          : `More than one row of ${name} matches: give the whole key.`,
       )
     return { table: name, ...rows[0] }
   })
@@ -71,7 +71,7 @@ export function findRow(
 
 async function tableNamed(client: SqlClient, table: string): Promise<string> {
   const { rows } = await client.query(findTable, [table]).catch(asUsage(table))
-  if (rows[0].table === null) throw refused(`There is no table ${table}, or this role may not see it.`)
+  if (rows[0].table === null) throw refused(`Table ${table} does not exist, or this role may not see it.`)
   return rows[0].table
 }
 
@@ -94,10 +94,7 @@ function columnNamed(table: string, columns: readonly Column[], name: string): C
   throw refused(`${table} has no column ${name}${near === null ? '' : `; did you mean ${near}?`}.`)
 }
 
-/**
- * A value that is none of its column's type, a name that is none. Anything else is no slip of the person who
- * asks.
- */
+/** A value of the wrong type, or an invalid name. Other errors are not the user's mistake. */
 const asUsage = (what: string) => (error: Error & { code?: string }) => {
   if (/^(22|42)/.test(error.code ?? '')) throw refused(`${what}: ${error.message}.`)
   throw error

@@ -1,11 +1,18 @@
+import {
+  type ClosedEvidenceRow,
+  dueMax,
+  type HeldEvidenceRow,
+  readClosedRows,
+  readHeldRows,
+} from '../drivers/postgres/evidence/read-held.ts'
+import type { Marker } from '../drivers/postgres/evidence/read-marker.ts'
 import type { SqlClient } from '../drivers/postgres/pool.ts'
 import { payload, shownBytesMax } from '../operations/parking/show-parked.ts'
 import type { Event, Subject } from './explanation.ts'
 import { readActs } from './read-acts.ts'
-import type { Marker } from './read-marker.ts'
 import { timeOf } from './read-time.ts'
 
-/** What a row of held work knows of its message, whether it is still there or was closed by people. */
+/** A held row of the message, present or closed. */
 export interface HeldTrace {
   readonly id: string
   readonly state: string
@@ -17,7 +24,7 @@ export interface HeldTrace {
   readonly version: string | null
   readonly origin: string
   readonly position: string | null
-  /** When the broker says it was sent. */
+  /** The broker's timestamp. */
   readonly sentAt: Date | null
 }
 
@@ -25,42 +32,15 @@ export interface HeldStory {
   readonly events: readonly Event[]
   readonly rows: readonly HeldTrace[]
   readonly limits: readonly string[]
-  /** People had a hand in it: replayed, fixed, skipped, deleted, released. */
+  /** Acts of operators: redriven, fixed, skipped, deleted, released. */
   readonly acts: number
 }
 
-const known = `h.id::text, h.state::text, h.message_type as "messageType", h.schema_version as "schemaVersion",
-  h.correlation_id as "correlationId", h.business_key as "businessKey", h.order_key as "orderKey", h.version::text, h.origin, h.position,
-  h.properties`
-
-const now = `${known}, h.first_at, h.last_at, h.seen, h.reason, h.failure_class, h.code, h.attempts, h.run_id, h.due_at, h.lease_until, h.delivery_count, h.mode,
-  h.campaign_id::text as campaign,
-  octet_length(h.body) as bytes, case when $3 then substring(h.body from 1 for ${shownBytesMax}) end as start`
-
-/** Rows of others that are gone through for what is not done. */
-const dueMax = 20_000
-const notFound = `Its row was not among the ${dueMax} that become due after its marker: see "onceward work list".`
-
-/**
- * By index where people look. What is stored or waits is looked for among what becomes due from the moment of
- * its marker on: fresh work at that very moment, what failed and is tried again at any time after it.
- */
-const held = `
-  select ${now} from onceward.held h where h.consumer_id = $1 and h.message_id = $2 and h.state in ('parked', 'dead', 'quarantined')
-  union all
-  select ${now} from (
-    select * from onceward.held w where w.consumer_id = $1 and w.due_at >= $4::timestamptz order by w.due_at limit ${dueMax}) h
-  where h.message_id = $2 and h.state in ('stored', 'waiting')`
+const notFound = `Its row was not among the first ${dueMax} that become due after its marker: see "onceward work list".`
 
 const unfinished: ReadonlySet<string> = new Set(['stored', 'waiting'])
 
-const closed = `
-  select c.held_id::text as id, c.closed_as as how, c.at, c.actor, c.reason, c.record, octet_length(c.body) as bytes,
-    c.reopened_by::text as "reopenedBy", onceward.is_given_up(c.closed_as, c.reopened_by) as "isGivenUp",
-    case when $3 then substring(c.body from 1 for ${shownBytesMax}) end as start
-  from onceward.closed_held c where c.consumer_id = $1 and c.message_id = $2 limit 100`
-
-/** What is held of it now, what people did to it, and what they closed. */
+/** Held rows of the message, acts of operators, and closed rows. */
 export async function readHeld(
   client: SqlClient,
   subject: Subject,
@@ -68,24 +48,24 @@ export async function readHeld(
   heldIds: readonly string[],
   withPayload: boolean,
 ): Promise<HeldStory> {
-  const values = [subject.consumerId, subject.messageId]
+  const bytesMax = withPayload ? shownBytesMax : null
   const since = marker !== null && unfinished.has(marker.status) ? marker.at : null
   const [present, gone] = await Promise.all([
-    client.query(held, [...values, withPayload, since]),
-    client.query(closed, [...values, withPayload]),
+    readHeldRows(client, subject, since, bytesMax),
+    readClosedRows(client, subject, bytesMax),
   ])
-  const ids = [...heldIds, ...[...present.rows, ...gone.rows].map(row => row.id)]
-  const acts = [...gone.rows.map(closedEvent), ...(await readActs(client, subject, ids))]
-  const isMissed = since !== null && present.rows.length === 0
+  const ids = [...heldIds, ...[...present, ...gone].map(row => row.id)]
+  const acts = [...gone.map(closedEvent), ...(await readActs(client, subject, ids))]
+  const isMissed = since !== null && present.length === 0
   return {
-    events: [...present.rows.map(heldEvent), ...acts],
+    events: [...present.map(heldEvent), ...acts],
     limits: isMissed ? [notFound] : [],
-    rows: [...(await withTimes(client, present.rows)), ...gone.rows.map(row => recorded(row.record))],
+    rows: [...(await withTimes(client, present)), ...gone.map(row => recorded(row.record))],
     acts: acts.length,
   }
 }
 
-function heldEvent(row: Record<string, unknown>): Event {
+function heldEvent(row: HeldEvidenceRow): Event {
   const {
     id,
     state,
@@ -106,15 +86,15 @@ function heldEvent(row: Record<string, unknown>): Event {
   } = row
   const until =
     lease_until !== null
-      ? ', a worker has it'
+      ? ', leased by a worker'
       : due_at !== null
-        ? ', a worker takes it up'
-        : ', until a person decides'
+        ? ', due for a worker'
+        : ', until an operator decides'
   return {
-    at: first_at as Date,
+    at: first_at,
     what: `held as ${state}`,
-    text: `${reason === '' ? 'its work is to be done' : reason}${until}${campaign === null ? '' : `, in the mode of campaign ${campaign} (${mode})`}`,
-    runId: row.run_id as number,
+    text: `${reason === '' ? 'its work is not done yet' : reason}${until}${campaign === null ? '' : `, in the mode of campaign ${campaign} (${mode})`}`,
+    runId: row.run_id,
     facts: {
       heldId: id,
       failureClass: failure_class,
@@ -132,13 +112,13 @@ function heldEvent(row: Record<string, unknown>): Event {
   }
 }
 
-function closedEvent(row: Record<string, unknown>): Event {
+function closedEvent(row: ClosedEvidenceRow): Event {
   const { id, how, at, actor, reason, bytes, start } = row
   const text = `${reason} (${closedAs(row)})`
   return {
-    at: at as Date,
-    what: String(how),
-    by: String(actor),
+    at,
+    what: how,
+    by: actor,
     text,
     facts: {
       heldId: id,
@@ -148,27 +128,22 @@ function closedEvent(row: Record<string, unknown>): Event {
   }
 }
 
-function closedAs({ how, isGivenUp, reopenedBy }: Record<string, unknown>): string {
+function closedAs({ how, isGivenUp, reopenedBy }: ClosedEvidenceRow): string {
   if (how === 'rebuilt') return 'without an effect: it is in the rebuilt tables'
-  if (isGivenUp) return 'without an effect: a declared gap, which campaigns leave as it is'
-  return `without an effect until campaign ${reopenedBy} took it up, approved for that`
+  if (isGivenUp) return 'without an effect: given up, and campaigns skip it'
+  return `without an effect until campaign ${reopenedBy} included it, with approval`
 }
 
-/** Read here: headers may hold what the database's own reader of JSON refuses. */
-async function withTimes(
-  client: SqlClient,
-  rows: readonly (HeldTrace & { properties: { readonly timestampMs?: unknown } })[],
-): Promise<readonly HeldTrace[]> {
+/** Read here: PostgreSQL's JSON parser refuses some values that headers may hold. */
+async function withTimes(client: SqlClient, rows: readonly HeldEvidenceRow[]): Promise<readonly HeldTrace[]> {
   return Promise.all(
     rows.map(async row => ({ ...row, sentAt: await timeOf(client, row.properties.timestampMs) })),
   )
 }
 
-const body = (start: unknown, bytes: unknown) =>
-  start instanceof Uint8Array ? { body: payload(start as Buffer, bytes as number) } : {}
+const body = (start: Buffer | null, bytes: number) => (start === null ? {} : { body: payload(start, bytes) })
 
-/** The record of a closed row has the columns under their own names. */
-function recorded(record: Record<string, string | null>): HeldTrace {
+function recorded(record: ClosedEvidenceRow['record']): HeldTrace {
   return {
     id: String(record.id),
     state: String(record.state),

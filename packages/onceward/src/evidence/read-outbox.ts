@@ -1,24 +1,13 @@
+import { readOutboxRows, type WaitingOutboxRow } from '../drivers/postgres/evidence/read-outbox.ts'
 import type { SqlClient } from '../drivers/postgres/pool.ts'
 import { stableId } from '../message/stable-id.ts'
 import type { Event, ExplainOptions, Subject } from './explanation.ts'
 import type { Trouble } from './read-trouble.ts'
 
-/** Calls of one handler that are looked for by the ids they would have; more are rare. */
+/** How many calls of one handler are searched by their ids; more are rare. */
 const callsMax = 8
-/** What waits to be published is looked at one by one: in good times there is next to nothing. */
-const rowsMax = 50_000
-
-const waiting = `
-  select o.message_id as id, concat_ws('/', o.broker, o.exchange, o.queue) as target, o.destination, o.created_at as at, o.failures,
-    o.last_error as error, o.key, o.destination = 'cdc' or exists (
-      select from onceward.relay r where r.destination = o.destination and r.until > clock_timestamp()) as served,
-    (select s.message_id from onceward.outbox_stuck s where s.destination = o.destination and s.queue = o.queue and s.key = o.key
-      and s.exchange is not distinct from o.exchange and s.id < o.id) as "behindId",
-    coalesce((select s.behind from onceward.outbox_stuck s where s.destination = o.destination and s.id = o.id), 0) as behind
-  from (select * from onceward.outbox limit ${rowsMax}) o where o.message_id = any($1::text[])`
-
 /**
- * Rows leave the outbox only when the broker has confirmed them: what was noted and is not there was
+ * Rows leave the outbox only after the broker has confirmed them. A recorded message without a row was
  * published.
  */
 export async function readOutbox(
@@ -33,8 +22,8 @@ export async function readOutbox(
   )
   const noted = published.map(({ id }) => id)
   const copies = [messageId, ...heldIds.map(id => `held:${id}`)]
-  const { rows } = await client.query(waiting, [[...copies, ...made, ...noted]])
-  const there = new Set(rows.map(row => row.id as string))
+  const rows = await readOutboxRows(client, [...copies, ...made, ...noted])
+  const there = new Set(rows.map(row => row.id))
   return [
     ...rows.map(row => ({
       at: row.at,
@@ -54,12 +43,11 @@ export async function readOutbox(
   ]
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: shaped by the statement above
-function stateOf({ failures, error, served, behindId, behind }: any): string {
+function stateOf({ failures, error, served, behindId, behind }: WaitingOutboxRow): string {
   const said = failures > 0 ? `refused ${failures} times: ${error}` : 'not confirmed by the broker yet'
   const parts = [
     said,
-    ...(behindId === null ? [] : [`waits behind ${behindId}, which the broker does not take`]),
+    ...(behindId === null ? [] : [`waits behind ${behindId}, which the broker refuses`]),
     ...(behind === 0 ? [] : [`${behind} later ones of its key wait behind it`]),
     ...(served ? [] : ['no relay is connected there']),
   ]

@@ -71,7 +71,7 @@ export function readAggregate(
   )
 }
 
-/** The user's tables may be large and without an index for this: looked at read-only, and not for long. */
+/** User tables may be large and lack an index, so the search is read-only and short. */
 async function patiently<T>(
   pool: SqlPool,
   table: string,
@@ -86,10 +86,8 @@ async function patiently<T>(
     })
   } catch (error) {
     const slow = (error as { code?: string }).code === '57014'
-    const why = slow
-      ? `took longer than ${timeout}; an index on ${column} would make it quick`
-      : (error as Error).message
-    limits.push(`Looking into ${table} was given up: ${why}.`)
+    const why = slow ? `took longer than ${timeout}; add an index on ${column}` : (error as Error).message
+    limits.push(`The search in ${table} failed: ${why}.`)
     return null
   }
 }
@@ -133,6 +131,6 @@ async function traceRows(
 function traceEvent({ table, covers }: EffectTrace, { at, key, version, shown }: TraceRow): Event {
   const said = Object.entries(shown).map(([column, value]) => `${column} ${value ?? 'null'}`)
   const about = [key, ...(version === null ? [] : [`version ${version}`]), ...said]
-  const text = `${about.join(', ')}${covers === 'some' ? ' (as it stands now)' : ''}`
+  const text = `${about.join(', ')}${covers === 'some' ? ' (current state)' : ''}`
   return { at, what: `wrote ${table}`, text, facts: { table, key, version, ...shown } }
 }

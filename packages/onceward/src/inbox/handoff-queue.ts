@@ -35,10 +35,10 @@ export class HandoffQueue {
  * The delivery as a worker would read it from the store, so that a second attempt sees the same, with the
  * decoded message.
  */
-export function handedDelivery({ received, claim, keyless = false }: Decided): Delivery {
+export function handedDelivery({ received, lease, keyless = false }: Decided): Delivery {
   const read = received as ReadableMessage
   const { body, headers, properties, origin, position, key, deliveryCount } = read.delivery
-  const { row, epoch } = claim!
+  const { row, epoch } = lease!
   return {
     body,
     headers: asStored(headers),

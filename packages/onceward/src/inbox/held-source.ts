@@ -6,7 +6,7 @@ import { errorText } from '../errors.ts'
 import { emptyMap } from '../message/bare-map.ts'
 import { fromStoredJson } from '../message/stored-json.ts'
 import type { WorkHolder, WorkRow } from '../ports/held-work.ts'
-import type { Delivery, OpenOptions, Source, Subscription } from '../ports/source.ts'
+import type { Delivery, OpenOptions, Source, SubscribedLeases, Subscription } from '../ports/source.ts'
 import type { Enrolment, Store } from '../ports/store.ts'
 import { HandoffQueue, handedDelivery } from './handoff-queue.ts'
 import { keepLeases, reportLost } from './keep-leases.ts'
@@ -46,6 +46,10 @@ export class HeldSource implements Source, Subscription, LocalHandoff {
     positions: false,
     deliveryCount: true,
     redelivers: true,
+  }
+  readonly leases: SubscribedLeases = {
+    watch: (deliveries, onLost) => this.#work.watch(deliveries, onLost),
+    drop: deliveries => this.#drop(deliveries),
   }
   readonly #options: HeldSourceOptions
   readonly #work = new LeasedRows()
@@ -92,11 +96,11 @@ export class HeldSource implements Source, Subscription, LocalHandoff {
   }
 
   take(decided: readonly Decided[]): void {
-    const claimed = decided.filter(({ claim }) => claim !== undefined)
-    if (decided.some(({ decision, claim }) => decision.outcome === 'stored' && !claim)) this.#backlog = true
+    const claimed = decided.filter(({ lease }) => lease !== undefined)
+    if (decided.some(({ decision, lease }) => decision.outcome === 'stored' && !lease)) this.#backlog = true
     if (claimed.length === 0) return
     this.#options.env.reach('work.handoff')
-    const claims = claimed.map(({ claim }) => claim!)
+    const claims = claimed.map(({ lease }) => lease!)
     if (this.#closed) return void this.#options.store.work!.giveBack(claims).catch(() => {})
     this.#work.add(claims)
     this.#handed.push(claimed.map(handedDelivery))
@@ -157,11 +161,7 @@ export class HeldSource implements Source, Subscription, LocalHandoff {
     return this.#work.has(delivery.held!)
   }
 
-  watchLeases(deliveries: readonly Delivery[], onLost: (error: Error) => void): () => void {
-    return this.#work.watch(deliveries, onLost)
-  }
-
-  dropLeases(deliveries: readonly Delivery[]): void {
+  #drop(deliveries: readonly Delivery[]): void {
     const claims = deliveries.map(({ held }) => held!).filter(claim => this.#work.has(claim))
     reportLost(claims.length, this.#options)
     this.#work.lose(claims)

@@ -114,7 +114,7 @@ export class WorkerOnDemand<M, Tx> {
     if (found.released) await released!.sweepKeys(found.id)
     if (!found.work) return
     await this.#startWorker()
-    await consumer.effect?.apply?.releaseWaiting?.(store.query!, found.id)
+    await consumer.effect?.apply?.releaseWaiting?.(store.sql!.query, found.id)
   }
 
   async #startWorker(): Promise<void> {

@@ -1,6 +1,6 @@
 /**
- * A map whose names come from a message: without a prototype, so that no name is found that was not sent and
- * `__proto__` is a name like others.
+ * A map whose names come from a message. It has no prototype, so that only names that were sent are found and
+ * `__proto__` is an ordinary name.
  */
 export type BareMap = Record<string, unknown>
 
@@ -10,14 +10,14 @@ export function bareMap<T extends object = BareMap>(): { -readonly [Name in keyo
   return Object.create(null)
 }
 
-/** The names of all, those of later ones over those of earlier ones. */
+/** The members of all maps; later maps override earlier ones. */
 export function bareCopy(...from: readonly object[]): BareMap {
   return Object.assign(Object.create(null), ...from)
 }
 
 /**
- * Takes the prototype from every map in what a parser has just made, in place. By a list of its own, not by
- * calling itself: the parser reads nesting that no stack holds.
+ * Removes the prototype from every map of a freshly parsed value, in place. It uses a list instead of
+ * recursion, because a parser accepts nesting that exhausts the stack.
  */
 export function withoutPrototypes<T>(read: T): T {
   const left: unknown[] = [read]

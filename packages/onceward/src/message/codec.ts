@@ -5,16 +5,17 @@ import { type ExactJson, findBigint, mayLoseDigits, parseExact } from './json-nu
 import { isPlainlyWithin, scanJson } from './json-scan.ts'
 import type { Limits } from './limits.ts'
 
-/** Bytes to a value. Throws on anything it cannot read faithfully; must not keep the bytes. */
+/** Decodes bytes. Throws on anything it cannot represent exactly; must not keep the bytes. */
 export interface Codec {
   readonly name: string
   decode(bytes: Buffer, limits: Limits, delivery: DeliveryFacts): unknown
 }
 
 /**
- * Strict JSON: fatal UTF-8 (a lenient decoder maps distinct bytes to the same text), depth and members
- * counted before parsing, no `__proto__` member, which a later `Object.assign` would act upon, and no whole
- * number that JavaScript would round: two accounts would be one.
+ * Strict JSON. UTF-8 errors are fatal, because a lenient decoder maps distinct bytes to the same text. Depth
+ * and members are counted before parsing. A `__proto__` member is refused, because a later `Object.assign`
+ * would act on it. A whole number that JavaScript would round is refused, because two accounts would become
+ * one.
  */
 export const jsonCodec: Codec = jsonCodecOf('json', ({ value }) => {
   const rounded = findBigint(value)
@@ -23,27 +24,27 @@ export const jsonCodec: Codec = jsonCodecOf('json', ({ value }) => {
 })
 
 /**
- * The same, with whole numbers beyond 2^53 as bigint. Smaller ones are numbers: a schema that wants one type
- * coerces.
+ * Like `jsonCodec`, with whole numbers beyond 2^53 as bigint. Smaller ones are numbers; a schema that needs
+ * one type coerces.
  */
 export const jsonBigintCodec: Codec = jsonCodecOf('json bigint', ({ value }) => value)
 
 /**
- * The same, rounding as `JSON.parse` does: for messages whose large numbers are measurements. Nothing that
- * identifies may be read from those.
+ * Like `jsonCodec`, but rounds as `JSON.parse` does: for messages whose large numbers are measurements. No
+ * identity may be read from such numbers.
  */
 export const jsonRoundedCodec: Codec = jsonCodecOf('json rounded', null)
 
-/** The bytes as they are, for contracts that decode in the handler. */
+/** Passes the bytes through, for contracts that decode in the handler. */
 export const bytesCodec: Codec = { name: 'bytes', decode: bytes => bytes }
 
-/** `finish` makes a message of what was read with all its digits; null: nobody asks for them. */
+/** `finish` makes a message from the value with all its digits; null: digits may be rounded. */
 function jsonCodecOf(name: string, finish: ((exact: ExactJson) => unknown) | null): Codec {
   return {
     name,
     decode(bytes, limits) {
       const text = bytes.toString('utf8')
-      // What cannot be decoded becomes U+FFFD: only a text with one needs the closer look.
+      // The decoder replaces invalid bytes by U+FFFD: only a text with that character is checked further.
       if (text.includes('\ufffd') && !isUtf8(bytes)) throw new TypeError('not valid UTF-8')
       if (!isPlainlyWithin(text, limits)) scanJson(bytes, limits)
       if (finish === null || !mayLoseDigits(bytes))
@@ -58,10 +59,10 @@ function jsonCodecOf(name: string, finish: ((exact: ExactJson) => unknown) | nul
 
 function roundedText({ path, found }: NonNullable<ReturnType<typeof findBigint>>): string {
   const where = path === '' ? 'the body' : `field "${path.slice(0, 100)}"`
-  return `${where} is ${String(found).slice(0, 60)}, a whole number whose digits a JavaScript number does not keep; send it as text, or set message.codec to jsonBigintCodec, or to jsonRoundedCodec where it may be rounded`
+  return `${where} is ${String(found).slice(0, 60)}, a whole number that a JavaScript number would round; send it as text, or set message.codec to jsonBigintCodec, or to jsonRoundedCodec if it may be rounded`
 }
 
-/** Spelled out, or hidden behind an escape. */
+/** Written out, or hidden behind an escape. */
 function mayNameProto(text: string): boolean {
   return text.includes('__proto__') || text.includes('\\u00')
 }

@@ -2,10 +2,10 @@ import type { Delivery } from '../ports/source.ts'
 import { digestOf, tombstoneDigest } from './digest.ts'
 import { storableText } from './identity.ts'
 
-/** As much of a key as a held row keeps: read back from there it must be the same. */
+/** The length of a key in a held row: the digest must be the same when the row is read back. */
 const keyLengthMax = 1_000
 
-/** A record that has no value at all. Bytes that somebody put in its place make a message of it. */
+/** A record without a value. If an operator replaces its bytes, it becomes an ordinary message. */
 export function isTombstone({ body, properties }: Pick<Delivery, 'body' | 'properties'>): boolean {
   return body.length === 0 && properties.tombstone === true
 }
@@ -17,12 +17,12 @@ export function contentDigest(delivery: Delivery, listed: readonly string[]): Bu
     : digestOf(body, headers, listed)
 }
 
-/** Where the headers cannot be taken apart. */
+/** For deliveries whose headers cannot be decoded. */
 export function plainDigest(delivery: Delivery): Buffer {
   return contentDigest(delivery, [])
 }
 
-/** A tombstone was an empty body once, and markers from then are still there. */
+/** Earlier versions digested a tombstone as an empty body, and their markers still exist. */
 export function formerTombstoneDigest({ body, headers }: Delivery, listed: readonly string[]): Buffer {
   try {
     return digestOf(body, headers, listed)

@@ -1,11 +1,11 @@
 /**
- * Control characters, line ends of every alphabet, and marks that turn the direction of text or cannot be
- * seen: all a reader or a terminal may be fooled with. The joiners of words and emoji are spelling.
+ * Control characters, line ends of every alphabet, direction marks and invisible characters, which may
+ * deceive a reader or a terminal. Joiners are excluded: words and emoji need them.
  */
 export const deceptive = /(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 
 /**
- * Text from outside on one line, with nothing in it that a terminal would act on. In JSON the value stays the
+ * Untrusted text on one line, without characters that a terminal interprets. In JSON the value stays the
  * same.
  */
 export function escaped(text: string): string {

@@ -2,7 +2,7 @@ import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib'
 import type { Limits } from './limits.ts'
 import { unreadableReason } from './unreadable.ts'
 
-/** The body without its content encoding, never larger than the limit. Throws on an unknown encoding. */
+/** The body without its content encoding, bounded by the limit. Throws on an unknown encoding. */
 export function decompress(body: Buffer, encoding: string | undefined, limits: Limits): Buffer {
   const unreadable = unreadableReason(encoding)
   if (unreadable !== null) throw new RangeError(unreadable)

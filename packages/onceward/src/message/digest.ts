@@ -3,16 +3,16 @@ import { type InexactNumbers, whyInexact } from './inexact-numbers.ts'
 import { wideDigits } from './wide-integer.ts'
 
 /**
- * First byte of every digest: how it was computed. Version 1 is SHA-256 over raw body, then listed headers.
- * Version 2 is that of a record without a body, over its key and listed headers: never that of an empty body,
- * and never that of another key.
+ * The first byte of every digest is its version. Version 1 is SHA-256 over the raw body and the listed
+ * headers. Version 2 is for a record without a body, over its key and the listed headers. It never equals the
+ * digest of an empty body or of another key.
  */
 const [ofBody, ofTombstone] = [1, 2]
 
 /**
- * Digest over the raw body and the headers the contract lists. Raw, because equal texts may come from
- * different bytes and equal meanings from different texts; listed headers are framed by their lengths
- * so that no value can pass for another.
+ * Digest over the raw body and the headers the contract lists. The bytes are raw, because different bytes may
+ * decode to equal texts, and different texts may mean the same. The length before each listed header prevents
+ * one value from imitating another.
  */
 export function digestOf(
   body: Buffer,
@@ -47,15 +47,15 @@ function digestWithHeaders(
 }
 
 /**
- * Digest of the value given as the business content: its JSON with members in order of name. Throws where
- * JSON would leave something out: a Map turns into `{}`, and every Map would be the same content.
+ * Digest of the business content: its JSON with members sorted by name. Throws where JSON would drop data: a
+ * Map becomes `{}`, and all Maps would have the same content.
  */
 export function businessDigestOf(value: unknown, inexact: InexactNumbers | null = null): Buffer {
   const replace = inexact === null ? wholeMembers : exactMembers(inexact)
   return versioned(hash('sha256', JSON.stringify(value, replace) ?? 'undefined', 'binary'))
 }
 
-/** Rounded, two amounts would be the same content. */
+/** Two amounts that round to the same number would be the same content. */
 function exactMembers(inexact: InexactNumbers): typeof wholeMembers {
   return function refuseInexact(this: unknown, key, value) {
     const why = whyInexact(value, inexact)
@@ -69,8 +69,8 @@ export function bytesDigest(bytes: Buffer): Buffer {
 }
 
 /**
- * From a binary text, one character a byte: asked for a buffer, the hash makes one outside the pool, at three
- * times the cost (2.0 against 0.7 us).
+ * Converts a binary text with one character per byte. A hash that returns a Buffer allocates it outside the
+ * pool, at three times the cost (2.0 against 0.7 us).
  */
 function versioned(digest: string, version = ofBody): Buffer {
   const out = Buffer.allocUnsafe(33)
@@ -86,8 +86,7 @@ function headerValueBytes(value: unknown): Buffer | null {
 }
 
 /**
- * Version 1 has rounded wide integers from the first: another form of them would make conflicts of messages
- * that come again.
+ * Version 1 has always rounded wide integers. Another form would turn redelivered messages into conflicts.
  */
 function headerMembers(key: string, value: unknown): unknown {
   const digits = wideDigits(value)
@@ -103,7 +102,7 @@ function sortedMembers(_key: string, value: unknown): unknown {
 function wholeMembers(this: unknown, key: string, value: unknown): unknown {
   const lost = whatJsonLoses(value) ?? (value === null ? nullFrom((this as never)[key]) : null)
   if (lost === null) return sortedMembers(key, value)
-  throw new TypeError(`${placeOf(key)} is ${lost}, which JSON does not carry; give plain data instead`)
+  throw new TypeError(`${placeOf(key)} is ${lost}, which JSON cannot represent; use plain data instead`)
 }
 
 const placeOf = (key: string) => (key === '' ? 'the value' : `member "${key}"`)
@@ -112,14 +111,14 @@ function whatJsonLoses(value: unknown): string | null {
   if (typeof value === 'function' || typeof value === 'symbol') return `a ${typeof value}`
   if (typeof value === 'number' && !Number.isFinite(value)) return String(value)
   if (typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value))
-    return `${value}, a whole number of 2^53 or more whose digits a JavaScript number does not keep`
+    return `${value}, a whole number of 2^53 or more, which a JavaScript number rounds`
   if (value === null || typeof value !== 'object' || Array.isArray(value)) return null
   const prototype = Object.getPrototypeOf(value)
   if (prototype === null || prototype === Object.prototype) return null
   return `an instance of ${prototype.constructor?.name || 'a class'} without toJSON`
 }
 
-/** An invalid Date says of itself that it is null. */
+/** An invalid Date serialises itself as null. */
 function nullFrom(original: unknown): string | null {
-  return original === null ? null : 'something whose toJSON gives null'
+  return original === null ? null : 'a value whose toJSON returns null'
 }

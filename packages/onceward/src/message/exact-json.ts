@@ -1,15 +1,17 @@
-/** JSON with every digit of a bigint. Undefined for what JSON does not know, as `JSON.stringify`. */
+/**
+ * JSON with every digit of a bigint. Undefined for values that JSON cannot represent, like `JSON.stringify`.
+ */
 export function exactJson(value: unknown): string {
   try {
     return JSON.stringify(value)
   } catch (error) {
-    // Nearly nobody has one, and a replacer takes several times as long.
+    // Bigints are rare, and a replacer takes several times as long.
     if (error instanceof TypeError && holdsBigint(value)) return JSON.stringify(value, exactBigint)
     throw error
   }
 }
 
-// TypeScript does not know it yet; Node has it from 22 on.
+// Missing in TypeScript's types; Node has it since version 22.
 const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown }
 
 function exactBigint(_key: string, value: unknown): unknown {

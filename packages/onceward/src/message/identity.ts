@@ -5,7 +5,7 @@ import { anyText } from '../errors.ts'
 import type { Delivery } from '../ports/source.ts'
 import { wideDigits } from './wide-integer.ts'
 
-/** Ids up to this many bytes are kept as they are: hashing would destroy the locality of ordered ids. */
+/** Ids up to this many bytes are stored unchanged: hashing would destroy the locality of ordered ids. */
 const idBytesPlain = 200
 const idBytesMax = 4_096
 const hashedPrefix = 'sha256:'
@@ -15,11 +15,11 @@ export type IdReading =
   | { readonly problem: 'missing' | 'malformed'; readonly text: string }
 
 /**
- * The policy for identities that key something. An id is a text, or a whole number that JSON carries exactly,
- * written in decimal: 7 and "7" are one identity, 7 and "07" are two. Any other value is malformed and named.
- * Case counts; surrounding space, control characters, broken Unicode and more than 4,096 bytes are malformed,
- * because two systems would disagree on them. Above 200 bytes the key is the SHA-256 of the id; the prefix is
- * reserved so that none can be forged.
+ * The rules for identities that are keys. An id is a text, or a whole number that JSON represents exactly,
+ * written in decimal: 7 and "7" are one identity, 7 and "07" are two. Any other value is malformed, and the
+ * problem names it. Case counts. Surrounding space, control characters, broken Unicode and more than 4,096
+ * bytes are malformed, because two systems would disagree on them. Above 200 bytes the key is the SHA-256 of
+ * the id. The prefix is reserved, so that no sender can forge such a key.
  */
 export function readId(value: unknown): IdReading {
   if (value === undefined || value === null) return { problem: 'missing', text: 'no id' }
@@ -48,12 +48,12 @@ function numberId(value: unknown): string | null {
   return Number.isSafeInteger(value) ? value.toString() : null
 }
 
-/** What stands where an id belongs, in words. */
+/** Describes a value that is not an id. */
 function nameOf(value: unknown): string {
   if (typeof value === 'number') {
     if (!Number.isFinite(value)) return String(value)
     if (!Number.isInteger(value)) return `the fraction ${value}`
-    return 'a whole number of 2^53 or more, whose digits a JavaScript number does not keep; send it as text'
+    return 'a whole number of 2^53 or more, which a JavaScript number rounds; send it as text'
   }
   if (Array.isArray(value)) return 'a list'
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`
@@ -64,7 +64,10 @@ function hasControlCharacter(text: string): boolean {
   return /[\u0000-\u001f\u007f-\u009f]/.test(text)
 }
 
-/** A reader for one declared identity; the value is whatever the contract's function or the broker says. */
+/**
+ * A reader for one declared identity. Its value is unchecked: it comes from the contract's function or the
+ * broker.
+ */
 export function readerFor<M>(from: From<M, unknown>): (message: M, delivery: DeliveryFacts) => unknown {
   if (typeof from === 'function') return from
   if ('header' in from) {
@@ -75,13 +78,13 @@ export function readerFor<M>(from: From<M, unknown>): (message: M, delivery: Del
   return (_message, delivery) => delivery.properties[name]
 }
 
-/** True when the identity can be read although the body cannot. */
+/** True if the identity does not depend on the body. */
 export function readsWithoutBody<M>(from: From<M, unknown> | 'position'): boolean {
   return typeof from !== 'function'
 }
 
 /**
- * The place in a log as an identity: the log's life is part of it, so that a topic made again does not repeat
+ * The position in a log as an identity. It includes the log's incarnation, so that a recreated topic has new
  * ids.
  */
 export function positionId(delivery: Delivery): string | undefined {
@@ -95,15 +98,15 @@ export function textOfHeader(value: unknown): unknown {
 }
 
 /**
- * An identity that keys nothing here, but may elsewhere: in the form of those that do, so that two are never
- * one. What is none is only shown.
+ * An identity that is not a key here, but may be one elsewhere. It has the form of keys, so that two
+ * different values stay different. Malformed values are only displayed.
  */
 export function idText(value: unknown): string | null {
   const reading = readId(value)
   return 'id' in reading ? reading.id : storableText(value)
 }
 
-/** Text that any database takes: for facts worth showing that key nothing. */
+/** Text that every database accepts, for values that are displayed and not used as keys. */
 export function storableText(value: unknown, lengthMax = 200): string | null {
   if (value === undefined || value === null) return null
   const text = anyText(value)

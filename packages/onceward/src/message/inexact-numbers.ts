@@ -1,6 +1,6 @@
-/** A message with a whole number that the contract's codec would round. */
+/** Thrown for a whole number that the contract's codec would round. */
 export class InexactNumber extends Error {
-  /** The message with its digits: whole numbers beyond 2^53 as bigint. */
+  /** The message with all digits: whole numbers beyond 2^53 as bigint. */
   readonly exact: unknown
 
   constructor(text: string, exact: unknown) {
@@ -9,17 +9,17 @@ export class InexactNumber extends Error {
   }
 }
 
-/** Numbers by their values, with the text they were read from. */
+/** Rounded numbers by value, with the text they were read from. */
 export type InexactNumbers = ReadonlyMap<number, string>
 
 const ofMessages = new WeakMap<object, InexactNumbers>()
 
-/** Notes numbers of a message whose text had more digits than a double keeps: rounded they are no amounts. */
+/** Records numbers of a message whose text had more digits than a double: rounded, they are not amounts. */
 export function noteInexact(message: unknown, numbers: InexactNumbers): void {
   if (numbers.size > 0 && message !== null && typeof message === 'object') ofMessages.set(message, numbers)
 }
 
-/** What a schema makes of a message has the same numbers. */
+/** The output of a schema has the same numbers as its input. */
 export function carryInexact(from: unknown, to: unknown): void {
   const numbers = inexactOf(from)
   if (numbers !== null) noteInexact(to, numbers)
@@ -29,16 +29,16 @@ export function inexactOf(message: unknown): InexactNumbers | null {
   return message !== null && typeof message === 'object' ? (ofMessages.get(message) ?? null) : null
 }
 
-/** Why a number may not be what the message says; null where it is. */
+/** Why a number may differ from the message's text; null if it does not. */
 export function whyInexact(value: unknown, inexact: InexactNumbers | null): string | null {
   if (typeof value !== 'number') return null
   if (Number.isInteger(value) && !Number.isSafeInteger(value)) return unsafeText(value)
   return whyRounded(value, inexact)
 }
 
-/** The same for a measurement, of whatever size. */
+/** The same for a measurement of any size. */
 export function whyRounded(value: number, inexact: InexactNumbers | null): string | null {
-  if (!Number.isFinite(value)) return `${value} is no number that a table keeps`
+  if (!Number.isFinite(value)) return `${value} is not a number that a table can store`
   const source = inexact?.get(value)
   return source === undefined
     ? null
@@ -57,5 +57,5 @@ export function inexactWithin(value: unknown, inexact: InexactNumbers): string |
 }
 
 export function unsafeText(value: number): string {
-  return `${value} is a whole number of 2^53 or more, whose digits a JavaScript number does not keep; send it as text, or read the message with jsonBigintCodec`
+  return `${value} is a whole number of 2^53 or more, which a JavaScript number rounds; send it as text, or use jsonBigintCodec`
 }

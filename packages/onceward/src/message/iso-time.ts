@@ -1,8 +1,8 @@
-/** A moment as ISO 8601 writes it, with its zone. */
+/** A point in time in ISO 8601, with a time zone. */
 export interface IsoTime {
-  /** Milliseconds since 1970; what is finer is cut. */
+  /** Milliseconds since 1970; finer digits are cut off. */
   readonly ms: number
-  /** Digits of the second behind the point, without trailing zeros. */
+  /** The decimals of the second, without trailing zeros. */
   readonly fraction: string
 }
 
@@ -13,23 +13,22 @@ const clock = /^(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,12}))?)?([Zz]|[+-]\d\d(?::?\d\
 
 const [dayMs, hourMs, minuteMs] = [86_400_000, 3_600_000, 60_000]
 /**
- * The calendar repeats itself. Added, because `Date.UTC` takes years below 100 for those of the twentieth
- * century.
+ * The calendar repeats after this. Added because `Date.UTC` maps years below 100 to the twentieth century.
  */
 const [cycleYears, cycleDays] = [400, 146_097]
 const cycleMs = cycleDays * dayMs
 
-/** What PostgreSQL takes; the zones of the world are within 14 hours. */
+/** The range PostgreSQL accepts; real time zones are within 14 hours. */
 const offsetMaxMinutes = 15 * 60 + 59
 
 /**
- * Year 1 to 9999, a day that the calendar has, a zone. Refused, because readers disagree on them: 24:00, leap
- * seconds, years of other lengths, zones with seconds or by name, and everything that is read in the
- * process's or the session's own zone. Answers with why in words.
+ * Accepts years 1 to 9999, existing days, and a time zone. Refuses forms on which readers disagree: 24:00,
+ * leap seconds, years of other lengths, zones with seconds or names, and times in the zone of the process or
+ * session. Returns the reason as a text.
  */
 export function readIsoTime(text: string): IsoTime | string {
   const parts = moment.exec(text)
-  if (parts === null) return zoneless.test(text) ? 'it has no time zone' : 'it is no ISO 8601 time'
+  if (parts === null) return zoneless.test(text) ? 'it has no time zone' : 'it is not an ISO 8601 time'
   const [, year, month, date, hour, minute, second = '00', digits = '', zone] = parts
   const wrong = wrongDay(year!, month!, date!) ?? wrongClock(hour!, minute!, second)
   if (wrong !== null) return wrong
@@ -45,17 +44,17 @@ export function readIsoTime(text: string): IsoTime | string {
 
 const zoneless = /^\d{4}-\d\d-\d\d([Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?)?$/
 
-/** Year 1 to 9999: what both sides can write. */
+/** Years 1 to 9999, which JavaScript and PostgreSQL can both write. */
 export const [timeMinMs, timeMaxMs] = [-62_135_596_800_000, 253_402_300_799_999]
 
 /**
- * To the second, as ISO 8601 writes it in UTC. Computed, because dates are made by the clock's keeper alone,
- * and `Intl` knows another calendar before 1582.
+ * A time in UTC and ISO 8601, to the second. It is computed because only the clock may create dates, and
+ * `Intl` uses another calendar before 1582.
  */
 export function utcText(ms: number): string {
   const days = Math.floor(ms / dayMs)
   const rest = ms - days * dayMs
-  // Years that begin in March, so that a leap day is the last of its year.
+  // Years start in March, so that a leap day is the last day of its year.
   const since = days + daysFromMarch0
   const cycle = Math.floor(since / cycleDays)
   const day = since - cycle * cycleDays
@@ -71,20 +70,20 @@ export function utcText(ms: number): string {
   return `${padded(years, 4)}-${padded(month)}-${padded(date)}T${clock.map(part => padded(Math.floor(part))).join(':')}`
 }
 
-/** From the first of March of the year 0 to 1970. */
+/** From 1 March of year 0 to 1970. */
 const daysFromMarch0 = 719_468
 const padded = (number: number, length = 2) => String(number).padStart(length, '0')
 
-/** Null for a day as ISO 8601 writes it, else why it is none. */
+/** Null for a day in ISO 8601, else the reason why it is not one. */
 export function whyNoDay(text: string): string | null {
   const parts = day.exec(text)
-  return parts === null ? 'it is no ISO 8601 date' : wrongDay(parts[1]!, parts[2]!, parts[3]!)
+  return parts === null ? 'it is not an ISO 8601 date' : wrongDay(parts[1]!, parts[2]!, parts[3]!)
 }
 
-/** A time of day: its digits behind the point, or why it is none. */
+/** The decimals of a time of day, or the reason why the text is not one. */
 export function readClock(text: string, zoned: boolean): { readonly fraction: string } | string {
   const parts = clock.exec(text)
-  if (parts === null) return 'it is no ISO 8601 time of day'
+  if (parts === null) return 'it is not an ISO 8601 time of day'
   const [, hour, minute, second = '00', digits = '', zone] = parts
   if (zoned !== (zone !== undefined))
     return zoned ? 'it has no time zone' : 'it has a time zone, which the column would drop'
@@ -105,7 +104,7 @@ function daysIn(year: number, month: number): number {
 }
 
 function wrongClock(hour: string, minute: string, second: string): string | null {
-  if (second === '60') return 'it is a leap second, which tables do not have'
+  if (second === '60') return 'it is a leap second, which tables cannot store'
   return hour <= '23' && minute <= '59' && second <= '59'
     ? null
     : `there is no time ${hour}:${minute}:${second}`

@@ -1,21 +1,22 @@
 import type { Delivery } from '../ports/source.ts'
 
-/** Checked before a byte is parsed. */
+/** Limits of one message, checked before anything is parsed. */
 export interface Limits {
-  /** Body as the broker carried it. Default 1 MiB. */
+  /** Size of the body as delivered. Default 1 MiB. */
   readonly bytesMax: number
-  /** Nesting of a JSON body. Default 64. */
+  /** Nesting depth of a JSON body. Default 64. */
   readonly depthMax: number
   /** Object members in a JSON body. Default 100,000. */
   readonly keysMax: number
-  /** Number of headers, and bytes of their names and values together. Defaults 100 and 64 KiB. */
+  /** Number of headers. Default 100. */
   readonly headersMax: number
+  /** Size of header names and values together. Default 64 KiB. */
   readonly headerBytesMax: number
-  /** Body after decompression. Default 16 MiB. */
+  /** Size of the body after decompression. Default 16 MiB. */
   readonly decompressedBytesMax: number
 }
 
-/** What is over its limit in the delivery as the broker carried it; null when nothing is. */
+/** Which limit the delivery exceeds; null if none. */
 export function overLimit(delivery: Delivery, limits: Limits): string | null {
   if (delivery.body.length > limits.bytesMax) {
     return `body of ${delivery.body.length} bytes, limit ${limits.bytesMax}`
@@ -32,7 +33,7 @@ export function overLimit(delivery: Delivery, limits: Limits): string | null {
   return null
 }
 
-/** Tables inside tables: no producer needs more, and every later step recurses. */
+/** Nesting of header tables. No producer needs more, and every later step recurses. */
 const headerDepthMax = 16
 
 function headerBytes(value: unknown, depth: number): number {

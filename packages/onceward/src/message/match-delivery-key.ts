@@ -2,8 +2,8 @@ import { readId, storableText } from './identity.ts'
 import type { Received } from './received.ts'
 
 /**
- * For sources that order by their own key: a message whose order key is another has no order there, so it is
- * not readable.
+ * For sources that order by their own key: a message with a different order key has no order, and is
+ * unreadable.
  */
 export function matchDeliveryKey<M>(received: Received<M>): Received<M> {
   if (!received.readable) return received

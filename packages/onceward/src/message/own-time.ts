@@ -6,20 +6,20 @@ const ulid = /^([0-7][0-9a-hjkmnp-tv-z]{9})[0-9a-hjkmnp-tv-z]{16}$/i
 const crockford = '0123456789abcdefghjkmnpqrstvwxyz'
 
 /**
- * When a message was made, in milliseconds since 1970: by its id where the contract says so, else by the
- * broker; null when nobody says.
+ * When a message was created, in milliseconds since 1970: from its id if the contract declares it, else from
+ * the broker; null if unknown.
  */
 export function ownTimeMs(
   { id, delivery }: Pick<ReadableMessage, 'id' | 'delivery'>,
   idTime: IdentitySection<never>['idTime'],
 ): number | null {
   const byId = idTime === undefined ? null : idTimeMs(id, idTime)
-  // A row of a queue may be written by hand: its properties are any JSON.
+  // An operator may write a queue row by hand: its properties can be any JSON.
   const { timestampMs } = delivery.properties
   return byId ?? (Number.isFinite(timestampMs) ? timestampMs! : null)
 }
 
-/** The time inside an id; null when it is of another form. */
+/** The time inside an id; null if the id has another form. */
 export function idTimeMs(id: string, form: 'uuidv7' | 'ulid'): number | null {
   if (form === 'uuidv7') {
     const parts = uuidv7.exec(id)

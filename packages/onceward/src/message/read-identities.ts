@@ -19,7 +19,7 @@ export type Identities<M> = {
 
 const absent = () => undefined
 
-/** Read where a contract does not say from where. */
+/** Where an identity is read if the contract does not name a place. */
 export const identityDefaults = {
   correlationId: { property: 'correlationId' },
   type: { property: 'type' },
@@ -47,7 +47,7 @@ export function compileIdentities<M>(given: IdentitySection<M>): Identities<M> {
   }
 }
 
-/** A key given as undefined is a key not given. */
+/** A key given as undefined counts as not given. */
 function definedOnly<M>(given: IdentitySection<M>): IdentitySection<M> {
   return Object.fromEntries(
     Object.entries(given).filter(([, value]) => value !== undefined),
@@ -123,7 +123,7 @@ export function fact<M>(
   return reader === absent ? null : textOf(attempt(reader, message, delivery))
 }
 
-/** A contract's function may throw on hostile data: that is the same as finding nothing. */
+/** A contract's function may throw on hostile data: that counts as finding nothing. */
 export function attempt<M>(reader: IdentityReader<M>, message: M, delivery: Delivery): unknown {
   try {
     return reader(message, delivery)

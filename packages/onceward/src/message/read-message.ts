@@ -22,7 +22,7 @@ import { knownOf, orElse, unreadable, unreadableBy } from './unread.ts'
 import { unreadableReason } from './unreadable.ts'
 
 /**
- * Waits for `work`, which never rejects, as long as somebody allows; then takes what `late` makes of the
+ * Waits for `work`, which never rejects, up to a time limit; then returns the result of `late` with the
  * reason.
  */
 export type Patience = <T>(work: Promise<T>, late: (reason: string) => T) => Promise<T>
@@ -33,9 +33,8 @@ export type MessageReader<M> = (delivery: Delivery) => Received<M> | Promise<Rec
 
 /**
  * Compiles a contract's message and identity sections into one function: limits, decompression, decoding,
- * validation, identities, digest. It never throws: whatever is wrong becomes a `Problem`, because bytes that
- * cannot be read still need a row and an outcome; so does what nobody thought of. Synchronous unless the
- * schema is not.
+ * validation, identities, digest. The function never throws. Every error becomes a `Problem`, because
+ * unreadable bytes still need a row and an outcome. It is synchronous unless the schema is not.
  */
 export function createMessageReader<M, Tx>(
   consumer: Consumer<M, Tx>,
@@ -71,7 +70,7 @@ function compileReader<M, Tx>(consumer: Consumer<M, Tx>, patience: PatienceFor<M
   const unexpected = compileExpectation(consumer, identities)
   const laneOf = (delivery: Delivery) => (consumer.order === 'partition' ? delivery.partition : null)
 
-  // Without markers nobody keeps the digest of what is applied, and it is two fifths of the reading.
+  // Without markers the digest of an applied message is not stored, and it is two fifths of the reading time.
   const digestsLate = consumer.dedup !== 'marker'
 
   const digestNow = (delivery: Delivery) => contentDigest(delivery, digestHeaders)
@@ -117,7 +116,7 @@ function compileReader<M, Tx>(consumer: Consumer<M, Tx>, patience: PatienceFor<M
         later,
       )
     const over = overLimit(delivery, limits)
-    // Headers over their limits are not worth a digest: whoever sends them decides how much work that is.
+    // Headers over their limits get no digest, because the sender decides how much work that is.
     const listed = over === null ? digestHeaders : []
     const digest = knownOf(delivery)?.digest ?? (digestsLate ? null : contentDigest(delivery, listed))
     const withoutMessage = (kind: ProblemKind, text: string) =>
@@ -147,7 +146,7 @@ function compileReader<M, Tx>(consumer: Consumer<M, Tx>, patience: PatienceFor<M
       if (error instanceof InexactNumber) return withoutSchema(error.exact, 'inexact number', error.message)
       return withoutMessage('undecodable', errorText(error, 500))
     }
-    // Before the schema, which may be that of another type or version.
+    // Before the schema, which may belong to another type or version.
     const stranger = unexpected?.(value as M, delivery) ?? null
     if (stranger !== null) return withoutSchema(value, stranger.kind, stranger.text)
     if (schema === undefined) return read(delivery, digest, value)
@@ -170,16 +169,16 @@ function compileReader<M, Tx>(consumer: Consumer<M, Tx>, patience: PatienceFor<M
 }
 
 const unhandled =
-  "a record without a body (a tombstone), and the contract does not say what that means: let the schema take null, set message.tombstones to 'handle', or delete.when of a projection to 'tombstone'"
+  "a record without a body (a tombstone), and the contract does not handle it: let the schema accept null, set message.tombstones to 'handle', or delete.when of a projection to 'tombstone'"
 
-/** For who reads why an identity is missing. */
+/** Explains a missing identity of a tombstone. */
 function bodyless(delivery: Delivery): string {
   return isTombstone(delivery)
     ? '; a tombstone has no body: read it from the record key, a header or the position'
     : ''
 }
 
-/** What the contract says it can read; null where it says nothing. */
+/** Checks types and versions against the contract; null if it lists none. */
 function compileExpectation<M, Tx>(
   { message: { types, versions } }: Consumer<M, Tx>,
   { type, schemaVersion }: Identities<M>,
@@ -190,11 +189,14 @@ function compileExpectation<M, Tx>(
   return (message, delivery) => {
     const itsType = fact(type, message, delivery)
     if (known !== undefined && !known.has(itsType ?? ''))
-      return { kind: 'unknown type', text: `type ${itsType ?? 'missing'}: this consumer knows ${types}` }
+      return { kind: 'unknown type', text: `type ${itsType ?? 'missing'}: this consumer handles ${types}` }
     if (readable === undefined) return null
     const version = fact(schemaVersion, message, delivery)
     if (version !== null && readable(version)) return null
-    return { kind: 'unsupported version', text: `schema version ${version ?? 'missing'} cannot be read here` }
+    return {
+      kind: 'unsupported version',
+      text: `schema version ${version ?? 'missing'} is not supported here`,
+    }
   }
 }
 

@@ -2,10 +2,7 @@ import type { Envelope } from '../contract/handler.ts'
 import type { Delivery } from '../ports/source.ts'
 import type { ReadableMessage } from './received.ts'
 
-/**
- * What is worked out only when somebody asks: most messages are applied, and nobody looks at more than their
- * id.
- */
+/** Values computed on first use: most messages are applied, and only their id is needed. */
 export interface Later<M> {
   envelope(read: ReadableMessage<M>): Envelope
   digest(delivery: Delivery): Buffer
@@ -18,8 +15,8 @@ export interface Keys {
 }
 
 /**
- * A message with its identities. Getters of the class: on an object of its own they would cost as much as
- * what they put off.
+ * A message with its identities. The getters belong to the class: on each object they would cost as much as
+ * the work they defer.
  */
 export class ReadOut<M> implements ReadableMessage<M> {
   readonly readable = true

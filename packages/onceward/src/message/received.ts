@@ -2,7 +2,7 @@ import type { Envelope } from '../contract/handler.ts'
 import type { Delivery } from '../ports/source.ts'
 import type { EarlierAttempts } from '../ports/suspects.ts'
 
-/** A delivery after reading: a message with its identities, or the reason why it is none. */
+/** A delivery after reading: a message with its identities, or the reason why it is unreadable. */
 export type Received<M = unknown> = ReadableMessage<M> | UnreadableMessage
 
 export interface ReadableMessage<M = unknown> {
@@ -10,7 +10,7 @@ export interface ReadableMessage<M = unknown> {
   readonly delivery: Delivery
   readonly digest: Buffer
   readonly id: string
-  /** Messages of one lane are applied one after the other, in order of arrival; null: in any order. */
+  /** Messages of one lane are applied one at a time, in order of arrival; null: in any order. */
   readonly lane: string | null
   readonly message: M
   readonly envelope: Envelope
@@ -23,9 +23,9 @@ export interface UnreadableMessage {
   readonly readable: false
   readonly delivery: Delivery
   readonly digest: Buffer
-  /** Known when the contract reads it from a header or property, or the body decoded but was invalid. */
+  /** Known if the contract reads it from a header or property, or if the body was decoded but invalid. */
   readonly id: string | null
-  /** Under partition order even what cannot be read has its turn. */
+  /** With order by partition, an unreadable message keeps its place too. */
   readonly lane: string | null
   readonly problem: Problem
 }
@@ -33,19 +33,19 @@ export interface UnreadableMessage {
 export interface Problem {
   readonly kind: ProblemKind
   readonly text: string
-  /** Of `process died`: how often. */
+  /** For `process died`: the earlier attempts. */
   readonly earlier?: EarlierAttempts
 }
 
 export type ProblemKind =
   | 'over limit'
   | 'undecodable'
-  /** It has a whole number that the codec would round. */
+  /** A whole number that the codec would round. */
   | 'inexact number'
-  /** A record without a body, which the contract does not handle. */
+  /** A record without a body that the contract does not handle. */
   | 'tombstone'
   | 'invalid'
-  /** The schema's answer did not come in time: nothing is known against the message. */
+  /** The schema did not finish in time; the message may be valid. */
   | 'unvalidated'
   | 'id missing'
   | 'id malformed'
@@ -53,8 +53,8 @@ export type ProblemKind =
   | 'business key malformed'
   | 'order key missing'
   | 'order key malformed'
-  /** The contract lists the types or versions it can read, and this is none of them. */
+  /** The contract lists types or versions, and this is another one. */
   | 'unknown type'
   | 'unsupported version'
-  /** Whoever read it was never heard of again. */
+  /** Its process crashed while it was read. */
   | 'process died'

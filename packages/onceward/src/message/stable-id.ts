@@ -2,8 +2,8 @@ import { hash } from 'node:crypto'
 import { OncewardError } from '../errors.ts'
 
 /**
- * A UUID (version 8) made of its causes: the same parts give the same id in every process, at every time. For
- * messages and commands that must be the same whenever the same fact causes them.
+ * A UUID (version 8) derived from its parts: the same parts give the same id in every process at any time.
+ * Use it for messages and commands that must keep their id when the same event causes them again.
  */
 export function stableId(...parts: readonly [string | number, ...(string | number)[]]): string {
   const hole = parts.findIndex(
@@ -19,6 +19,6 @@ export function stableId(...parts: readonly [string | number, ...(string | numbe
 function shared(place: number): OncewardError {
   return new OncewardError(
     'usage',
-    `stableId needs a text or a number below 2^53 for every part, and part ${place + 1} is none; without it different things would share an id.`,
+    `stableId needs a text or a number below 2^53 for every part, and part ${place + 1} is something else; different things would share an id.`,
   )
 }

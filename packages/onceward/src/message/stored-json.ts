@@ -3,9 +3,8 @@ import { withoutPrototypes } from './bare-map.ts'
 import { wideInteger } from './wide-integer.ts'
 
 /**
- * Headers and properties as stored: JSON, with bytes as `{"$bytes": base64}`, so that whatever comes back
- * from the store is what the broker gave. Hostile headers that cannot be written down at all leave the reason
- * in their place.
+ * Headers and properties in stored form: JSON, with bytes as `{"$bytes": base64}`, so that they read back
+ * exactly as the broker delivered them. Headers that cannot be serialised are replaced by the reason.
  */
 export function toStoredJson(value: object): string {
   if (Object.keys(value).length === 0) return '{}'
@@ -16,7 +15,7 @@ export function toStoredJson(value: object): string {
   }
 }
 
-/** Throws where nesting exhausts the stack or a value refuses. */
+/** Throws if nesting exhausts the stack or a value cannot be serialised. */
 function stringify(value: unknown): string {
   return JSON.stringify(value, function replace(this: Record<string, unknown>, name, converted) {
     const original = this[name]
@@ -25,18 +24,18 @@ function stringify(value: unknown): string {
   })
 }
 
-/** Maps without prototypes, as sources hand them over. */
+/** Maps have no prototypes, like those of sources. */
 export function fromStoredJson(text: string): Record<string, unknown> {
   try {
     return withoutPrototypes(JSON.parse(text, readBack as (name: string, value: unknown) => unknown))
   } catch (error) {
-    // Nested too deeply to be looked through, which is over every limit; read plainly it needs no stack.
+    // Nested too deeply for the reviver, and therefore over every limit; plain parsing needs no stack.
     if (error instanceof RangeError) return withoutPrototypes(JSON.parse(text))
     throw error
   }
 }
 
-/** The same for what was read already, as a part of other JSON. */
+/** The same for a value that was already parsed as part of other JSON. */
 export function withBytes(read: object): Record<string, unknown> {
   try {
     return fromStoredJson(JSON.stringify(read))
@@ -46,7 +45,9 @@ export function withBytes(read: object): Record<string, unknown> {
   }
 }
 
-/** Whole numbers beyond 2^53 as sources hand them over, or their digits: a row may be written by hand. */
+/**
+ * Whole numbers beyond 2^53 in the form sources use, or their digits: an operator may write a row by hand.
+ */
 function readBack(_name: string, value: unknown, { source }: { readonly source?: string }): unknown {
   if (typeof value !== 'number' || Number.isSafeInteger(value) || !/^-?\d+$/.test(source ?? ''))
     return bytesOf(value)

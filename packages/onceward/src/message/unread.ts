@@ -10,9 +10,9 @@ import { idWithoutBody } from './read-identities.ts'
 import type { ProblemKind, Received, UnreadableMessage } from './received.ts'
 
 /**
- * Names what is read before anything of it is known. No id begins with a space. Made of the bytes and of what
- * the broker alone tells them apart by, never of the headers' content: whoever takes that apart may throw or
- * die, and the attempt has to be on record before.
+ * A key for a delivery that is not read yet. No id begins with a space. It derives from the bytes and from
+ * what the broker distinguishes deliveries by, never from decoded headers: decoding them may throw or crash
+ * the process, and the attempt must be recorded before.
  */
 export function bytesKey<M, Tx>({ identity }: Consumer<M, Tx>, delivery: Delivery): string {
   const known = knownOf(delivery)
@@ -26,15 +26,15 @@ export function bytesKey<M, Tx>({ identity }: Consumer<M, Tx>, delivery: Deliver
 const text = (value: unknown) => (typeof value === 'string' ? value : null)
 
 /**
- * What was held goes on under the identity its marker has, whatever the contract says by now and whoever
- * mended its bytes. Without one it is read anew.
+ * A held message keeps the identity of its marker, even if the contract or its bytes have changed since.
+ * Without one it is read again.
  */
 export function knownOf({ held, archived }: Delivery): KnownIdentity | undefined {
   if (held === undefined) return archived
   return held.messageId === null ? undefined : (held as KnownIdentity)
 }
 
-/** A message that nobody reads any more. */
+/** A message that crashes its reader and is not read again. */
 export function unreadKiller<M, Tx>(
   consumer: Consumer<M, Tx>,
   delivery: Delivery,
@@ -49,11 +49,11 @@ export function unreadKiller<M, Tx>(
     ),
     id: knownOf(delivery)?.messageId ?? idWithoutBody(consumer.identity.id, delivery),
     lane: consumer.order === 'partition' ? delivery.partition : null,
-    problem: { kind: 'process died', text: 'whoever read it died', earlier },
+    problem: { kind: 'process died', text: 'its process crashed while reading it', earlier },
   }
 }
 
-/** Reading failed where nothing may: it goes where bytes go that cannot be read, with the reason. */
+/** For an unexpected error while reading: treated like unreadable bytes, with the reason. */
 export function unreadableBy<M, Tx>(
   { identity, order }: Consumer<M, Tx>,
   delivery: Delivery,
@@ -66,7 +66,7 @@ export function unreadableBy<M, Tx>(
     known?.messageId ?? idWithoutBody(identity.id, delivery),
     order === 'partition' ? delivery.partition : null,
     'undecodable',
-    `reading it failed: ${errorText(error, 400)}`,
+    `reading failed: ${errorText(error, 400)}`,
   )
 }
 

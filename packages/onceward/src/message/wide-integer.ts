@@ -3,8 +3,8 @@ import { bareMap } from './bare-map.ts'
 const type = 'int64'
 
 /**
- * An integer of a RabbitMQ header that no JavaScript number holds exactly, in the client's form of a value
- * with its type: JSON keeps it, and a copy of the message carries the same header.
+ * An integer of a RabbitMQ header that no JavaScript number represents exactly, in the client's form of a
+ * typed value. JSON preserves it, and a copy of the message carries the same header.
  */
 export function wideInteger(value: bigint): object {
   const made = bareMap()

@@ -1,22 +1,22 @@
-/** What a source can do; contracts are checked against it before anything is opened. */
+/** What a source can do. Contracts are checked against it before anything is opened. */
 export interface SourceCapabilities {
-  /** Which orders a contract may ask for on this source as it is declared. */
+  /** The orders a contract may declare on this source. */
   readonly order: { readonly key: boolean; readonly partition: boolean }
   /**
-   * Key order is kept among deliveries of the same `key` only, so a contract's order key must be that key; a
-   * message where it is not is quarantined. Absent where the whole queue is in order and `key` is something
-   * else, such as a routing key.
+   * Order is kept only among deliveries with the same `key`, so a contract's order key must be that key; a
+   * message with another order key is quarantined. Absent when the whole queue is in order and `key` is
+   * something else, such as a routing key.
    */
   readonly ordersByDeliveryKey?: boolean
   /** Deliveries carry a lasting position (logs), rather than a channel-scoped tag (queues). */
   readonly positions: boolean
-  /** The broker counts how often it handed a message over. */
+  /** The broker counts how often it delivered a message. */
   readonly deliveryCount: boolean
-  /** Unsettled deliveries come back when a process dies, without an operator. */
+  /** Unsettled deliveries are redelivered after a crash, without an operator. */
   readonly redelivers: boolean
 }
 
-/** What a store can do. */
+/** What a store can do. Contracts are checked against it before anything is opened. */
 export interface StoreCapabilities {
   /** Acknowledged commits survive a kill of the server process. */
   readonly durable: boolean
@@ -25,8 +25,14 @@ export interface StoreCapabilities {
   /** Handlers get a `query` function on their transaction. */
   readonly sql: boolean
   /**
-   * Handlers of different lanes may work on one transaction at the same time; where not, the engine calls
-   * them one after the other.
+   * Handlers of different lanes may work on one transaction at the same time. Otherwise the engine calls them
+   * one after the other.
    */
   readonly concurrent: boolean
+  /** Its sessions have `businessKeys`; contracts with `identity.businessKey` need it. */
+  readonly businessKeys?: boolean
+  /** Its sessions have `keyOrder`; contracts with `order: 'key'` need it. */
+  readonly keyOrder?: boolean
+  /** Its sessions have `outgoing`; contracts with targets or with retries at the broker need it. */
+  readonly outgoing?: boolean
 }

@@ -7,66 +7,83 @@ import type { SuspectLedger } from './suspects.ts'
 import type { TopicLimits } from './topic-limits.ts'
 
 /**
- * The database adapter: only what the spine needs. `Tx` is what a handler gets as `tx`.
- * One store serves many consumers; one transaction serves one batch of one consumer.
+ * The database adapter. `Tx` is the type of a handler's `tx`. One store serves many consumers; one
+ * transaction serves one batch of one consumer.
+ *
+ * The members up to `diagnose` are required. Each optional group belongs to a feature of the contract or of
+ * the source. A consumer whose contract needs a missing group is refused at start with a `configuration`
+ * error.
  */
 export interface Store<Tx> {
   readonly capabilities: StoreCapabilities
 
   /**
-   * Called once per consumer start, before any delivery is taken. Checks that the schema is one this
-   * version understands, that the name is not another environment's, and opens a run.
+   * Called once per consumer start, before the source opens. Checks that this version understands the schema
+   * and that the name does not belong to another environment, then opens a run.
    */
   enroll(consumer: ConsumerFacts): Promise<Enrolment>
 
   /**
-   * SQL stores: called when the source is open, before anything of it is worked on: from now on the
-   * consumer's name is the one that reads there. A consumer that never reached its broker claims nothing.
-   * Rejects with `consumer_renamed` where another name has come first.
-   */
-  registerReader?(enrolment: Enrolment): Promise<void>
-
-  /**
-   * SQL stores: called when the broker has said which cluster it is, before anything is taken. Rejects with
-   * `wrong_environment` where others of the kind feed this store and nobody has said that this one may, too.
-   */
-  registerBroker?(broker: BrokerIdentity): Promise<void>
-
-  /**
-   * Called once when a consumer has drained or halted. A run that never closes is one that died; of one that
-   * closes the attempts and groups of suspects that it began are taken back. `halted`: the code of the error
-   * over which it halted, where what it had in hand may be the reason. Then they stand, and it counts as
-   * silent for those that come after it until it is cleared.
+   * Called once when a consumer has drained or halted. A run that is never closed counts as crashed. Closing
+   * withdraws the attempts and groups of suspects that the run began. With `halted`, the code of the error
+   * that halted it, they stay: the deliveries in flight may be the cause, and the run counts as silent until
+   * it is cleared.
    */
   closeRun(enrolment: Enrolment, halted?: string): Promise<void>
 
   /**
-   * Called once per round of a batch. Runs `work` in one transaction, then proves with a last
-   * statement that it was not aborted, commits, and checks the answer. Rejects without having
-   * committed, except when the answer to COMMIT was lost: then nobody knows, `diagnose` says
-   * `unavailable`, and the redelivery will find out.
+   * Called once per round of a batch. Runs `work` in one transaction, proves with a last statement that the
+   * transaction was not aborted, commits, and checks the answer. A rejection means that nothing was
+   * committed, with one exception: when the answer to COMMIT was lost the result is unknown, `diagnose`
+   * returns `unavailable`, and the redelivery finds out.
    */
   transaction<T>(enrolment: Enrolment, work: (session: StoreSession<Tx>) => Promise<T>): Promise<T>
 
+  /** Called after `unavailable`, repeatedly, until it resolves. */
+  ping(): Promise<void>
+
+  /** Pure. Classifies an error thrown by this store. */
+  diagnose(error: unknown): StoreTrouble
+
+  /** Reading logs: ownership and positions of partitions. Sessions then have `log`. */
+  readonly checkpoints?: CheckpointStore
+
+  /** Work to be done later: stored mode, `failure.mode: 'defer'`. Sessions then have `held`. */
+  readonly work?: WorkQueue
+
+  /** Durable stores: which runs crashed, and while handling what. Sessions then have `suspects`. */
+  readonly suspects?: SuspectLedger
+
+  /** SQL stores: statements outside any batch. Declared effects and campaigns need them. */
+  readonly sql?: StoreSql
+
+  /** Stores shared by several environments or consumers: which name reads where. */
+  readonly registry?: StoreRegistry
+
+  /** Stores that keep evidence beside the markers. */
+  readonly evidence?: StoreEvidence
+}
+
+/** Each call is a transaction of its own. */
+export interface CheckpointStore {
   /**
-   * Called when partitions of a log become this run's. Raises each epoch in a transaction of its own, waiting
-   * for the transactions of the earlier owner that have passed their fence; those that have not will fail at
-   * it.
+   * Called when partitions of a log are assigned to this run. Raises each epoch. Waits for transactions of
+   * the earlier owner that have passed their fence; the others will fail at it.
    */
-  takePartitions(enrolment: Enrolment, partitions: readonly string[]): Promise<readonly Ownership[]>
+  take(enrolment: Enrolment, partitions: readonly string[]): Promise<readonly Ownership[]>
 
   /**
-   * Called when a position is decided without an effect. Rejects with `ownership_lost` when the epoch is
-   * another's.
+   * Called when a position is decided without an effect. Rejects with `ownership_lost` when another run has
+   * taken the partition.
    */
-  beginPartition(enrolment: Enrolment, partition: string, epoch: number, position: Position): Promise<void>
+  begin(enrolment: Enrolment, partition: string, epoch: number, position: Position): Promise<void>
 
-  /** Records a gap, once however often it is declared. */
+  /** Records a loss, once however often it is declared. */
   declareLoss(enrolment: Enrolment, loss: Loss): Promise<void>
 
   /**
-   * Closes the loss declared at `from` as withdrawn. Rejects with `ownership_lost` when the epoch is
-   * another's.
+   * Closes the loss declared at `from` as withdrawn. Rejects with `ownership_lost` when another run has taken
+   * the partition.
    */
   withdrawLoss(
     enrolment: Enrolment,
@@ -75,165 +92,205 @@ export interface Store<Tx> {
     from: Position,
     reason: string,
   ): Promise<void>
+}
 
-  /** SQL stores: a statement outside any batch, as the checks of a declared effect at start. */
-  query?: SqlTransaction['query']
+export interface StoreSql {
+  /** One statement outside any batch, such as the checks of a declared effect at start. */
+  readonly query: SqlTransaction['query']
+  /**
+   * Pure. Where the library of the handle wraps errors: the error inside, which carries the server's code.
+   */
+  readonly unwrap?: (error: unknown) => unknown
+}
 
-  /** Stores that keep work to be done later. */
-  readonly work?: WorkQueue
-
-  /** Stores that outlive their processes: who died, and over what. */
-  readonly suspects?: SuspectLedger
+export interface StoreRegistry {
+  /**
+   * Called when the source is open, before the first delivery is processed. From then on the consumer's name
+   * is the one that reads there; a consumer that never reached its broker registers nothing. Rejects with
+   * `consumer_renamed` when another name was registered first.
+   */
+  registerReader(enrolment: Enrolment): Promise<void>
 
   /**
-   * Called after a commit, live only, with the ids of deliveries that were recognised as repeats. Best effort
-   * and not waited for: what a process has not written when it dies is lost, and under a storm of repeats
-   * only some are written.
+   * Called when the broker has reported its cluster, before the first delivery is taken. Rejects with
+   * `wrong_environment` when other clusters of the kind feed this store and no operator has allowed this one.
    */
-  noteRepeats?(enrolment: Enrolment, ids: readonly string[]): void
+  registerBroker(broker: BrokerIdentity): Promise<void>
+}
 
-  /** Called after `unavailable`, repeatedly, until it resolves. */
-  ping(): Promise<void>
-
-  /** Pure. Says what kind of trouble an error thrown by this store is. */
-  diagnose(error: unknown): StoreTrouble
-
-  /** Pure. Where the handle's library wraps errors: the one inside, which carries the server's code. */
-  unwrap?(error: unknown): unknown
+export interface StoreEvidence {
+  /**
+   * Called after a commit, in live mode, with the ids of deliveries recognised as repeats. Best effort and
+   * not awaited: a crash loses what is not written yet, and under a storm of repeats only some are written.
+   */
+  noteRepeats(enrolment: Enrolment, ids: readonly string[]): void
 }
 
 export type StoreTrouble =
   /** Serialization failure or deadlock: the same batch may succeed when run again. */
   | 'contention'
-  /** A bounded wait for somebody else's lock ran out. */
+  /** A bounded wait for another transaction's lock expired. */
   | 'lock wait'
   /** An earlier statement of the transaction failed; this one is only its victim. */
   | 'victim'
   /** Connection lost, server starting, disk full: nothing to do with any message. */
   | 'unavailable'
-  /** Missing rights, missing tables, wrong password: people must act. */
+  /** Missing rights, missing tables, wrong password: an operator must act. */
   | 'configuration'
   /** Belongs to the statement that raised it. */
   | 'statement'
 
 /**
- * The calls of one batch inside one transaction, in this order: claim, claimBusinessKeys, lend, request,
- * publish, conclude, advance.
+ * The calls of one batch inside one transaction, in this order: `insertMarkers`, `businessKeys`, handler
+ * transactions, `outgoing`, `countAttempts`, `conclude`, `log.advance`.
+ *
+ * The members up to `parkedTotal` are required. A group is present when the store's capabilities, or the
+ * store's group of the same feature, say so.
  */
 export interface StoreSession<Tx> {
   /**
-   * Inserts a marker per claim in one statement, keys sorted, conflicts ignored, and reads the rest back in a
-   * second statement. Claims carry distinct ids. A claim whose id another open transaction holds waits for
-   * its end (bounded), so an answer is never a guess. Answers in the order of the claims. `as`: what the
-   * markers say.
+   * Inserts one marker per message in one statement, keys sorted, conflicts ignored, and reads the existing
+   * ones back in a second statement. The ids are distinct. An id that another open transaction has inserted
+   * waits, bounded, for the end of that transaction, so an answer is never a guess. Answers in the order of
+   * the messages. `as`: the status of the new markers.
    */
   insertMarkers(claims: readonly NewMarker[], as?: 'applied' | 'stored'): Promise<readonly MarkerAnswer[]>
 
   /**
-   * Of these keys, those behind a parked message, or behind one that was and is worked off now. Only called
-   * for key-ordered consumers.
-   */
-  blockedKeys(keys: readonly string[]): Promise<ReadonlyMap<string, BlockedKey>>
-
-  /** How many messages of the consumer are parked. Only called when another is to be. */
-  parkedTotal(): Promise<number>
-
-  /**
-   * As `claim`, for declared business keys, after the markers. Keys are distinct. A holder whose status says
-   * that it is not done stays so until this transaction ends: what is stored now to wait for it is seen by
-   * whoever ends it.
-   */
-  insertBusinessKeys(claims: readonly NewBusinessKey[]): Promise<readonly BusinessKeyAnswer[]>
-
-  /**
-   * A handle on the transaction for one handler call; revoked when the call is over. `shared`: others have
-   * one at the same time.
+   * A handle on the transaction for one handler call, revoked when the call ends. `shared`: other calls have
+   * a handle at the same time.
    */
   handlerTransaction(shared?: boolean): HandlerTransaction<Tx>
 
   /**
-   * Where handlers may work side by side and the database can undo a part of a transaction: marks the place
-   * everything so far stands at. Not waited for: what is sent after it comes after it.
-   */
-  savepoint?(): Savepoint
-
-  /** Records intents of external effects, one per (consumer name, target, key). */
-  request(intents: readonly Intent[]): Promise<readonly IntentAnswer[]>
-
-  /** Writes messages into the outbox, in this order; a relay publishes them after the commit. */
-  publish(messages: readonly Outgoing[]): Promise<void>
-
-  /**
-   * Adds one failed attempt for each id, durably if the transaction commits; answers with the counts, these
+   * Adds one failed attempt for each id, durable if the transaction commits. Answers with the counts, these
    * included.
    */
   countAttempts(failures: readonly AttemptRecord[]): Promise<readonly AttemptCount[]>
 
   /**
-   * Stores that know suspects: the handlers of these came back, so what `beginAttempt` and `beginGroup` wrote
-   * for them in this run is taken back.
+   * Changes the markers this transaction inserted: removes those of messages to be retried, sets the status
+   * of the others. Stores held messages.
    */
-  withdrawAttempts?(ids: readonly string[]): Promise<void>
-
-  /** Changes what the claims left: removes markers of messages to be retried, stores held work. */
   conclude(conclusions: readonly Conclusion[]): Promise<void>
 
+  /** How many messages of the consumer are parked. Only called when another is to be parked. */
+  parkedTotal(): Promise<number>
+
+  /** `capabilities.businessKeys`. */
+  readonly businessKeys?: BusinessKeySession
+
+  /** `capabilities.keyOrder`. */
+  readonly keyOrder?: KeyOrderSession
+
+  /** `capabilities.outgoing`. */
+  readonly outgoing?: OutgoingSession
+
+  /** Stores with `checkpoints`. */
+  readonly log?: LogSession
+
+  /** Stores with `work`. */
+  readonly held?: HeldSession
+
+  /** Stores with `suspects`. */
+  readonly suspects?: SuspectSession
+
+  /** Stores with retention, or with several generations of a consumer. */
+  readonly history?: HistorySession
+
+  /** Present in campaigns only. */
+  readonly campaign?: CampaignSession
+
   /**
-   * Logs: where the store stands. Only called after `position_moved`, to learn what an unconfirmed commit
-   * left.
+   * Stores with `capabilities.concurrent` that can undo part of a transaction: marks the current place. Not
+   * awaited: later statements come after it.
+   */
+  savepoint?(): Savepoint
+}
+
+export interface BusinessKeySession {
+  /**
+   * As `insertMarkers`, for declared business keys, after the markers. The keys are distinct. A holder whose
+   * status is unfinished keeps that status until this transaction ends, so a message stored now to wait for
+   * it is seen by the transaction that ends it.
+   */
+  insert(claims: readonly NewBusinessKey[]): Promise<readonly BusinessKeyAnswer[]>
+}
+
+export interface KeyOrderSession {
+  /** Of these keys, those behind a parked message, or behind one that workers are working off. */
+  blockedKeys(keys: readonly string[]): Promise<ReadonlyMap<string, BlockedKey>>
+}
+
+export interface OutgoingSession {
+  /** Records intents of external effects, one per (consumer name, target, key). */
+  request(intents: readonly Intent[]): Promise<readonly IntentAnswer[]>
+
+  /** Writes messages into the outbox, in this order; a relay publishes them after the commit. */
+  publish(messages: readonly Outgoing[]): Promise<void>
+}
+
+export interface LogSession {
+  /**
+   * The stored positions. Only called after `position_moved`, to learn whether an unconfirmed commit took
+   * effect.
    */
   positions(partitions: readonly string[]): Promise<ReadonlyMap<string, Position>>
 
   /**
-   * Logs: the last call, once. Proves that every partition is still this run's and moves those positions that
-   * move. Rejects with `ownership_lost` or `position_moved` (details: `partitions`), having written nothing
-   * that could commit. A store may do it with its commit: then the transaction rejects.
+   * The last call, once. Proves that every partition is still this run's and moves those positions that move.
+   * Rejects with `ownership_lost` or `position_moved` (details: `partitions`), having written nothing that
+   * could commit. A store may do it with its commit: then the transaction rejects.
    */
   advance(progress: readonly Progress[]): Promise<void>
+}
 
+export interface SuspectSession {
   /**
-   * SQL stores: markers of messages made before `purgedBeforeMs` are gone; null when none are. `keepMs`: the
-   * term of markers that a process declared last; null when none did. With the database's time; times since
-   * 1970.
+   * The handlers of these returned: withdraws what `beginAttempt` and `beginGroup` wrote for them in this
+   * run.
    */
-  horizon?(): Promise<{
+  withdrawAttempts(ids: readonly string[]): Promise<void>
+}
+
+export interface HistorySession {
+  /**
+   * Markers of messages made before `purgedBeforeMs` are gone; null when none are. `keepMs`: the retention of
+   * markers that a process declared last; null when none did. `nowMs`: the database's time. Times since 1970.
+   */
+  horizon(): Promise<{
     readonly purgedBeforeMs: number | null
     readonly keepMs: number | null
     readonly nowMs: number
   }>
 
-  /** Stores with a work queue: what a batch does to held work. */
-  readonly held?: HeldSession
-
   /**
-   * Campaigns: the places among these messages of those that people gave up, with what they said. They are
-   * not claimed and have no effect. Absent elsewhere: live, the marker says enough.
+   * The messages that people gave up under other generations of the consumer. Absent in campaigns, and where
+   * no other generation existed when the run began.
    */
-  givenUp?(
-    messages: readonly { readonly id: string | null; readonly digest: Buffer }[],
-  ): Promise<ReadonlyMap<number, string>>
-
-  /**
-   * The same of what people gave up under other generations of the consumer. Absent in campaigns, and where
-   * there was no other when the run began.
-   */
-  readonly givenUpElsewhere?: NonNullable<StoreSession<Tx>['givenUp']> | undefined
-
-  /**
-   * Stores that keep a campaign's journal. What is told is written by `advance`, with the effects or not at
-   * all.
-   */
-  readonly journal?: BatchJournal
+  readonly givenUpElsewhere?: FindGivenUp | undefined
 }
 
+export interface CampaignSession {
+  /** The campaign's journal, written by `log.advance`, with the effects or not at all. */
+  readonly journal: BatchJournal
+  /** They get no marker and have no effect. Absent where the campaign includes what people gave up. */
+  readonly givenUp?: FindGivenUp | undefined
+}
+
+/** Of these messages, those that people gave up: the index in the list, with the reason they gave. */
+export type FindGivenUp = (
+  messages: readonly { readonly id: string | null; readonly digest: Buffer }[],
+) => Promise<ReadonlyMap<number, string>>
+
 /**
- * What a campaign wants to know of a batch. Called between the handlers and `advance`; a round that fails is
- * told anew.
+ * What a campaign records of a batch. Called between the handlers and `advance`; a round that fails is
+ * recorded again.
  */
 export interface BatchJournal {
-  /** Effects that handlers asked for and the mode does not let happen. */
+  /** Effects that handlers requested and the mode suppresses. */
   suppressed(effects: readonly SuppressedEffect[]): void
-  /** What was decided of each message. */
+  /** The decision on each message. */
   decided(decided: readonly DecidedMessage[]): void
 }
 
@@ -257,14 +314,14 @@ export interface DecidedMessage {
 }
 
 export interface BlockedKey {
-  /** People let it go: workers have it until it is empty. */
+  /** An operator released the key: workers process it until it is empty. */
   readonly released: boolean
-  /** How many were put behind its head. */
+  /** How many messages wait behind its head. */
   readonly waiting: number
 }
 
 export interface Savepoint {
-  /** Everything sent since is undone, a failed statement among it. */
+  /** Undoes every statement sent since, failed ones included. */
   undo(): Promise<void>
   keep(): void
 }
@@ -278,33 +335,36 @@ export interface ConsumerFacts {
   readonly handlerVersion: string
   readonly instance: string
   /**
-   * What remembers. `checkpoint` is refused where positions were kept beside markers: such a position may lag
-   * effects nobody would recognise.
+   * Where duplicates are recognised. `checkpoint` is refused when positions were kept beside markers: such a
+   * position may lag effects that no marker would recognise.
    */
   readonly dedup: Dedup
   /**
-   * Longest a handler may hold its transaction: the store lets the server end what is idle or running past
-   * it.
+   * The longest a handler may hold its transaction. The store lets the server end a transaction that is idle
+   * or running longer.
    */
   readonly handlerTimeoutMs: number
-  /** How many deliveries it may hold at a time: as many are under suspicion when it dies. */
+  /** How many deliveries it may hold at a time. That many are suspects when its process crashes. */
   readonly deliveriesMax: number
-  /** Where the contract's dead letters go on the broker; null when they stay in the store only. */
+  /** The contract's dead-letter queue on the broker; null when they stay in the store only. */
   readonly deadLetterTo: { readonly broker: string; readonly queue: string } | null
-  /** What it reads. Absent where nobody else could read the same. */
+  /** What it reads. Absent when no other consumer could read the same. */
   readonly reading?: Reading
-  /** Where its messages go. Absent, and of a kind that is missing: the only destination of that kind. */
+  /** Where its messages go. When absent, or when a kind is missing: the only destination of that kind. */
   readonly destinations?: Destinations
   /** The addresses behind them, without credentials, for runs that cannot reach the broker at start. */
   readonly addresses?: Destinations
-  /** What the Kafka topics it writes to take. Absent where this process is not connected to their cluster. */
+  /**
+   * The size limits of the Kafka topics it writes to. Absent when this process is not connected to their
+   * cluster.
+   */
   readonly topicLimits?: TopicLimits
 }
 
-/** By kind of broker, the cluster and virtual host that messages of that kind are for. */
+/** By kind of broker, the cluster and virtual host that receive messages of that kind. */
 export type Destinations = Readonly<Record<string, string>>
 
-/** A queue, a log as one group reads it: whoever reads it under another name has another memory. */
+/** A queue, or a log as one group reads it. A consumer that reads it under another name has other markers. */
 export interface Reading {
   readonly kind: string
   readonly place: string
@@ -312,7 +372,7 @@ export interface Reading {
   readonly virtualHost: string
   /** The group, on logs; '' on queues. */
   readonly reader: string
-  /** Who keeps the position. Queues forget instead. */
+  /** Where the position is kept. Queues delete messages instead. */
   readonly keeper: 'broker' | 'store' | 'queue'
 }
 
@@ -321,20 +381,20 @@ export interface Enrolment {
   readonly runId: number
   readonly facts: ConsumerFacts
   /**
-   * SQL stores: markers lay in several tables when the run began. Decides how they are looked for, never what
+   * SQL stores: markers were in several tables when the run began. Decides how they are searched, never what
    * is found.
    */
   readonly markersSpread?: boolean
   /** SQL stores: other generations had consumed under this name when the run began. */
   readonly hasOthers?: boolean
-  /** The campaign this run is of; absent elsewhere. What it holds says so. */
+  /** The campaign of this run; absent elsewhere. Rows that the run holds carry it. */
   readonly campaignId?: string
 }
 
 export interface NewMarker {
   readonly id: string
   readonly digest: Buffer
-  /** What older code computed for the same content: a marker with it is one of this content. */
+  /** The digest that older code computed for the same content. A marker with it belongs to this content. */
   readonly formerDigest?: Buffer
   readonly position: string | null
 }
@@ -344,7 +404,7 @@ export type MarkerStatus =
   | 'ignored'
   | 'duplicate'
   | 'stale'
-  /** Durable here and not done yet: to be worked on later, behind a gap, or by a person. */
+  /** Durable here and unfinished: to be processed later, after a missing version, or by an operator. */
   | 'stored'
   | 'waiting'
   | 'parked'
@@ -366,7 +426,7 @@ export type BusinessKeyAnswer =
   | { readonly kind: 'first' }
   | {
       readonly kind: 'seen'
-      /** The message that holds the key, and what its marker says; null when the marker is gone. */
+      /** The message that holds the key, and the status of its marker; null when the marker is gone. */
       readonly byId: string
       readonly status: MarkerStatus | null
       readonly sameDigest: boolean
@@ -374,24 +434,27 @@ export type BusinessKeyAnswer =
       readonly waiting: number
     }
 
-/** A handle on the transaction lent to one handler call, with what it did. */
+/** A handle on the transaction for one handler call, with a record of its use. */
 export interface HandlerTransaction<Tx> {
   readonly tx: Tx
   /**
-   * SQL stores: the same loan for statements given as text; what a declared effect gets, whatever `tx` is.
+   * SQL stores: the same handle for statements given as text. Declared effects get it, for any type of `tx`.
    */
   readonly sql?: SqlTransaction
-  /** True once the handler has sent a statement: its writes can then only be undone by a rollback. */
+  /** True once the handler has sent a statement: only a rollback can undo its writes then. */
   readonly used: boolean
-  /** The first error any of its statements met, even if the handler swallowed it. */
+  /** The first error of any of its statements, even if the handler swallowed it. */
   readonly failure: unknown
   /** Statements sent and not answered yet. */
   readonly pending: number
-  /** Called when the handler is over. Closes rows that it left unread; resolves when nothing is pending. */
+  /**
+   * Called when the handler has ended. Closes rows that it left unread; resolves when no statement is
+   * pending.
+   */
   idle(): Promise<void>
   /**
-   * Further use is refused with an error that says so, and so is a statement that waits in a queue of its
-   * library. `cut`: why the call was ended before its handler returned. The first call counts.
+   * Refuses further use with an explaining error, including statements that wait in a queue of its library.
+   * `cut`: why the call was ended before its handler returned. The first call counts.
    */
   revoke(cut?: Error): void
 }
@@ -407,7 +470,7 @@ export interface Intent {
 }
 
 /**
- * A message of the outbox. Where it goes is the broker's kind, and there a queue, a topic, or an exchange
+ * A message of the outbox. Its destination is a kind of broker, and there a queue, a topic, or an exchange
  * with `queue` as routing key.
  */
 export interface Outgoing {
@@ -416,7 +479,7 @@ export interface Outgoing {
   readonly destination?: string
   readonly exchange: string | null
   readonly queue: string
-  /** The same whenever the same cause publishes it again. */
+  /** The same each time the same cause publishes it. */
   readonly messageId: string
   /** Messages of one key reach one queue in order. */
   readonly key: string | null
@@ -424,7 +487,7 @@ export interface Outgoing {
   readonly headers: string
   readonly properties: string
   readonly body: Buffer
-  /** The message whose handler publishes it, where that is to stay known. */
+  /** The message whose handler publishes it, when evidence of it is kept. */
   readonly cause?: string
 }
 
@@ -435,7 +498,7 @@ export interface AttemptRecord {
   readonly failureClass: string
   readonly code: string
   readonly error: string
-  /** Where it was thrown; '' when nobody knows. */
+  /** Where it was thrown; '' when unknown. */
   readonly place: string
 }
 
@@ -450,27 +513,27 @@ export interface Conclusion {
   /** Null for bytes without a usable id. */
   readonly id: string | null
   readonly digest: Buffer
-  /** `retry` gives the claim back; a status changes the marker. */
+  /** `retry` removes the marker; a status changes it. */
   readonly to: 'retry' | MarkerStatus
   /** The marker was inserted by this transaction (false: it belongs to an earlier one, or there is none). */
   readonly claimed: boolean
   /**
-   * The business key it gives back, which goes to the first message that waits for it; null when it keeps or
-   * has none.
+   * The business key it releases to the first message that waits for it; null when it keeps its key or has
+   * none.
    */
   readonly businessKey: string | null
-  /** Why nothing came of it, kept with the marker. */
+  /** Why it had no effect, kept with the marker. */
   readonly because?: string | null
-  /** Everything needed to bring the message back; null when nothing is held. */
+  /** Everything needed to process the message later; null when it is not held. */
   readonly held: HeldRecord | null
 }
 
-/** The part of held work that tells about its business key. */
+/** The business key of held work. */
 export interface HeldKey {
   readonly businessKey: string | null
-  /** Written with the key whenever the key comes to this message; null where none is declared or read. */
+  /** Written with the key whenever this message gets the key; null when none is declared or read. */
   readonly businessDigest: Buffer | null
-  /** It does not hold its key: whoever takes it up asks for the key first. */
+  /** It does not hold its key: the worker that leases it asks for the key first. */
   readonly keyless: boolean
 }
 
@@ -480,8 +543,8 @@ export type HeldState = (typeof heldStates)[number]
 export interface HeldRecord extends HeldKey {
   readonly state: HeldState
   /**
-   * The row it had until now: its place in the order of its key. And the claim that ends with this, whose
-   * epoch it keeps, so that no later claim is taken for an earlier one. Null for what was not held.
+   * The row it had until now, which is its place in the order of its key, and the lease that ends with this.
+   * Its epoch stays, so that no later lease equals an earlier one. Null when it was not held.
    */
   readonly was: Pick<HeldFacts, 'row' | 'epoch' | 'firstAt' | 'cameFrom'> | null
   readonly reason: string
@@ -491,9 +554,9 @@ export interface HeldRecord extends HeldKey {
   readonly place: string
   /** The order key: later messages of it wait behind this one while it is parked. Null when unordered. */
   readonly orderKey: string | null
-  /** Its place among those that wait under the key; only with `waiting`. */
+  /** Its version among those that wait under the key; only with `waiting`. */
   readonly version: bigint | null
-  /** When a worker may take it, from now on; null for what only people take up. */
+  /** The delay until a worker may lease it; null when only operators release it. */
   readonly dueInMs: number | null
   readonly attempts: number
   readonly body: Buffer

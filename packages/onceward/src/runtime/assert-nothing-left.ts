@@ -1,9 +1,7 @@
 import type { Consumer } from '../contract/define-consumer.ts'
 import type { SqlClient } from '../drivers/postgres/pool.ts'
+import { readLeftBehind } from '../drivers/postgres/status/unserved-work.ts'
 import { OncewardError } from '../errors.ts'
-import { type UnservedWork, unservedWork } from '../telemetry/unserved-work.ts'
-
-const leftBehind = `select * from (${unservedWork}) u where consumer = $1 and generation <> $2 and campaign is null order by generation`
 
 /**
  * A generation handles only its own rows. Stored, deferred and waiting messages of another generation were
@@ -14,8 +12,7 @@ export async function assertNothingLeft(
   client: SqlClient,
   { name, generation }: Pick<Consumer<never, never>, 'name' | 'generation'>,
 ): Promise<void> {
-  const { rows } = await client.query(leftBehind, [name, generation])
-  const [first] = rows as UnservedWork[]
+  const [first] = await readLeftBehind(client, name, generation)
   if (first === undefined) return
   const { generation: other, waiting } = first
   throw new OncewardError(

@@ -1,6 +1,7 @@
 import type { MeterProvider } from '@opentelemetry/api'
-import type { ResourceMetrics } from '@opentelemetry/sdk-metrics'
 import { nameWithUnit } from '../telemetry/catalogue.ts'
+
+type ResourceMetrics = import('@opentelemetry/sdk-metrics').ResourceMetrics
 
 /**
  * A meter provider and its metrics as Prometheus text. The SDK and the exporter are loaded only here; the

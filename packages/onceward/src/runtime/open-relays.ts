@@ -72,7 +72,7 @@ export function openRelay(to: Outlet | 'postgres' | 'cdc', setting: RelaySetting
 
 function carryingRelay(relay: Relay, outlet: Outlet | null = null): RelayCarrier {
   const look = () => ({
-    storeAway: relay.tally.storeAway,
+    storeUnavailable: relay.tally.storeUnavailable,
     broker: relay.tally.brokerAway && outlet !== null ? outlet.label : null,
   })
   return carrying(relay, look, async () => outlet?.close())
@@ -80,7 +80,7 @@ function carryingRelay(relay: Relay, outlet: Outlet | null = null): RelayCarrier
 
 function carrying(
   part: RelayHandle,
-  look: () => { readonly storeAway: boolean; readonly broker?: string | null },
+  look: () => { readonly storeUnavailable: boolean; readonly broker?: string | null },
   close = async () => {},
 ): RelayCarrier {
   const finished = part.finished.then(close, async error => {
@@ -95,8 +95,8 @@ function carrying(
     leave: () => part.leave(),
     finished,
     get away() {
-      const { storeAway, broker = null } = look()
-      return [...(storeAway ? ['the database'] : []), ...(broker === null ? [] : [broker])]
+      const { storeUnavailable, broker = null } = look()
+      return [...(storeUnavailable ? ['the database'] : []), ...(broker === null ? [] : [broker])]
     },
   }
 }

@@ -1,7 +1,7 @@
 import { declareDestination, findDestination } from '../drivers/postgres/destinations.ts'
 import type { SqlPool } from '../drivers/postgres/pool.ts'
-import type { Publisher } from '../effects/publish/publisher.ts'
 import { OncewardError } from '../errors.ts'
+import type { Publisher } from '../ports/publisher.ts'
 import type { BrokerIdentity } from '../ports/source.ts'
 import type { OutletAddress } from './open-source.ts'
 

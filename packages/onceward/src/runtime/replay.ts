@@ -1,14 +1,14 @@
 import type { Consumer } from '../contract/define-consumer.ts'
 import type { SqlTransaction } from '../contract/handler.ts'
 import type { BrokerSecurity } from '../drivers/broker-security.ts'
-import type { RangeReader } from '../drivers/log/range-reader.ts'
 import { assertUsable } from '../drivers/postgres/migrate.ts'
 import { createPool } from '../drivers/postgres/pool.ts'
-import { ServerLife } from '../drivers/postgres/server-incarnation.ts'
+import { ServerIncarnation } from '../drivers/postgres/server-incarnation.ts'
 import { createPostgresStore } from '../drivers/postgres/store.ts'
 import { createInlineCalls } from '../effects/external/inline-calls.ts'
 import type { Environment } from '../environment.ts'
 import { OncewardError } from '../errors.ts'
+import type { RangeReader } from '../ports/range-reader.ts'
 import type { Store } from '../ports/store.ts'
 import { findArchive } from '../replay/archive/find-archive.ts'
 import { namesOf } from '../replay/archive/names-of.ts'
@@ -90,10 +90,10 @@ export async function openReplay<M>(
   options: ReplayOptions,
 ): Promise<Replay> {
   const consumer = contract as Consumer<unknown, SqlTransaction>
-  const life = new ServerLife()
+  const incarnation = new ServerIncarnation()
   const pool = createPool(options.databaseUrl, {
     max: consumer.batch.inFlightMax + 4,
-    verify: client => life.check(client),
+    verify: client => incarnation.check(client),
   })
   const env = options.env ?? realEnvironment()
   const reached = withEnvironment(options)
@@ -106,7 +106,8 @@ export async function openReplay<M>(
     throw error
   }
   const store =
-    options.store ?? createPostgresStore({ pool, life, log: env.log, ...(environment && { environment }) })
+    options.store ??
+    createPostgresStore({ pool, incarnation, log: env.log, ...(environment && { environment }) })
   const instance = options.instance ?? instanceName()
   const openReader = (selection: Selection) => openSelection(selection, consumer, { ...reached, pool })
   const { patienceMs = 60_000 } = options

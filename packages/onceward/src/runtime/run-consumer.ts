@@ -3,12 +3,12 @@ import type { Mode, SqlTransaction } from '../contract/handler.ts'
 import type { BrokerSecurity } from '../drivers/broker-security.ts'
 import { assertUsable } from '../drivers/postgres/migrate.ts'
 import { createPool, type OwnPool, type SqlPool } from '../drivers/postgres/pool.ts'
-import { ServerLife } from '../drivers/postgres/server-incarnation.ts'
+import { ServerIncarnation } from '../drivers/postgres/server-incarnation.ts'
 import { createPostgresStore } from '../drivers/postgres/store.ts'
 import { releasedWork } from '../drivers/postgres/work/released-work.ts'
 import { createDispatcher } from '../effects/external/dispatcher.ts'
 import { createInlineCalls } from '../effects/external/inline-calls.ts'
-import { reportOrphans } from '../effects/external/ledger/orphaned-intents.ts'
+import { reportOrphans } from '../effects/external/report-orphans.ts'
 import { ConsumerProcess } from '../engine/consumer/consumer.ts'
 import { createSharedLimits } from '../engine/consumer/shared-limits.ts'
 import type { Environment } from '../environment.ts'
@@ -146,9 +146,9 @@ async function startConsumer<M>(
   const failed = new AbortController()
   const signal = AbortSignal.any([options.signal, failed.signal])
   const instance = options.instance ?? instanceName()
-  const life = new ServerLife()
+  const incarnation = new ServerIncarnation()
   const pool = createPool(options.databaseUrl, {
-    verify: client => life.check(client),
+    verify: client => incarnation.check(client),
     max: consumer.batch.inFlightMax + 8 + (consumer.retention === null ? 0 : 1) + consumer.inbox.workers,
   })
   const carriers: RelayHandle[] = []
@@ -178,7 +178,7 @@ async function startConsumer<M>(
       options.store ??
       createPostgresStore({
         pool,
-        life,
+        incarnation,
         log: env.log,
         ...(options.environment && { environment: options.environment }),
       })
@@ -195,7 +195,7 @@ async function startConsumer<M>(
     const around = { consumer, store, env: labelled, instance, mode, addressing, ...hooks }
     const worker =
       wanted.has('worker') && store.work !== undefined
-        ? new WorkerOnDemand({ ...around, released: store.query && releasedWork(store.query) })
+        ? new WorkerOnDemand({ ...around, released: store.sql && releasedWork(store.sql.query) })
         : null
     if (worker !== null) carriers.push(worker)
     // A process that neither inserts nor removes markers does not need the broker's redelivery window.
@@ -285,8 +285,8 @@ async function openDispatcher<M>(
  */
 function isIdle<M>(spine: ConsumerProcess<M, SqlTransaction> | null): boolean {
   if (spine === null) return true
-  const { batchesInFlight, held, storeAway } = spine.tally
-  return spine.state === 'running' && batchesInFlight === 0 && held === 0 && !storeAway
+  const { batchesInFlight, held, storeUnavailable } = spine.tally
+  return spine.state === 'running' && batchesInFlight === 0 && held === 0 && !storeUnavailable
 }
 
 function readVariable(name: string): string | undefined {

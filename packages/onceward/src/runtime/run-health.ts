@@ -30,7 +30,7 @@ export interface HealthWatch {
 
 type AnyProcess = Pick<
   ConsumerProcess<unknown, never>,
-  'state' | 'sourceAway' | 'stalled' | 'degraded' | 'tally' | 'unfinished'
+  'state' | 'sourceDisconnected' | 'stalled' | 'degraded' | 'tally' | 'unfinished'
 >
 
 export interface ConsumerWatchOptions {
@@ -63,7 +63,7 @@ export function watchConsumer(options: ConsumerWatchOptions): HealthWatch {
     // A worker or relay alone neither reads messages nor has halted: it would hide a missing reader, or look
     // like a halt.
     if (reader !== null) {
-      see('up', reader.state === 'running' && !reader.sourceAway ? 1 : 0, { consumer: name })
+      see('up', reader.state === 'running' && !reader.sourceDisconnected ? 1 : 0, { consumer: name })
       see('stalled', (reader.stalled?.forMs ?? 0) / 1_000, { consumer: name })
     }
     see('info', 1, { consumer: name, owner, risk })
@@ -111,15 +111,15 @@ export function watchCarriers(
   }
 }
 
-function troubles({ state, sourceAway, stalled, degraded, tally }: AnyProcess): string[] {
+function troubles({ state, sourceDisconnected, stalled, degraded, tally }: AnyProcess): string[] {
   const found: string[] = [...degraded]
   if (stalled !== null && stalled.forMs > stalledMaxMs)
     found.push(`stalled for ${Math.round(stalled.forMs / 1_000)} s: ${stalled.reason}`)
   if (state === 'new') found.push('starting')
   else if (state !== 'running') found.push(state)
-  if (sourceAway) found.push('the broker of its source does not answer')
+  if (sourceDisconnected) found.push('the broker of its source does not answer')
   if (tally.breaker !== 'closed') found.push('paused: a dependency is unavailable')
-  if (tally.storeAway) found.push('the database does not answer')
+  if (tally.storeUnavailable) found.push('the database does not answer')
   return found
 }
 

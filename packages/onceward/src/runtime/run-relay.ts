@@ -1,6 +1,6 @@
 import { assertUsable } from '../drivers/postgres/migrate.ts'
 import { createPool } from '../drivers/postgres/pool.ts'
-import { ServerLife } from '../drivers/postgres/server-incarnation.ts'
+import { ServerIncarnation } from '../drivers/postgres/server-incarnation.ts'
 import type { Environment } from '../environment.ts'
 import { withEnvironment } from './addresses.ts'
 import { openOutlet } from './consumer-outlets.ts'
@@ -48,10 +48,10 @@ async function startRelay(
 ): Promise<RunningRelay> {
   const { brokers, environment, env, signal } = options
   const instance = options.instance ?? instanceName()
-  const life = new ServerLife()
+  const incarnation = new ServerIncarnation()
   const pool = createPool(options.databaseUrl, {
     max: 2 + 3 * brokers.length,
-    verify: client => life.check(client),
+    verify: client => incarnation.check(client),
   })
   const carriers: RelayCarrier[] = []
   try {

@@ -12,13 +12,13 @@ const place = `
  * the relay would read the other.
  */
 export async function assertSameDatabase(store: Store<SqlTransaction>, client: SqlClient): Promise<void> {
-  if (store.query === undefined) {
+  if (store.sql === undefined) {
     throw new OncewardError(
       'configuration',
       'runConsumer needs a store on PostgreSQL. Nothing was started. Use createPostgresStore or one of the adapters for ORMs.',
     )
   }
-  const [theirs, ours] = await Promise.all([store.query(place), client.query(place)])
+  const [theirs, ours] = await Promise.all([store.sql.query(place), client.query(place)])
   const [at, beside] = [theirs.rows[0]!, ours.rows[0]]
   if (at.name === beside.name && at.server === beside.server) return
   throw new OncewardError(

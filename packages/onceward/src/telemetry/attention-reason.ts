@@ -2,9 +2,7 @@ import type { FailureRules } from '../contract/failure-rules.ts'
 import type { ProblemKind } from '../message/received.ts'
 import { processDied } from '../ports/suspects.ts'
 
-/**
- * Why a message waits for a person. Each alert is about one of them, so that one message raises one alert.
- */
+/** Why a message waits for a person. Each alert covers one reason, so that one message raises one alert. */
 export const attentionReasons = [
   'unreadable',
   'conflict',
@@ -15,7 +13,7 @@ export const attentionReasons = [
 ] as const
 export type AttentionReason = (typeof attentionReasons)[number]
 
-/** What is on the row of a message that waits for a person. */
+/** The row of a message that waits for a person. */
 export interface SetAside {
   readonly state: string
   readonly class: string
@@ -41,8 +39,8 @@ const problems: Readonly<Record<Exclude<ProblemKind, 'process died'>, true>> = {
 const unreadableCodes = new Set(Object.keys(problems).map(kind => kind.replaceAll(' ', '_')))
 
 /**
- * Pure. Null for a message that is only parked behind another: whoever decides the first decides it too. A
- * handler's `park` and `reject` are `set aside`; a class that the contract retries is `exhausted`.
+ * Pure. Null for a message that is only parked behind another: the decision about the first one covers it. A
+ * handler’s `park` and `reject` are `set aside`; a class that the contract retries is `exhausted`.
  */
 export function attentionReason(
   { state, class: failureClass, code }: SetAside,

@@ -2,7 +2,7 @@ import type { Attributes } from '@opentelemetry/api'
 import type { Label } from './catalogue.ts'
 
 /**
- * Labels whose values come from brokers, errors and messages. The others are names of contracts or words of
+ * Labels whose values come from brokers, errors and messages. The others are names from contracts or words of
  * this code.
  */
 const fromOutside: ReadonlySet<Label> = new Set<Label>([
@@ -19,9 +19,8 @@ const lengthMax = 120
 export const other = 'other'
 
 /**
- * Of the labels of one metric: the first hundred values of each that comes from outside are kept, whatever
- * comes later is `other`. A producer that writes a new type or error code into every message makes one time
- * series, not a million.
+ * Keeps the first hundred values of each label from outside; later values become `other`. A producer that
+ * writes a new type or error code into every message creates one time series, not a million.
  */
 export function boundedLabels(labels: readonly Label[]): (given: Attributes) => Attributes {
   const bounds = labels.filter(label => fromOutside.has(label)).map(label => ({ label, seen: new Set() }))

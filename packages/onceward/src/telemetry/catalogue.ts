@@ -6,8 +6,8 @@ import type { Label, MetricSpec } from './metric-spec.ts'
 export type { Label, MetricSpec } from './metric-spec.ts'
 
 /**
- * Every metric there is. Instruments are made from it, and alerts, dashboards and `docs/metrics.md` are
- * checked against it.
+ * Every metric. The instruments are created from it, and tests compare alerts, dashboards and
+ * `docs/metrics.md` with it.
  */
 export const catalogue = { ...messages, ...failures, ...durations, ...source, ...held, ...effects, ...memory }
 
@@ -33,10 +33,10 @@ export function prometheusLabel(label: Label): string {
   return label.replaceAll(/[^a-zA-Z0-9_]/g, '_')
 }
 
-/** Bounds of histograms, in seconds. */
+/** Bucket bounds of histograms, in seconds. */
 export const secondsBounds: readonly number[] = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
 ]
 
-/** Partitions of one consumer that get a label of their own; a topic with more is shown as far. */
+/** Partitions of one consumer that get a time series each; further partitions are not shown. */
 export const partitionsMax = 256

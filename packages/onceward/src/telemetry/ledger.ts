@@ -1,53 +1,15 @@
+import {
+  type LedgerDetail,
+  type LedgerEntry,
+  type LedgerFilter,
+  readLedgerEntry,
+  readLedgerList,
+} from '../drivers/postgres/ledger/read-ledger.ts'
 import { assertUsable } from '../drivers/postgres/migrate.ts'
 import type { SqlPool } from '../drivers/postgres/pool.ts'
 import { OncewardError } from '../errors.ts'
 
-/** One external effect, as people see it. Its body is never shown: its length and digest are. */
-export interface LedgerEntry {
-  readonly id: string
-  readonly consumer: string
-  readonly target: string
-  readonly key: string
-  readonly state: string
-  /** No dispatcher takes it again by itself. */
-  readonly waitsForPeople: boolean
-  readonly attempts: number
-  readonly createdAt: Date
-  readonly lastAttemptAt: Date | null
-  readonly completedAt: Date | null
-  readonly note: string | null
-}
-
-export interface LedgerDetail extends LedgerEntry {
-  readonly messageId: string
-  readonly runId: number
-  readonly epoch: number
-  readonly doubtSince: Date | null
-  readonly contentType: string
-  readonly bodyBytes: number
-  readonly requestDigest: string
-  readonly responseStatus: number | null
-  readonly responseDigest: string | null
-  readonly responseExcerpt: string | null
-  readonly actions: readonly LedgerAction[]
-}
-
-export interface LedgerAction {
-  readonly at: Date
-  readonly actor: string
-  readonly action: string
-  readonly reason: string
-  readonly from: string
-  readonly to: string
-}
-
-export interface LedgerFilter {
-  readonly consumer?: string | undefined
-  readonly target?: string | undefined
-  /** Default: everything that waits for people. `open`: all that is not completed. */
-  readonly state?: string | undefined
-  readonly limit?: number | undefined
-}
+export type { LedgerDetail, LedgerEntry, LedgerFilter } from '../drivers/postgres/ledger/read-ledger.ts'
 
 export const ledgerStates = [
   'pending',
@@ -59,45 +21,15 @@ export const ledgerStates = [
   'failed',
 ]
 
-const entry = `ledger.id::text, consumer_name as consumer, target, effect_key as key, state::text,
-  state <> 'completed' and due_at = 'infinity' as "waitsForPeople", attempts, created_at as "createdAt",
-  last_attempt_at as "lastAttemptAt", completed_at as "completedAt", last_error as note`
-
-/** Oldest first. Without a state it reads only the index of what is not completed. */
 export async function listLedger(pool: SqlPool, filter: LedgerFilter = {}): Promise<readonly LedgerEntry[]> {
   await assertUsable(pool)
-  const { state, consumer, target, limit = 50 } = filter
-  const wanted =
-    state === undefined
-      ? `state <> 'completed' and due_at = 'infinity'`
-      : state === 'open'
-        ? `state <> 'completed'`
-        : 'state = $4::onceward.effect_state'
-  const { rows } = await pool.query(
-    `select ${entry} from onceward.ledger
-     where ${wanted} and ($1::text is null or consumer_name = $1) and ($2::text is null or target = $2)
-     order by ledger.id limit $3`,
-    [consumer ?? null, target ?? null, limit, ...(wanted.includes('$4') ? [state] : [])],
-  )
-  return rows
+  return readLedgerList(pool, filter)
 }
 
 export async function showLedger(pool: SqlPool, id: string): Promise<LedgerDetail> {
   await assertUsable(pool)
-  const { rows } = await pool.query(
-    `select ${entry}, message_id as "messageId", run_id as "runId", epoch, doubt_since as "doubtSince",
-       content_type as "contentType", length(body) as "bodyBytes", encode(request_digest, 'hex') as "requestDigest",
-       response_status as "responseStatus", encode(response_digest, 'hex') as "responseDigest",
-       response_excerpt as "responseExcerpt"
-     from onceward.ledger where id = $1`,
-    [id],
-  )
-  if (rows.length === 0)
+  const entry = await readLedgerEntry(pool, id)
+  if (entry === null)
     throw new OncewardError('usage', `There is no external effect ${id}. See "onceward ledger list".`)
-  const actions = await pool.query(
-    `select at, actor, action, reason, from_state::text as "from", to_state::text as "to"
-     from onceward.ledger_action where ledger_id = $1 order by id`,
-    [id],
-  )
-  return { ...rows[0], actions: actions.rows }
+  return entry
 }

@@ -5,10 +5,7 @@ import { escaped } from '../message/deceptive.ts'
 const lengthMax = 4_000
 const reserved: ReadonlySet<string> = new Set(['at', 'level', 'message'])
 
-/**
- * One line of JSON. What a field is called or holds can neither replace the line's own words nor begin
- * another line.
- */
+/** One line of JSON. A field can neither replace the fixed fields of the line nor start another line. */
 export function jsonLine(level: LogLevel, message: string, fields: LogFields, at: Date): string {
   const line: Record<string, unknown> = { at: at.toISOString(), level, message: cut(message) }
   for (const [name, value] of Object.entries(fields))
@@ -30,7 +27,7 @@ function quoted(value: unknown): string {
     : text
 }
 
-/** Bytes are named by their number: bodies are never logged. */
+/** Bytes are shown as their length: bodies are never logged. */
 function plain(value: unknown): unknown {
   if (value === null || ['undefined', 'boolean', 'number'].includes(typeof value)) return value
   if (typeof value === 'string') return cut(value)

@@ -1,6 +1,6 @@
 /**
- * Everything a label may be called. Values are bounded: names of contracts, words of this code, partitions up
- * to `partitionsMax`; never ids.
+ * The labels of metrics. Their values are bounded: names from contracts, words of this code, partitions up to
+ * `partitionsMax`; never ids.
  */
 export type Label =
   | 'consumer'
@@ -37,7 +37,7 @@ export interface MetricSpec {
    */
   readonly unit: 's' | '1' | '' | `{${string}}`
   readonly labels: readonly Label[]
-  /** Labels that have one value. */
+  /** Labels with one constant value. */
   readonly fixed?: Partial<Record<Label, string>>
   readonly description: string
 }

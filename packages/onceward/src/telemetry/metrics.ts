@@ -23,7 +23,7 @@ export type CounterKey = KeyOf<'counter'>
 export type HistogramKey = KeyOf<'histogram'>
 export type GaugeKey = KeyOf<'gauge'>
 
-/** Set here, or known only to some. Gauges tell of campaigns in any mode. */
+/** Set by this file, or known only to some callers. Gauges report campaigns in any mode. */
 type Given<K extends MetricKey> =
   | 'type'
   | 'messaging.operation.name'
@@ -33,25 +33,22 @@ export type Labels<K extends MetricKey> = Readonly<
   Record<Exclude<Spec<K>['labels'][number], Given<K>>, string>
 > & { readonly type?: string }
 
-/** Shows one value of a gauge. */
+/** Reports one value of a gauge. */
 export type See = <K extends GaugeKey>(gauge: K, value: number, labels: Labels<K>) => void
 
 /** The instruments of `catalogue.ts`, one set for all consumers of a process. */
 export interface Metrics {
-  /** The same instruments, their counts labelled with another mode than `live`. */
+  /** The same instruments; their counts get this mode instead of `live`. */
   inMode(mode: string): Metrics
   add<K extends CounterKey>(metric: K, count: number, labels: Labels<K>): void
   record<K extends HistogramKey>(metric: K, seconds: number, labels: Labels<K>): void
-  /**
-   * Calls `read` whenever the metrics are collected, until the result is called; it must not wait for
-   * anything.
-   */
+  /** Calls `read` at every collection until the returned function is called. `read` must not wait. */
   watch(gauges: readonly GaugeKey[], read: (see: See) => void): () => void
-  /** The same for what a source says of its partitions. */
+  /** The same for the partitions that a source reports. */
   watchLag(consumer: string, read: () => readonly PartitionLag[]): () => void
 }
 
-/** For whoever looks at none. */
+/** For processes without metrics. */
 export const unmeasured: Metrics = {
   inMode: () => unmeasured,
   add() {},
@@ -71,7 +68,7 @@ interface Instrument {
   readonly spec: MetricSpec
   readonly counts: (value: number, attributes: Attributes) => void
   readonly gauge: ObservableGauge | null
-  /** Keeps values that come from outside from becoming ever more time series. */
+  /** Limits label values from outside, so that time series stay bounded. */
   readonly bound: (labels: Attributes) => Attributes
 }
 
@@ -94,7 +91,10 @@ function createInstrument(meter: Meter, spec: MetricSpec): Instrument {
   }
 }
 
-/** An SDK repeats the last value of a series for ever: what is not known any more must be said to be so. */
+/**
+ * The series that were reported at the last collection. An SDK repeats the last value of a series for ever,
+ * so a series that ended is reported as NaN.
+ */
 interface Shown {
   readonly gauge: ObservableGauge
   readonly attributes: Attributes

@@ -1,16 +1,17 @@
 import type { Consumer } from '../contract/define-consumer.ts'
+import { readGauges, type StoreReading } from '../drivers/postgres/gauges/read-gauges.ts'
 import type { SqlPool } from '../drivers/postgres/pool.ts'
 import type { Environment } from '../environment.ts'
 import { errorText } from '../errors.ts'
 import { type AttentionReason, attentionReason, attentionReasons } from './attention-reason.ts'
+import { partitionsMax } from './catalogue.ts'
 import type { GaugeKey, See } from './metrics.ts'
-import { type ReadProgress, readGauges, type StoreReading } from './read-gauges.ts'
 
-/** How old the values shown may be, unless the process was told otherwise. */
+/** The highest age of reported values, unless the process sets another. */
 export const gaugesMaxAgeMs = 15_000
-/** Readings closer together than a third of this would cost the database more than they tell. */
+/** Lower limit of that age: more frequent reads would cost the database more than they are worth. */
 const ageLeastMs = 3_000
-/** Without a collection for this long, nothing is read any more until the next one. */
+/** After this long without a collection, reading stops until the next one. */
 const abandonedMs = 600_000
 
 const gauges: readonly GaugeKey[] = [
@@ -36,26 +37,37 @@ const gauges: readonly GaugeKey[] = [
 const openStates = ['pending', 'in flight', 'retryable', 'unknown', 'reconciling', 'failed'] as const
 const states = ['stored', 'waiting', 'parked', 'dead', 'quarantined'] as const
 
+/** Reads the progress of a campaign. The runtime passes it in: campaigns are a room above. */
+export type ReadProgress = (
+  pool: SqlPool,
+  id: string,
+) => Promise<{ readonly campaign: { readonly mode: string }; readonly done: number; readonly extent: number }>
+
+interface Reading extends StoreReading {
+  readonly progress: readonly { readonly mode: string; readonly share: number }[]
+}
+
 export interface StoreGaugesOptions {
   readonly pool: SqlPool
   readonly consumer: Pick<Consumer, 'name' | 'generation' | 'failure'>
   readonly env: Environment
   readonly readProgress: ReadProgress
-  /** Values older than this are not shown. Default 15 s. */
+  /** Values older than this are not reported. Default 15 s. */
   readonly gaugesMaxAgeMs?: number | undefined
 }
 
 /**
- * What only the database knows of a consumer. A collection shows the last reading and never waits for the
- * database. Once collected from, the process reads again by itself before a reading is too old, so that a
- * scrape every minute shows values of the last seconds as well; a process nobody collects from reads nothing.
+ * The gauges of a consumer that only the database knows. A collection reports the last reading and never
+ * waits for the database. After the first collection the process reads again before a reading is too old, so
+ * that a scrape every minute also shows values of the last seconds. A process without collections reads
+ * nothing.
  */
 export class StoreGauges {
   readonly #options: StoreGaugesOptions
   readonly #stop: () => void
   readonly #maxAgeMs: number
   readonly #bornMs: number
-  #seen: { readonly reading: StoreReading; readonly atMs: number } | null = null
+  #seen: { readonly reading: Reading; readonly atMs: number } | null = null
   #askedMs = Number.NEGATIVE_INFINITY
   #collectedMs = Number.NEGATIVE_INFINITY
   #cancelNext: (() => void) | null = null
@@ -78,8 +90,8 @@ export class StoreGauges {
   }
 
   /**
-   * Age of the oldest held work of this generation that waits for no person; 0 where there is none, or
-   * nothing is known.
+   * Age of the oldest held work of this generation that waits for no person; 0 if there is none or it is
+   * unknown.
    */
   get heldOldestMs(): number {
     this.#collectedMs = this.#options.env.clock.nowMs()
@@ -88,7 +100,7 @@ export class StoreGauges {
     return grown === null ? 0 : olderBy(grown.since, grown.reading.ownOldest) * 1_000
   }
 
-  /** Resolves when no look is under way; nothing is asked any more. */
+  /** Stops reading; resolves when the current read has ended. */
   async close(): Promise<void> {
     this.#closed = true
     this.#cancelNext?.()
@@ -113,16 +125,17 @@ export class StoreGauges {
     this.#cancelNext = timers.after(this.#maxAgeMs / 2, () => this.#lookIfDue())
   }
 
-  /** One that fails shows what was known, and is said once. */
+  /** After a failed read the last values stay, and one warning is logged. */
   async #look(): Promise<void> {
     const { pool, consumer, readProgress, env } = this.#options
     try {
-      const reading = await readGauges(pool, consumer, readProgress)
-      this.#seen = { reading, atMs: env.clock.nowMs() }
+      const reading = await readGauges(pool, consumer, partitionsMax)
+      const progress = await progressOf(pool, reading.running, readProgress)
+      this.#seen = { reading: { ...reading, progress }, atMs: env.clock.nowMs() }
       this.#failed = false
     } catch (error) {
       if (!this.#failed && !this.#closed)
-        env.log.warn('metrics of the database are not read', {
+        env.log.warn('database metrics could not be read', {
           consumer: consumer.name,
           error: errorText(error),
         })
@@ -130,7 +143,7 @@ export class StoreGauges {
     }
   }
 
-  #grown(): { readonly since: number; readonly reading: StoreReading } | null {
+  #grown(): { readonly since: number; readonly reading: Reading } | null {
     const seen = this.#seen
     if (seen === null) return null
     const sinceMs = this.#options.env.clock.nowMs() - seen.atMs
@@ -159,9 +172,10 @@ export class StoreGauges {
   }
 
   /**
-   * A reason and class seen once is shown as 0 when nothing waits any more, so that its alert ends at once.
+   * A reason and class that occurred once is reported as 0 when nothing waits any more, so that its alert
+   * ends at once.
    */
-  #showAttention(see: See, { setAside }: StoreReading, since: number): void {
+  #showAttention(see: See, { setAside }: Reading, since: number): void {
     const { name: consumer, failure } = this.#options.consumer
     const waiting = setAside.flatMap(row => {
       const reason = attentionReason(row, failure)
@@ -179,8 +193,8 @@ export class StoreGauges {
     }
   }
 
-  /** What was open once and is not any more is none, and said to be. */
-  #showEffects(see: See, { ledger }: StoreReading, since: number): void {
+  /** A target that had open effects once is reported as 0 when it has none. */
+  #showEffects(see: See, { ledger }: Reading, since: number): void {
     const { name: consumer } = this.#options.consumer
     for (const { target } of ledger) this.#targets.add(target)
     for (const target of this.#targets) {
@@ -192,7 +206,7 @@ export class StoreGauges {
     }
   }
 
-  #showMemory(see: See, reading: StoreReading, since: number): void {
+  #showMemory(see: See, reading: Reading, since: number): void {
     const { name: consumer } = this.#options.consumer
     if (reading.horizonAge !== null) see('horizonAge', reading.horizonAge + since, { consumer })
     for (const { kind, keep, removed } of reading.retention) {
@@ -211,7 +225,21 @@ export class StoreGauges {
   }
 }
 
-/** 0 is no age: there is nothing that grows older. */
+/** 0 means that nothing waits, so it does not grow. */
 function olderBy(since: number, age: number): number {
   return age === 0 ? 0 : age + since
+}
+
+/** One statement for each of a few running campaigns. */
+async function progressOf(
+  pool: SqlPool,
+  running: readonly string[],
+  readProgress: ReadProgress,
+): Promise<Reading['progress']> {
+  const progress: { mode: string; share: number }[] = []
+  for (const id of running) {
+    const { campaign, done, extent } = await readProgress(pool, id)
+    progress.push({ mode: campaign.mode, share: extent === 0 ? 1 : done / extent })
+  }
+  return progress
 }

@@ -13,7 +13,7 @@ import {
 } from '@opentelemetry/api'
 import { errorCode } from '../errors.ts'
 
-/** What a message carries beside its body. */
+/** The headers of a message. */
 export type TraceCarrier = Readonly<Record<string, unknown>>
 
 export interface SpanSpec {
@@ -21,39 +21,42 @@ export interface SpanSpec {
   readonly kind: 'process' | 'call' | 'send'
   readonly attributes: Attributes
   /**
-   * The messages it is about. Of one alone the trace is continued; several are linked. Headers are asked for
-   * only where somebody traces.
+   * The messages of the span. One message continues its trace; several are linked. Headers are read only
+   * while an SDK records.
    */
   readonly about?: { readonly count: number; headersOf(index: number): TraceCarrier }
 }
 
-/** A span under way. Whoever asks for nothing but `on` pays nothing where nobody traces. */
+/** An open span. `on` is false without a recording SDK, so that callers can skip the cost of attributes. */
 export interface OpenSpan {
   readonly on: boolean
   set(attributes: Attributes): void
 }
 
 /**
- * Spans around the work, and the context that messages carry from process to process. The API alone: without
- * an SDK all of it is idle.
+ * Spans around the work, and the trace context in message headers. It uses the OpenTelemetry API alone;
+ * without an SDK it does nothing.
  */
 export interface Traces {
-  /** Ends with the work. A failure is marked by its code: texts of errors may quote messages. */
+  /** Ends with `work`. An error is recorded by its code, because error texts may quote messages. */
   span<T>(spec: SpanSpec, work: (span: OpenSpan) => Promise<T>): Promise<T>
-  /** Headers for a message made while the one with these headers is worked on; null while nobody traces. */
+  /**
+   * Headers for a message that is published while handling the one with these headers; null without a
+   * recording SDK.
+   */
   outgoing(from: TraceCarrier, destination: string): Record<string, string> | null
 }
 
 const nothing: NonNullable<SpanSpec['about']> = { count: 0, headersOf: () => ({}) }
 const idle: OpenSpan = { on: false, set() {} }
 
-/** For whoever looks at none. */
+/** For processes without traces. */
 export const untraced: Traces = {
   span: (_spec, work) => work(idle),
   outgoing: () => null,
 }
 
-/** As many as an SDK keeps by default. */
+/** The number of links that an SDK keeps by default. */
 const linksMax = 128
 
 const kinds = { process: SpanKind.CONSUMER, call: SpanKind.CLIENT, send: SpanKind.PRODUCER } as const
@@ -97,12 +100,12 @@ export function createTraces(tracer: Tracer = trace.getTracer('onceward')): Trac
   }
 }
 
-/** Headers for a message made outside of any batch; null where there is no trace to go on. */
+/** Headers for a message that is published outside a batch; null without an active trace. */
 export function currentTrace(): Record<string, string> | null {
   return injected(context.active())
 }
 
-/** The trace a message came with, or the one at hand. */
+/** The trace in the message’s headers, or the active one. */
 function continued(carrier: TraceCarrier): Context {
   const found = extracted(carrier)
   return trace.getSpanContext(found) === undefined ? context.active() : found
@@ -130,7 +133,7 @@ function injected(from: Context): Record<string, string> | null {
 
 const headerMax = 2_048
 
-/** Kafka's headers are bytes. Whatever else a producer puts there is no context. */
+/** Kafka’s headers are bytes. Other types that a producer may put there hold no context. */
 const getter: TextMapGetter<TraceCarrier> = {
   keys: carrier => Object.keys(carrier),
   get(carrier, name) {

@@ -4,10 +4,10 @@ import type { Delivery } from '../ports/source.ts'
 
 const everyMs = 1_000
 
-/** Whatever a producer wrote, no message is believed to be older. */
+/** The highest age that is accepted from a producer’s timestamp. */
 const agesMaxMs = 366 * 24 * 3_600_000
 
-/** Where the messages are, and the time of the wall, which their producers have told. */
+/** `now` is the wall clock, which producers’ timestamps are compared with. */
 export interface UnfinishedOptions {
   readonly env: Pick<Environment, 'clock' | 'timers'>
   readonly unfinished: () => Iterable<Received>
@@ -15,8 +15,8 @@ export interface UnfinishedOptions {
 }
 
 /**
- * How old the oldest unfinished message of this process is: since its own time where it tells one, else since
- * it was first seen here. Looks through what is under way once a second, a few thousand at most, so that
+ * The age of the oldest unfinished message of this process: since its timestamp where it has one, else since
+ * this process first saw it. It scans the unfinished messages once a second, a few thousand at most, so that
  * reading and applying pay nothing for it.
  */
 export class UnfinishedWatch {
@@ -36,9 +36,9 @@ export class UnfinishedWatch {
     const wallMs = this.#options.now()
     let oldest: number | null = null
     for (const [delivery, sinceMs] of this.#seen) {
-      const told = delivery.properties.timestampMs
-      const toldMs = Number.isFinite(told) ? Math.min(agesMaxMs, wallMs - told!) : 0
-      oldest = Math.max(oldest ?? 0, nowMs - sinceMs, toldMs)
+      const timestampMs = delivery.properties.timestampMs
+      const givenMs = Number.isFinite(timestampMs) ? Math.min(agesMaxMs, wallMs - timestampMs!) : 0
+      oldest = Math.max(oldest ?? 0, nowMs - sinceMs, givenMs)
     }
     return oldest
   }

@@ -1,72 +1,57 @@
 import type { SqlPool } from '../drivers/postgres/pool.ts'
+import { readUnservedOutbox, type UnservedDestination } from '../drivers/postgres/status/unserved-outbox.ts'
+import { readUnservedWork, type UnservedWork } from '../drivers/postgres/status/unserved-work.ts'
 import type { Environment } from '../environment.ts'
 import { errorText } from '../errors.ts'
+import { lackText } from './lack-text.ts'
 import type { Labels } from './metrics.ts'
-import { lackText, type UnservedWork, unservedWork } from './unserved-work.ts'
 
-/** Time between two looks at least, however often metrics are collected. */
+/** The shortest time between two reads, however often metrics are collected. */
 const everyMs = 5_000
-/** More than this are an error elsewhere; labels stay bounded. */
+/** Rows reported at most, so that labels stay bounded. More of them mean an error elsewhere. */
 const shownMax = 50
 
 type Key = 'outboxUnserved' | 'heldUnserved'
 
 interface Unserved<K extends Key, Row> {
   readonly key: K
-  readonly read: string
+  readonly read: (pool: SqlPool, rowsMax: number) => Promise<readonly Row[]>
   readonly labels: (row: Row) => Labels<K>
-  /** What is not known when the database does not answer. */
+  /** The log line for a failed read. */
   readonly unknown: string
 }
 
-interface Destination {
-  readonly destination: string
-  readonly broker: string
-  readonly waiting: number
-}
-
 /**
- * Rows of the outbox whose destination has no live relay. Destinations that are served or known are shown as
- * 0.
+ * Rows of the outbox whose destination has no live relay. Known destinations with a relay are reported as 0.
  */
-const outbox: Unserved<'outboxUnserved', Destination> = {
+const outbox: Unserved<'outboxUnserved', UnservedDestination> = {
   key: 'outboxUnserved',
-  read: `
-    with unserved as materialized (select destination, waiting from onceward.outbox_unserved)
-    select name as destination, split_part(name, ':', 1) as broker, coalesce(waiting, 0) as waiting
-    from (select name from onceward.destination union select destination from onceward.relay
-      union select destination from unserved) as known (name)
-    left join unserved on unserved.destination = name order by waiting desc, name limit ${shownMax}`,
+  read: readUnservedOutbox,
   labels: ({ broker, destination }) => ({ broker, destination }),
-  unknown: 'rows of the outbox without a relay are not counted',
+  unknown: 'outbox rows without a relay could not be counted',
 }
 
 /**
- * Held work of any consumer of the database that nobody does. Consumers whose work is done are shown as 0.
+ * Held work of any consumer of the database that no worker processes. Consumers with a worker are reported as
+ * 0.
  */
 const work: Unserved<'heldUnserved', UnservedWork> = {
   key: 'heldUnserved',
-  read: `
-    with unserved as materialized (${unservedWork})
-    select * from unserved
-    union all
-    select c.name, c.generation, null, 0 from onceward.consumer c where not exists (
-      select from unserved u where u.consumer = c.name and u.generation = c.generation and u.campaign is null)
-    order by waiting desc, consumer, generation, campaign limit ${shownMax}`,
+  read: readUnservedWork,
   labels: row => ({ 'waits.for': lackText(row) }),
-  unknown: 'held work without a worker is not counted',
+  unknown: 'held work without a worker could not be counted',
 }
 
 /**
- * Every process shows what no process serves, whatever it serves itself: nobody else would. Looked up
- * asynchronously, not during the scrape.
+ * Every process reports what no process serves, because the process that should is missing. The database is
+ * read asynchronously, not during the scrape.
  */
 class UnservedGauge<K extends Key, Row extends { readonly waiting: number }> {
   readonly #of: Unserved<K, Row>
   readonly #pool: SqlPool
   readonly #env: Environment
   readonly #stop: () => void
-  /** What was unserved once and is not any more is shown as 0. */
+  /** An entry that was unserved once is reported as 0 when it is served again. */
   readonly #seen = new Map<string, { readonly labels: Labels<K>; readonly waiting: number }>()
   #askedMs = Number.NEGATIVE_INFINITY
   #looking: Promise<void> | null = null
@@ -100,9 +85,9 @@ class UnservedGauge<K extends Key, Row extends { readonly waiting: number }> {
 
   async #look(): Promise<void> {
     try {
-      const { rows } = await this.#pool.query(this.#of.read)
+      const rows = await this.#of.read(this.#pool, shownMax)
       for (const [name, known] of this.#seen) this.#seen.set(name, { ...known, waiting: 0 })
-      for (const row of rows as Row[]) this.#note(row)
+      for (const row of rows) this.#note(row)
       this.#failed = false
     } catch (error) {
       if (!this.#failed && !this.#closed) this.#env.log.warn(this.#of.unknown, { error: errorText(error) })
@@ -118,7 +103,7 @@ class UnservedGauge<K extends Key, Row extends { readonly waiting: number }> {
   }
 }
 
-/** Resolves when no look is under way; nothing is asked any more. */
+/** The gauges of all unserved rows. `close` stops reading and resolves when the current read has ended. */
 export function showUnserved(pool: SqlPool, env: Environment): { close(): Promise<void> } {
   const gauges = [new UnservedGauge(outbox, pool, env), new UnservedGauge(work, pool, env)]
   return {

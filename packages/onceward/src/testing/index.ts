@@ -3,6 +3,18 @@ export type { Position } from '../ports/source.ts'
 export { type DeliveryFactory, type DeliveryFeature, deliveryConformance } from './conformance/delivery.ts'
 export { type HandlesFactory, type HandlesUnderTest, handleConformance } from './conformance/handles.ts'
 export {
+  type PublisherFactory,
+  type PublisherFeature,
+  type PublisherUnderTest,
+  publisherConformance,
+} from './conformance/publisher.ts'
+export {
+  type RangeReaderFactory,
+  type RangeReaderFeature,
+  type RangeReaderUnderTest,
+  rangeReaderConformance,
+} from './conformance/range-reader.ts'
+export {
   type PublishedMessage,
   type SourceFactory,
   type SourceFeature,
@@ -10,9 +22,9 @@ export {
   sourceConformance,
 } from './conformance/source.ts'
 export {
-  type GapRow,
   type HeldRow,
   type IntentRow,
+  type LossRow,
   type StoreFactory,
   type StoreFeature,
   type StoreUnderTest,
@@ -33,9 +45,9 @@ export {
 export { type ScenarioName, simulationScenarios } from './simulator/scenarios.ts'
 export type { ScheduleResult } from './simulator/schedule.ts'
 export {
-  createTestSurroundings,
+  createTestEnvironment,
   type LogLine,
   type TestEnvironment,
-  type TestSurroundingsOptions,
+  type TestEnvironmentOptions,
 } from './test-environment.ts'
 export { type UntilOptions, until } from './until.ts'

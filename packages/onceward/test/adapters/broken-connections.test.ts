@@ -30,9 +30,9 @@ async function openBench(library: string, parameters: Record<string, string> = {
   }
 }
 
-describe('a connection that was lost, or may be, under a failed handler', { skip: unavailable }, () => {
+describe('a connection that is or may be lost under a failed handler', { skip: unavailable }, () => {
   for (const library of ['Kysely', 'Knex', 'Drizzle', 'pg', 'a port whose library queues'])
-    test(`${library}: a ROLLBACK that nobody answered in time leaves nothing for the next batch`, async () => {
+    test(`${library}: a ROLLBACK without a timely answer leaves nothing for the next batch`, async () => {
       await using opened = await openBench(library, { query_timeout: '400' })
       const { bench } = opened
       await bench.start(
@@ -47,7 +47,7 @@ describe('a connection that was lost, or may be, under a failed handler', { skip
     })
 
   for (const library of ['Kysely', 'Knex'])
-    test(`${library}: rows whose session is gone do not hold up the consumer`, async () => {
+    test(`${library}: rows of a lost session do not block the consumer`, async () => {
       await using opened = await openBench(library)
       const { bench, kill } = opened
       await bench.start(

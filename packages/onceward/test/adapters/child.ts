@@ -8,7 +8,7 @@ export interface ChildOrders {
   readonly library: string
   readonly url: string
   readonly queue: string
-  /** Where to die; null to work until told to stop. */
+  /** Where to crash; null to work until stopped. */
   readonly point: CrashPoint | null
   readonly witness: string
 }

@@ -10,7 +10,7 @@ const available = await skipWithout('postgres')
 
 for (const library of libraries) {
   describe(`the marker and a write through ${library.name}`, available, () => {
-    test('commit together, once, however often the message comes', async () => {
+    test('commit together, once, for any number of deliveries', async () => {
       await using database = await openEffects()
       await using consumer = await startConsumer(database.url, library)
       consumer.publish('a', 'b', 'a')
@@ -22,7 +22,7 @@ for (const library of libraries) {
       assert.deepEqual(consumer.process.tally.outcomes, { applied: 2, duplicate: 3 })
     })
 
-    test('vanish together when the handler throws, and come back together', async () => {
+    test('roll back together when the handler throws, and are retried together', async () => {
       await using database = await openEffects()
       const seen: string[][] = []
       let calls = 0
@@ -41,7 +41,7 @@ for (const library of libraries) {
       assert.deepEqual(await database.attempts(), ['a'])
     })
 
-    test('are not guessed at when the answer to COMMIT is lost', async () => {
+    test('stay undecided when the answer to COMMIT is lost', async () => {
       await using database = await openEffects()
       const proxy = await startProxyFor(database.url)
       await using consumer = await startConsumer(proxy.through(database.url), library)
@@ -69,7 +69,7 @@ for (const library of libraries) {
       await proxy.close()
     })
 
-    test('wait for a database that is away, and the consumer goes on by itself', async () => {
+    test('wait for an unavailable database, and the consumer continues automatically', async () => {
       await using database = await openEffects()
       const proxy = await startProxyFor(database.url)
       await using consumer = await startConsumer(proxy.through(database.url), library)
@@ -79,7 +79,7 @@ for (const library of libraries) {
       proxy.cut()
       const during = Array.from({ length: 30 }, (_, n) => `during-${n}`)
       consumer.publish(...during)
-      await until('the consumer notices', () => consumer.process.tally.storeAway)
+      await until('the consumer notices', () => consumer.process.tally.storeUnavailable)
       assert.equal(consumer.queue.unsettled, 30)
       proxy.accept()
       await consumer.settled()
@@ -110,7 +110,7 @@ for (const library of libraries) {
         assert.deepEqual(await database.effects(), [`a ${inside}`, `b ${inside}`])
         const after = `select current_setting('lock_timeout') || current_setting('idle_in_transaction_session_timeout')
           || current_setting('statement_timeout') || current_setting('onceward.run', true) as left`
-        assert.deepEqual((await left.store.query!(after)).rows, [{ left: '000' }])
+        assert.deepEqual((await left.store.sql!.query(after)).rows, [{ left: '000' }])
       })
     }
 

@@ -18,7 +18,7 @@ beforeEach(async () => {
 })
 after(() => database?.[Symbol.asyncDispose]())
 
-/** Lets a consumer end every delivery with this handler, and stops it. */
+/** Runs a consumer with this handler until every delivery has ended, and stops it. */
 async function consume<Tx>(
   library: Library<Tx>,
   published: readonly string[],
@@ -32,7 +32,7 @@ async function consume<Tx>(
 }
 
 for (const library of libraries) {
-  describe(`what a handler does wrong with ${library.name} is noticed and said`, available, () => {
+  describe(`mistakes of a handler with ${library.name} are detected and reported`, available, () => {
     test('a swallowed SQL error commits nothing of its message', async () => {
       const { name } = await consume(library, ids, async ({ message, tx }) => {
         await library.write(tx, message.id)
@@ -46,7 +46,7 @@ for (const library of libraries) {
       )
     })
 
-    test('a statement nobody waited for commits nothing of its message', async () => {
+    test('a statement that was not awaited commits nothing of its message', async () => {
       const { name } = await consume(library, ids, async ({ message, tx }) => {
         const sent = library.write(tx, message.id)
         if (message.id !== 'bad') await sent
@@ -67,7 +67,7 @@ for (const library of libraries) {
       assert.ok(lines.some(line => line.level === 'error' && /statement not sent/.test(line.message)))
     })
 
-    test("a write of one handler in another's time is refused: it belongs to nobody", async () => {
+    test('a late write of one handler during another is refused', async () => {
       let leaked: unknown
       const refused = Promise.withResolvers<unknown>()
       await consume(
@@ -112,7 +112,7 @@ for (const library of libraries) {
       'savepoint s',
       'rollback to savepoint s',
     ]) {
-      test(`"${statement}" is refused and costs nobody else anything`, async () => {
+      test(`"${statement}" is refused and does not affect other messages`, async () => {
         const { name } = await consume(library, ids, async ({ message, tx }) => {
           await library.write(tx, message.id)
           if (message.id === 'bad') await library.send(tx, statement)
@@ -135,7 +135,7 @@ for (const library of libraries) {
       'looks like an outage': `do $$ begin raise exception 'odd' using errcode = 'XX000'; end $$`,
       'ends its own session': 'select pg_terminate_backend(pg_backend_pid())',
     })) {
-      test(`a message whose failure ${how} is found and parked, its neighbours are applied`, async () => {
+      test(`a message whose failure ${how} is identified and parked, the other messages are applied`, async () => {
         const { name } = await consume(
           library,
           ids,
@@ -150,7 +150,7 @@ for (const library of libraries) {
       })
     }
 
-    test('a constraint checked only at COMMIT costs the message that violates it, not the consumer', async () => {
+    test('a constraint checked only at COMMIT affects the message that violates it, not the consumer', async () => {
       await database.pool.query(`
         drop table if exists child, parent; create table parent (id text primary key);
         create table child (id text references parent deferrable initially deferred);
@@ -167,7 +167,7 @@ for (const library of libraries) {
       )
     })
 
-    test('the server’s code decides, not the library’s error around it', async () => {
+    test('the SQLSTATE of the server decides, not the error of the library', async () => {
       const { name } = await consume(library, ids, async ({ message, tx }) => {
         await library.write(tx, message.id === 'bad' ? 'nul \0' : message.id)
       })
@@ -185,7 +185,7 @@ for (const library of libraries) {
   })
 }
 
-describe('what a library offers beside statements', available, () => {
+describe('other operations of a library', available, () => {
   for (const [call, act] of Object.entries<(tx: Parameters<typeof knexLibrary.write>[0]) => unknown>({
     'trx.commit()': tx => tx.commit(),
     'trx.rollback()': tx => tx.rollback(),

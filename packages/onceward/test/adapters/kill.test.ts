@@ -17,7 +17,7 @@ const available = await skipWithout('postgres')
 for (const { name: library } of [kyselyLibrary, drizzleLibrary, knexLibrary]) {
   describe(`a process killed in a transaction of ${library}`, available, () => {
     for (const point of ['batch.concluded', 'batch.committed'] as const) {
-      test(`at ${point} leaves marker and write both there or both not, and once in the end`, async () => {
+      test(`at ${point} leaves both marker and write or neither, and each once in the end`, async () => {
         await using database = await openEffects()
         const queue = 'killed.q'
         await createQueue(database.pool, queue)
@@ -54,7 +54,7 @@ function spawnChild(orders: ChildOrders) {
   return { process: child, ended }
 }
 
-/** Lets a child die at the point, and proves that it did. */
+/** Crashes a child at the point, and proves it. */
 async function die(orders: Omit<ChildOrders, 'witness'> & { point: CrashPoint }): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'onceward-adapters-'))
   const witness = join(folder, 'witness')

@@ -10,13 +10,13 @@ import { createKyselyStore } from 'onceward/kysely'
 import type { TransactionOptions } from 'onceward/postgres'
 import pg from 'pg'
 
-/** A library's way to the business table `effect (seq, key)`, and to any text. */
+/** How a library writes to the business table `effect (seq, key)`, and sends any text. */
 export interface Library<Tx> {
   readonly name: string
   open(url: string, options?: TransactionOptions): Opened<Tx>
-  /** With the library's own query builder. */
+  /** With the query builder of the library. */
   write(tx: Tx, key: string): Promise<unknown>
-  /** A text of the user's own. */
+  /** A text of the user. */
   send(tx: Tx, text: string): Promise<unknown>
 }
 
@@ -25,7 +25,10 @@ export interface Opened<Tx> {
   close(): Promise<unknown>
 }
 
-/** As users make one: no pipelining. Without the listeners a connection that dies in use ends the process. */
+/**
+ * A pool as users create it, without pipelining. Without the listeners a connection lost in use ends the
+ * process.
+ */
 export function userPool(url: string, options: pg.PoolConfig = {}): pg.Pool {
   const pool = new pg.Pool({ connectionString: url, ...options })
   pool.on('error', () => {})

@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 const run = promisify(execFile)
 const optional = ['kysely', 'drizzle-orm', 'knex']
 
-/** Which of the optional libraries are asked for while these doors are imported in a process of their own. */
+/** The optional libraries that are loaded when these entry points are imported in a separate process. */
 async function loadedBy(...doors: readonly string[]): Promise<string[]> {
   const program = `
     import { registerHooks } from 'node:module'
@@ -30,7 +30,7 @@ async function loadedBy(...doors: readonly string[]): Promise<string[]> {
   return JSON.parse(stdout)
 }
 
-test('no library is loaded unless its door is used', async () => {
+test('no library is loaded unless its entry point is imported', async () => {
   const { exports } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
     exports: Record<string, unknown>
   }
@@ -40,12 +40,8 @@ test('no library is loaded unless its door is used', async () => {
   assert.deepEqual(await loadedBy(...others), [])
 })
 
-test('each door loads its own library and no other', async () => {
+test('each entry point loads its own library and no other', async () => {
   assert.deepEqual(await loadedBy('onceward/kysely'), ['kysely'])
   assert.deepEqual(await loadedBy('onceward/drizzle'), ['drizzle-orm'])
-  assert.deepEqual(
-    await loadedBy('onceward/knex'),
-    [],
-    'Knex is only spoken to through the instance it is given',
-  )
+  assert.deepEqual(await loadedBy('onceward/knex'), [], 'Knex is used only through the given instance')
 })

@@ -22,7 +22,7 @@ import { type QueueingHandle, queueingPort } from './queueing-port.ts'
 
 export type OneConnection = Omit<HandlesUnderTest<unknown>, 'applied' | 'sessions'>
 
-/** Each library's store on a pool of one connection. */
+/** The store of each library on a pool of one connection. */
 export const onOneConnection: Record<string, (url: string) => OneConnection> = {
   Kysely: kysely,
   Knex: knex,

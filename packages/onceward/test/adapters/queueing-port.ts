@@ -6,8 +6,8 @@ export interface QueueingHandle {
 }
 
 /**
- * A library that sends the next statement of a transaction when the last one is answered, and rolls back past
- * its queue.
+ * A library that sends the next statement of a transaction when the last one is answered, and whose rollback
+ * bypasses its queue.
  */
 export function queueingPort(pool: pg.Pool): SqlPort<QueueingHandle> {
   return {

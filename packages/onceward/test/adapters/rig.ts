@@ -9,7 +9,7 @@ export interface Job {
   readonly id: string
 }
 
-/** A database with the table that every library writes to, seen from outside of all of them. */
+/** A database with the table that every library writes to, read through a separate connection. */
 export async function openEffects() {
   const database = await createDatabase()
   const pool = createPool(database.url, { max: 2 })

@@ -10,7 +10,7 @@ import { type Job, openEffects, startConsumer } from './rig.ts'
 const available = await skipWithout('postgres')
 
 for (const library of libraries) {
-  describe(`everything else on the store of ${library.name}`, available, () => {
+  describe(`other features on the store of ${library.name}`, available, () => {
     test('a declared effect gets SQL, watched like any handler', async () => {
       await using database = await openEffects()
       const verified: unknown[] = []
@@ -34,7 +34,7 @@ for (const library of libraries) {
       assert.deepEqual(await database.markers(consumer.name), ['a applied', 'b applied'])
     })
 
-    test('stored work is claimed, applied once and finished in the same transaction', async () => {
+    test('stored work is leased, applied once and finished in the same transaction', async () => {
       await using database = await openEffects()
       await using running = await start(database.url, { inbox: { mode: 'stored' } })
       await publish(

@@ -21,7 +21,7 @@ const around: Omit<ConsumerContract<Job, never>, 'handle' | 'handleBatch'> = {
 }
 const databaseUrl = 'postgres://nowhere.invalid/none'
 
-/** Compiled, never called: what must type-check, and what must not. */
+/** Compiled, never called: code that must type-check, and code that must not. */
 export const typed = {
   kysely(db: Kysely<Tables>, takes: (tx: Transaction<Tables>) => Promise<void>) {
     const store: Store<Transaction<Tables>> = createKyselyStore(db)
@@ -75,7 +75,7 @@ export const typed = {
   },
 }
 
-test('a library that is set up for something else is refused before anything is started', async () => {
+test('a library with another configuration is refused before anything is started', async () => {
   const refused = { code: 'configuration', message: /Nothing was started/ }
   const sqlite = new Kysely<Tables>({ dialect: new SqliteDialect({ database: {} as never }) })
   assert.throws(() => createKyselyStore(sqlite), refused)

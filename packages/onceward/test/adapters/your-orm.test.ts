@@ -18,7 +18,7 @@ describe('the examples of docs/your-orm.md', await skipWithout('postgres'), () =
       assert.ok(page.includes(`\`\`\`ts\n${readFileSync(file, 'utf8')}\`\`\``))
     })
 
-    test(`${library}: a message that came three times is captured once, by \`onceward run\``, async () => {
+    test(`${library}: a message delivered three times is captured once, by \`onceward run\``, async () => {
       await using cleanup = new AsyncDisposableStack()
       const database = await createDatabase()
       cleanup.defer(() => database.drop())

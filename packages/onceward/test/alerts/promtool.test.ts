@@ -126,8 +126,8 @@ describe('the rules, read by promtool', withPromtool, () => {
               {
                 exp_labels: { consumer: name, owner, risk: 'money', severity: 'critical' },
                 exp_annotations: {
-                  summary: `${name}: A process of the consumer has halted or does not reach its source, or none runs`,
-                  description: 'Fires at: halted, without its source, or not seen at all, for 5m.',
+                  summary: `${name}: A process has halted or cannot reach its source, or none runs`,
+                  description: 'Fires at: halted, without its source, or not scraped, for 5m.',
                   runbook: `onceward runbook 'we'\\''re {{ .Labels }} "here".ts' OncewardDown`,
                   runbook_url: 'https://example.org/{{ .Labels }}#down',
                 },

@@ -35,7 +35,7 @@ const duplicateSpike: readonly (readonly [string, RegExp])[] = [
   ['broker connection churn', /come and go/],
   ['ack latency and acknowledgement timeout', /acknowledgement timeout/],
   ['database latency', /database slow/],
-  ['retry queues and parking lot replay jobs', /Retry queues, replays of parked messages/],
+  ['retry queues and parking lot replay jobs', /Retry queues, redrives of parked messages/],
   ['producer confirm timeout and republish', /publish again when a confirm is late/],
   ['queue leader failovers', /changed its leader/],
   ['duplicate conflict count is zero', /must be zero/],

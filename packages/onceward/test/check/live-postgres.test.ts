@@ -183,7 +183,7 @@ describe('check --live on PostgreSQL', () => {
   })
 
   test('the rights that are looked at are those that create_roles gives', async () => {
-    const { readDatabase } = await import('../../src/review/live/postgres.ts')
+    const { readDatabase } = await import('../../src/drivers/postgres/server/read-database.ts')
     await pool.query('create role newcomer login')
     await pool.query('grant usage on schema onceward to newcomer')
     const { rows: given } = await pool.query(`
@@ -208,7 +208,7 @@ describe('check --live on PostgreSQL', () => {
 
   test('a transaction is open for long, by the clock of the server', async t => {
     // Hours cannot be waited for: that the age is read is shown here, the limit on facts in rules.test.ts.
-    const { readDatabase } = await import('../../src/review/live/postgres.ts')
+    const { readDatabase } = await import('../../src/drivers/postgres/server/read-database.ts')
     const idle = new pg.Client(server.url)
     await idle.connect()
     t.after(() => idle.end())

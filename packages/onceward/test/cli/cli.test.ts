@@ -290,9 +290,9 @@ export default defineConsumer<{ id: string }>({ name: 'workflow', owner: 'tests'
       dedup: 'marker',
       deadLetterTo: null,
     })
-    const [taken] = await store.takePartitions(enrolment, ['t/0'])
+    const [taken] = await store.checkpoints!.take(enrolment, ['t/0'])
     const from = { incarnation: 'life', next: '5' }
-    await store.beginPartition(enrolment, 't/0', taken!.epoch, from)
+    await store.checkpoints!.begin(enrolment, 't/0', taken!.epoch, from)
     const loss = {
       partition: 't/0',
       from,
@@ -300,8 +300,8 @@ export default defineConsumer<{ id: string }>({ name: 'workflow', owner: 'tests'
       records: 4,
       reason: 'retention',
     }
-    await store.declareLoss(enrolment, loss)
-    await store.declareLoss(enrolment, loss)
+    await store.checkpoints!.declareLoss(enrolment, loss)
+    await store.checkpoints!.declareLoss(enrolment, loss)
 
     const { losses } = JSON.parse((await onceward(['losses', '--json'])).stdout)
     assert.equal(losses.length, 1)
@@ -318,17 +318,17 @@ export default defineConsumer<{ id: string }>({ name: 'workflow', owner: 'tests'
       const { code, stderr } = await accept(...flags)
       assert.equal(code, 2, stderr)
     }
-    await store.takePartitions(enrolment, ['t/0'])
+    await store.checkpoints!.take(enrolment, ['t/0'])
     const stale = await accept('--consumer', 'cli_log', '--because', 'rebuilt from the archive')
     assert.equal(stale.code, 2, 'the consumer may have read on since')
-    assert.match(stale.stderr, /declares the loss anew/)
-    await store.declareLoss(enrolment, loss)
+    assert.match(stale.stderr, /declares the loss again/)
+    await store.checkpoints!.declareLoss(enrolment, loss)
     assert.equal((await accept('--consumer', 'cli_log', '--because', 'rebuilt from the archive')).code, 0)
     assert.equal((await accept('--consumer', 'cli_log', '--because', 'again')).code, 2)
-    const [again] = await store.takePartitions(enrolment, ['t/0'])
+    const [again] = await store.checkpoints!.take(enrolment, ['t/0'])
     assert.deepEqual(again!.resumeAt, loss.to)
-    await store.beginPartition(enrolment, 't/0', again!.epoch, again!.resumeAt!)
-    const [last] = await store.takePartitions(enrolment, ['t/0'])
+    await store.checkpoints!.begin(enrolment, 't/0', again!.epoch, again!.resumeAt!)
+    const [last] = await store.checkpoints!.take(enrolment, ['t/0'])
     assert.deepEqual([last!.stored, last!.resumeAt], [loss.to, null])
     assert.match((await onceward(['losses'])).stdout, /resumed/)
 
@@ -338,9 +338,9 @@ export default defineConsumer<{ id: string }>({ name: 'workflow', owner: 'tests'
       to: { incarnation: 'life', next: '0' },
       reason: 'the log ends at 0',
     }
-    await store.declareLoss(enrolment, mistaken)
+    await store.checkpoints!.declareLoss(enrolment, mistaken)
     assert.match((await onceward(['status'])).stdout, /1 declared loss:/)
-    await store.withdrawLoss(enrolment, 't/0', last!.epoch, loss.to, 'its records are there')
+    await store.checkpoints!.withdrawLoss(enrolment, 't/0', last!.epoch, loss.to, 'its records are there')
     assert.doesNotMatch((await onceward(['status'])).stdout, /declared losses/)
     const listed = await onceward(['losses'])
     assert.match(listed.stdout, /withdrawn .*the log ends at 0; withdrawn: its records are there/)

@@ -87,7 +87,11 @@ export default defineConsumer<{ id: string }>({ name: 'work', owner: 'tests', ri
     const both = await onceward(['run', 'work.ts', '--embedded'], {
       ONCEWARD_DATABASE_URL: 'postgres://x@y/z',
     })
-    assert.deepEqual([both.code, /and --embedded name two databases/.test(both.stderr)], [2, true], both.stderr)
+    assert.deepEqual(
+      [both.code, /and --embedded name two databases/.test(both.stderr)],
+      [2, true],
+      both.stderr,
+    )
   })
 
   test('run --embedded starts one, commands of the folder attach to it, and it ends with the consumer', {

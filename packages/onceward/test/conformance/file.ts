@@ -1,9 +1,10 @@
 import { appendFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { realEnvironment } from 'onceward'
 import { createFileSource, file } from 'onceward/file'
-import type { SourceFactory } from 'onceward/testing'
+import type { RangeReaderFactory, SourceFactory } from 'onceward/testing'
+import { FileRangeReader } from '../../src/drivers/file/file-range-reader.ts'
 
 export const fileSource: SourceFactory = {
   without: {
@@ -46,5 +47,18 @@ export const fileSource: SourceFactory = {
       },
       close: () => rm(folder, { recursive: true, force: true }),
     }
+  },
+}
+
+export const fileRanges: RangeReaderFactory = {
+  without: {
+    'any bytes': 'a line cannot carry a line feed, and an empty one is no record',
+    headers: 'a line has no headers',
+  },
+  async create() {
+    const log = await fileSource.create({ keyOrder: false })
+    const partitions = log.partitions!
+    const pattern = join(dirname(partitions[0]!), '*.jsonl')
+    return { ...log, partitions, openReader: () => new FileRangeReader(pattern), edgeOf: path => path }
   },
 }

@@ -1,8 +1,9 @@
 import type { TestContext } from 'node:test'
 import { Admin } from '@platformatic/kafka'
 import type { Source } from 'onceward'
-import { createKafkaSource, topic } from 'onceward/kafka'
-import type { PublishedMessage, SourceFactory } from 'onceward/testing'
+import { createKafkaPublisher, createKafkaSource, topic } from 'onceward/kafka'
+import type { PublishedMessage, PublisherFactory, RangeReaderFactory, SourceFactory } from 'onceward/testing'
+import { KafkaRangeReader } from '../../src/drivers/kafka/kafka-range-reader.ts'
 import type { LogOptions } from '../../src/ports/source.ts'
 import { openKafka, type TestRecord } from '../kafka/fixture.ts'
 import { startKafkaProxy } from '../kafka/kafka-proxy.ts'
@@ -61,6 +62,54 @@ export async function kafkaSource(protocol: 'classic' | 'consumer' = 'classic'):
         close: async () => {
           for (const hook of hooks.toReversed()) await hook()
         },
+      }
+    },
+  }
+}
+
+/** The same topic, read back by the source of the suite. */
+export async function kafkaPublisher(): Promise<PublisherFactory> {
+  const { unavailable, create } = await kafkaSource()
+  if (unavailable !== undefined) return { unavailable, create: () => Promise.reject(new Error(unavailable)) }
+  const bootstrap = await kafkaBootstrap()
+  return {
+    without: { 'typed headers': 'Kafka carries header values as bytes' },
+    async create() {
+      const hooks: (() => unknown)[] = []
+      const scope = { after: (hook: () => unknown) => void hooks.push(hook) } as unknown as TestContext
+      const destination = await create({ keyOrder: false })
+      const proxy = await startKafkaProxy(scope, bootstrap)
+      const name = destination.partitions![0]!.replace(/\/0$/, '')
+      return {
+        publisher: createKafkaPublisher({ bootstrap: proxy.bootstrap }),
+        destination,
+        place: { exchange: null, queue: name },
+        unknown: { exchange: null, queue: `${name}.none` },
+        tooLargeBytes: 2_100_000,
+        disconnect: async () => proxy.cut(),
+        close: async () => {
+          for (const hook of hooks.toReversed()) await hook()
+        },
+      }
+    },
+  }
+}
+
+export async function kafkaRanges(): Promise<RangeReaderFactory> {
+  const { unavailable, create } = await kafkaSource()
+  if (unavailable !== undefined) return { unavailable, create: () => Promise.reject(new Error(unavailable)) }
+  const bootstrap = await kafkaBootstrap()
+  return {
+    async create() {
+      const log = await create({ keyOrder: false })
+      const partitions = log.partitions!
+      const name = partitions[0]!.replace(/\/0$/, '')
+      const options = { topic: name, isolation: 'committed', group: `${name}.replay`, bootstrap } as const
+      return {
+        ...log,
+        partitions,
+        openReader: () => new KafkaRangeReader({ ...options, clientId: 'conformance' }),
+        edgeOf: partition => partition.slice(partition.lastIndexOf('/') + 1),
       }
     },
   }

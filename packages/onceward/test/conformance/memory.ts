@@ -73,7 +73,7 @@ export const memoryStore: StoreFactory<MemoryTransaction> = {
           })),
       position: async (consumer, partition, generation = 1) =>
         read().checkpoints.get(`${consumer}/${generation}\0${partition}`)?.stored ?? null,
-      gaps: async consumer =>
+      losses: async consumer =>
         [...read().losses].filter(([key]) => key.startsWith(inScope(consumer, ''))).map(([, loss]) => loss),
       attempts: async (consumer, id) => read().attempts.get(inScope(consumer, id))?.length ?? 0,
       intents: async consumer =>

@@ -9,7 +9,7 @@ import {
   postgresQueue,
   publish,
 } from 'onceward/postgres'
-import type { GapRow, HeldRow, IntentRow, Position, SourceFactory, StoreFactory } from 'onceward/testing'
+import type { HeldRow, IntentRow, LossRow, Position, SourceFactory, StoreFactory } from 'onceward/testing'
 import { lieInDays } from '../retention/lie-in-days.ts'
 import { createDatabase, skipWithout } from '../services/services.ts'
 
@@ -113,7 +113,7 @@ export async function readers(pool: Pool) {
          where name = $1 and partition = $2 and generation = $3 and next is not null`,
         [consumer, partition, generation],
       )) ?? null,
-    gaps: async (consumer: string): Promise<GapRow[]> =>
+    losses: async (consumer: string): Promise<LossRow[]> =>
       (await pool.query(`select * from onceward.loss where ${ofConsumer} order by id`, [consumer])).rows.map(
         row => ({
           partition: row.partition,
@@ -122,7 +122,7 @@ export async function readers(pool: Pool) {
           records: row.records === null ? null : Number(row.records),
         }),
       ),
-    acceptGap: async (consumer: string, partition: string) =>
+    acceptLoss: async (consumer: string, partition: string) =>
       void (await pool.query(
         `update onceward.loss set accepted_at = clock_timestamp() where ${ofConsumer} and partition = $2`,
         [consumer, partition],

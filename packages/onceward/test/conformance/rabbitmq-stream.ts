@@ -1,7 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import amqp from 'amqplib'
 import { createStreamSource, stream } from 'onceward/rabbitmq-stream'
-import type { PublishedMessage, SourceFactory } from 'onceward/testing'
+import {
+  logOptions,
+  type PublishedMessage,
+  type RangeReaderFactory,
+  type SourceFactory,
+} from 'onceward/testing'
+import { StreamRangeReader } from '../../src/drivers/rabbitmq-stream/stream-range-reader.ts'
 import { connectClient } from '../rabbitmq-stream/broker.ts'
 import { countFrom, openWatch, positionOf } from '../rabbitmq-stream/outside.ts'
 import { rabbitmqStreamUrl, rabbitmqUrl, skipWithout } from '../services/services.ts'
@@ -68,6 +74,27 @@ export async function rabbitStreamSource(): Promise<SourceFactory> {
           await broker.close()
           await link.close()
         },
+      }
+    },
+  }
+}
+
+export async function streamRanges(): Promise<RangeReaderFactory> {
+  const { unavailable, create, without } = await rabbitStreamSource()
+  if (unavailable !== undefined) return { unavailable, create: () => Promise.reject(new Error(unavailable)) }
+  const url = (await rabbitmqStreamUrl())!
+  return {
+    without: { 'expiring records': without!['expiring records']! },
+    async create() {
+      const log = await create({ keyOrder: false })
+      const partitions = log.partitions!
+      const name = partitions[0]!.replace(/-0$/, '')
+      const group = logOptions().consumer.name
+      return {
+        ...log,
+        partitions,
+        openReader: () => new StreamRangeReader({ stream: name, superStream: true, url, group }),
+        edgeOf: partition => partition,
       }
     },
   }

@@ -1,9 +1,36 @@
 import { randomBytes } from 'node:crypto'
 import amqp from 'amqplib'
 import { createRabbitSource, queue } from 'onceward/rabbitmq'
-import type { PublishedMessage, SourceFactory } from 'onceward/testing'
+import type { PublishedMessage, PublisherFactory, SourceFactory } from 'onceward/testing'
+import { openRabbitPublisher } from '../../src/runtime/open-publisher.ts'
 import { rabbitmqUrl, skipWithout } from '../services/services.ts'
 import { openCuttableLink } from './cuttable-link.ts'
+
+/** The queue of the suite by its name, as the relay publishes. */
+export async function rabbitPublisher(): Promise<PublisherFactory> {
+  const { unavailable, create } = await rabbitSource()
+  if (unavailable !== undefined) return { unavailable, create: () => Promise.reject(new Error(unavailable)) }
+  const url = await rabbitmqUrl()
+  return {
+    without: {
+      'message key': "a queue's routing key is its name; the key only orders",
+      'size limit': 'max_message_size of a broker is 16 MiB or more',
+    },
+    async create() {
+      const destination = await create({ keyOrder: false })
+      const link = await openCuttableLink(url)
+      const name = destination.source.name.split(' ').at(-1)!
+      return {
+        publisher: await openRabbitPublisher(link.url, async () => {}),
+        destination,
+        place: { exchange: null, queue: name },
+        unknown: { exchange: null, queue: `${name}.none` },
+        disconnect: async () => link.cut(),
+        close: () => link.close(),
+      }
+    },
+  }
+}
 
 /** A quorum queue behind a topic exchange, so that a message's key is its routing key. */
 export async function rabbitSource(): Promise<SourceFactory> {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { type ConsumerContract, ConsumerProcess, defineConsumer, ignore, park, reject } from 'onceward'
 import { MemoryQueue, MemoryStore, type MemoryTransaction } from 'onceward/memory'
-import { createTestSurroundings, type TestEnvironment } from 'onceward/testing'
+import { createTestEnvironment, type TestEnvironment } from 'onceward/testing'
 import { failureRules } from '../../src/contract/failure-rules.ts'
 import { behaviourOf, type Situation } from '../../src/review/page/behaviour.ts'
 import { logRig } from '../unit/log-rig.ts'
@@ -117,7 +117,7 @@ const contracts: Record<string, Contract> = {
 
 /** The outcome of the last message and how often its handler was called, as a running consumer has it. */
 async function stage(contract: Contract, situation: Situation) {
-  const env = createTestSurroundings()
+  const env = createTestEnvironment()
   const queue = new MemoryQueue()
   let calls = 0
   const calledFor = (m: Note) => m.id !== 'later' && calls++
@@ -173,12 +173,12 @@ async function laterMessage(
   one: ConsumerProcess<Note, MemoryTransaction>,
   env: TestEnvironment,
   queue: MemoryQueue,
-): Promise<{ readonly outcomes: Readonly<Record<string, number>>; readonly word: 'wait' | 'go on' }> {
+): Promise<{ readonly outcomes: Readonly<Record<string, number>>; readonly word: 'wait' | 'continue' }> {
   const outcomes = { ...one.tally.outcomes }
   queue.publish({ body: JSON.stringify({ ...note, id: 'later' }) })
   await env.advance(20_000)
   const { applied = 0 } = one.tally.outcomes
-  return { outcomes, word: applied > (outcomes.applied ?? 0) ? 'go on' : 'wait' }
+  return { outcomes, word: applied > (outcomes.applied ?? 0) ? 'continue' : 'wait' }
 }
 
 describe('what the page says becomes of a message is what becomes of it', () => {

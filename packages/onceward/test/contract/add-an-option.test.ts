@@ -40,7 +40,7 @@ const added: readonly Added[] = [
     row: {
       key: 'batch.colour',
       values: '`red`, `blue`',
-      description: 'what colour it has. Default `red`',
+      description: 'what colour it has. Default: `red`',
     },
   },
   {
@@ -57,7 +57,7 @@ const added: readonly Added[] = [
     row: {
       key: 'inbox.rest',
       values: 'duration, 10ms to 1m',
-      description: 'how long workers rest. Default a tenth of the lease',
+      description: 'how long workers rest. Default: a tenth of the lease',
     },
   },
   {
@@ -76,7 +76,7 @@ const added: readonly Added[] = [
     row: {
       key: 'objectives.paintMax',
       values: 'duration, 0ms to 1h',
-      description: 'how old paint may be. Default 2m',
+      description: 'how old paint may be. Default: 2m',
     },
   },
 ]

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { computedDefault, type Option } from '../../src/contract/options/option.ts'
 import { contractOptions, placeOf } from '../../src/contract/options/table.ts'
-import { policyKeys, saidElsewhere } from '../../src/contract/policy/keys/policy-keys.ts'
+import { policyKeys, setElsewhere } from '../../src/contract/policy/keys/policy-keys.ts'
 
 const { options } = contractOptions
 const listed = (found: readonly Option[]) => found.map(({ path }) => path)
@@ -51,7 +51,7 @@ describe('the table of options', () => {
     const keys = policyKeys.map(({ key }) => key)
     assert.equal(new Set(keys).size, keys.length)
     assert.deepEqual(
-      keys.filter(key => saidElsewhere(contractOptions).has(key)),
+      keys.filter(key => setElsewhere(contractOptions).has(key)),
       [],
     )
   })

@@ -95,7 +95,7 @@ describe('an audit trail', await skipWithout('postgres'), () => {
     assert.throws(() => define({ columns: {} }), /effect\.apply\.columns: must be/)
     assert.throws(
       () => define({ columns: { digest: () => 1 } }),
-      /effect\.apply\.columns\.digest: is filled in/,
+      /effect\.apply\.columns\.digest: is filled by the effect/,
     )
     assert.throws(() => define({ eventId: 'id' }), /effect\.apply\.eventId: must be a function/)
     const wrong = audit<Deed>({ table: 'deed', eventId: m => m.eventId, columns: { whoo: m => m.who } })

@@ -8,7 +8,7 @@ const event = { id: 'm-1', eventId: 'e-1', correlationId: 'chain-9' }
 const options = { consumer: 'case_alerts', type: 'CreateSupervisorAlert', body: { caseId: '7' } }
 
 describe('a command made from an event', () => {
-  test('has the same id however often and under whichever message id it is made', () => {
+  test('has the same id however often and under any message id it is created', () => {
     const command = commandFrom(event, options)
     assert.deepEqual(commandFrom({ ...event, id: 'm-2' }, options), command)
     assert.deepEqual(command, {

@@ -19,7 +19,7 @@ const define = (changes: object) =>
 
 describe('a contribution that is declared wrong is refused before anything starts', () => {
   for (const [what, changes, says] of [
-    ['no event time', { at: undefined }, /effect\.apply\.at: is missing: windows are windows of event time/],
+    ['no event time', { at: undefined }, /effect\.apply\.at: is missing: windows use event time/],
     ['no size', { window: { latenessMs: 0, late: 'stale' } }, /effect\.apply\.window\.sizeMs: is missing/],
     [
       'no tolerance',
@@ -41,13 +41,9 @@ describe('a contribution that is declared wrong is refused before anything start
     [
       'a column of its own',
       { values: { count: () => 1 } },
-      /effect\.apply\.values\.count: is a column of the effect itself/,
+      /effect\.apply\.values\.count: is a column of the effect; choose/,
     ],
-    [
-      'withdrawals of nothing',
-      { withdraws: () => true },
-      /effect\.apply\.withdraws: says nothing without corrects/,
-    ],
+    ['withdrawals of nothing', { withdraws: () => true }, /effect\.apply\.withdraws: needs corrects/],
     [
       'a misspelt key',
       { eventID: () => 1 },
@@ -120,7 +116,7 @@ describe(
       [
         'a ledger on a table of windows',
         { window: 'none', at: undefined },
-        /column minutes_fact\.window_start is not null and has no default/,
+        /column minutes_fact\.window_start is not null, has no default/,
       ],
     ] as const) {
       test(what, () =>

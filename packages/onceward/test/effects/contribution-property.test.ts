@@ -45,7 +45,7 @@ const deliveries = history.chain(facts =>
   }),
 )
 
-describe('contributions, whatever happens on the way', await skipWithout('postgres'), () => {
+describe('contributions under any accidents', await skipWithout('postgres'), () => {
   let rig: DeclaredRig
   before(async () => {
     rig = await DeclaredRig.open()

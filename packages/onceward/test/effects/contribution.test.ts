@@ -71,7 +71,7 @@ describe('a contribution', await skipWithout('postgres'), () => {
     ])
   })
 
-  test('a fact counts once, under whichever message id, now or before', async () => {
+  test('a fact counts once, under any message id, now or before', async () => {
     const { name } = await rig.pass(minutes(), [worked('a', 0, 5), worked('a', 0, 5, { id: 'other' })])
     assert.deepEqual(await rig.markers(name), { a: 'applied', other: 'duplicate' })
     const later = await rig.pass(minutes(), [worked('a', 0, 5, { id: 'later' }), worked('b', 0, 1)])
@@ -116,7 +116,7 @@ describe('a contribution', await skipWithout('postgres'), () => {
       assert.deepEqual((await windows())[0], ['red', 0, 2, '10'])
     })
 
-    test('is a duplicate when it was counted in time, whatever the batches', async () => {
+    test('is a duplicate when it was counted in time, in any batches', async () => {
       for (const sizeMax of [1, 10]) {
         await rig.clear()
         const again = worked('a', 0.1, 1, { id: 'again' })
@@ -185,7 +185,7 @@ describe('a contribution', await skipWithout('postgres'), () => {
       assert.deepEqual(await windows(), [['red', 0, 1, '7']])
     })
 
-    test('counts once, and is told apart from a conflict, a second correction and one that is early', async () => {
+    test('counts once, and is distinguished from a conflict, a second correction and one that is early', async () => {
       await rig.pass(minutes(), [worked('a', 0, 5), worked('c', 0, 3, { corrects: 'a' })])
       const { name } = await rig.pass(
         minutes(),

@@ -3,7 +3,7 @@ import { postgresQueue } from 'onceward/postgres'
 import { type CrashPoint, dieAt } from 'onceward/testing'
 import { contractOf, type EffectName, effects } from './declared-contracts.ts'
 
-/** What a test tells this process through its environment. */
+/** Settings that a test passes through the environment. */
 export interface Orders {
   readonly name: string
   readonly effect: EffectName

@@ -76,7 +76,7 @@ describe('two virtual hosts, one database', await skipWithout('postgres', 'rabbi
     missing.pathname = '/no-such-virtual-host'
     for (const [address, why] of [
       [refused.href, /refused the user name or password/],
-      [missing.href, /it does not exist, or this user may not enter it/],
+      [missing.href, /it does not exist, or this user has no access to it/],
     ] as const) {
       const options = { databaseUrl: scene.url, rabbitmqUrl: address, startTimeoutMs: 10_000 }
       const relay = await runRelay({ ...options, brokers: ['rabbitmq', 'postgres'] })

@@ -66,7 +66,7 @@ describe('destinations', await skipWithout('postgres', 'rabbitmq'), () => {
     assert.notEqual(await find({ ...broker, cluster: 'rabbit@c' }), name)
   })
 
-  it('without the right to a mark, clusters of a set name are told apart by it', async () => {
+  it('without the right to a mark, clusters of a set name are distinguished by it', async () => {
     const marks = { has: async () => null, put: async () => false }
     const broker = { kind: 'rabbitmq', virtualHost: 'locked-2', marks }
     const name = await find({ ...broker, cluster: 'north' })
@@ -74,7 +74,7 @@ describe('destinations', await skipWithout('postgres', 'rabbitmq'), () => {
     assert.notEqual(await find({ ...broker, cluster: 'south' }, name), name)
   })
 
-  it('processes that meet a cluster at the same time agree', async t => {
+  it('processes that register a cluster concurrently agree', async t => {
     const host = await createVirtualHost(t)
     const broker = await reach(t, host)
     const names = await Promise.all(
@@ -113,7 +113,7 @@ describe('a producer without an address', await skipWithout('postgres'), () => {
     await declareDestination(scene.pool, { kind: 'kafka', cluster: 'second' })
     await assert.rejects(
       write(scene, 'which'),
-      /several kafka destinations \(kafka:main, kafka:second\).*Name one/,
+      /several kafka destinations \(kafka:main, kafka:second\).*Set destination in the publish target/,
     )
     await write(scene, 'named', 'kafka:second')
     assert.equal((await written(scene)).at(-1), 'named kafka:second')
@@ -123,7 +123,7 @@ describe('a producer without an address', await skipWithout('postgres'), () => {
     )
   })
 
-  it('rows of the bare kind go to nobody once there are several destinations', async t => {
+  it('rows of the bare kind are not adopted once there are several destinations', async t => {
     const scene = await openScene()
     t.after(() => scene.close())
     await write(scene, 'early')

@@ -1,15 +1,15 @@
 import { writeSync } from 'node:fs'
 import { createPool } from '../../src/drivers/postgres/pool.ts'
 import { createDispatcher } from '../../src/effects/external/dispatcher.ts'
-import type { Publisher } from '../../src/effects/publish/publisher.ts'
 import { createRelay } from '../../src/effects/publish/relay.ts'
+import type { Publisher } from '../../src/ports/publisher.ts'
 import { realEnvironment } from '../../src/runtime/real-environment.ts'
 import { bookPublisher } from './outbox-scene.ts'
 
 const { url, part, killAt, freezeAt, kafka, ...options } = JSON.parse(process.argv[2]!)
 const pool = createPool(url)
 
-/** Once: tells the parent and stops, until it is told to go on. */
+/** Once: notifies the parent and stops until it is resumed. */
 const freeze = (here: string) => {
   if (here !== freezeAt || frozen) return
   frozen = true

@@ -210,18 +210,18 @@ describe('values of declared effects', await skipWithout('postgres'), () => {
       tenth: ['0.1', null],
       zeros: ['1.500', null],
       text: ['"1234567890.12"', null],
-      thousandth: ['0.125', /values.amount .* more digits after the point than numeric\(12,2\) keeps/],
-      wide: ['12345678901', /more digits before the point than numeric\(12,2\) keeps/],
+      thousandth: ['0.125', /values.amount .* more decimal places than numeric\(12,2\) stores/],
+      wide: ['12345678901', /more digits before the decimal point than numeric\(12,2\) stores/],
       long: [
         '0.10000000000000000555',
         /0.10000000000000000555 has more digits than a JavaScript number keeps \(0.1\); send it as text/,
       ],
       nearly: ['0.99999999999999999999', /has more digits than a JavaScript number keeps \(1\)/],
-      huge: ['1e400', /Infinity is no number that a table keeps/],
-      tiny: ['1e-7', /more digits after the point/],
-      word: ['"NaN"', /it is no plain decimal number/],
+      huge: ['1e400', /Infinity is not a number that a table can store/],
+      tiny: ['1e-7', /more decimal places/],
+      word: ['"NaN"', /it is not a plain decimal number/],
       none: ['null', /it is missing/],
-      bool: ['true', /it is no number/],
+      bool: ['true', /it is not a number/],
     }
     const { name } = await rig.pass(
       ledger(),
@@ -244,7 +244,7 @@ describe('values of declared effects', await skipWithout('postgres'), () => {
     const long = await rig.pass(ledger(), [{ id: 'toolong', account: 'a'.repeat(30), amount: 1 }])
     assert.match(
       String((await reasons(long.name)).toolong),
-      /key cannot be read.*more characters than character varying\(20\) keeps/,
+      /key cannot be read.*more characters than character varying\(20\) stores/,
     )
   })
 
@@ -275,32 +275,32 @@ describe('values of declared effects', await skipWithout('postgres'), () => {
       gap: 'skips allowed',
     })
     const refused: [string, unknown, RegExp][] = [
-      ['n2', '1.005', /more digits after the point than numeric\(6,2\)/],
-      ['n2', 12345, /more digits before the point/],
-      ['n2', 'Infinity', /no plain decimal/],
-      ['small', 32768, /beyond what smallint holds/],
-      ['whole', '2147483648', /beyond what integer holds/],
-      ['whole', 1.5, /no whole number/],
-      ['r', 0.1234567, /more than the 6 digits that real keeps; make the column numeric/],
-      ['d', '0.12345678901234567', /more than the 15 digits that double precision keeps/],
+      ['n2', '1.005', /more decimal places than numeric\(6,2\)/],
+      ['n2', 12345, /more digits before the decimal point/],
+      ['n2', 'Infinity', /not a plain decimal/],
+      ['small', 32768, /out of range for smallint/],
+      ['whole', '2147483648', /out of range for integer/],
+      ['whole', 1.5, /not a whole number/],
+      ['r', 0.1234567, /more than the 6 digits that real preserves; make the column numeric/],
+      ['d', '0.12345678901234567', /more than the 15 digits that double precision preserves/],
       ['d', literal('0.10000000000000000001'), /more digits than a JavaScript number keeps/],
-      ['short', 'ab  ', /more characters than character varying\(3\) keeps/],
-      ['at', 'now', /no ISO 8601 time; give a Date, or ISO 8601 text with its time zone/],
-      ['at', 'infinity', /no ISO 8601 time/],
+      ['short', 'ab  ', /more characters than character varying\(3\) stores/],
+      ['at', 'now', /not an ISO 8601 time; give a Date, or ISO 8601 text with its time zone/],
+      ['at', 'infinity', /not an ISO 8601 time/],
       ['at', '2026-11-05T08:00:00', /has no time zone/],
-      ['at', '05-11-2026', /no ISO 8601 time/],
-      ['at', 1763344800000, /it is no time/],
-      ['at', '2026-11-05T08:00:00.1234567Z', /more digits of a second than the 6/],
-      ['at0', '2026-11-05T08:00:00.5Z', /more digits of a second than the 0/],
+      ['at', '05-11-2026', /not an ISO 8601 time/],
+      ['at', 1763344800000, /it is not a time/],
+      ['at', '2026-11-05T08:00:00.1234567Z', /more fractional digits of a second than the 6/],
+      ['at0', '2026-11-05T08:00:00.5Z', /more fractional digits of a second than the 0/],
       ['local', '2026-11-05T08:00:00', /has no time zone/],
-      ['day', 'today', /no ISO 8601 date/],
-      ['day', '2026-11-05T23:00:00Z', /no ISO 8601 date/],
+      ['day', 'today', /not an ISO 8601 date/],
+      ['day', '2026-11-05T23:00:00Z', /not an ISO 8601 date/],
       ['clock', '08:00:00+02', /has a time zone, which the column would drop/],
-      ['clock', 'now', /no ISO 8601 time of day/],
+      ['clock', 'now', /not an ISO 8601 time of day/],
       ['zoned', '08:00:00', /has no time zone/],
-      ['many', [1.5, 2.25], /more digits after the point than numeric\(4,1\)/],
+      ['many', [1.5, 2.25], /more decimal places than numeric\(4,1\)/],
       ['doc', { deep: [literal('0.10000000000000000001')] }, /more digits than a JavaScript number keeps/],
-      ['of', '1.005', /more digits after the point than numeric\(10,2\)/],
+      ['of', '1.005', /more decimal places than numeric\(10,2\)/],
       ['said', literal('0.10000000000000000001'), /more digits than a JavaScript number keeps/],
     ]
     const { name } = await rig.pass(
@@ -318,7 +318,7 @@ describe('values of declared effects', await skipWithout('postgres'), () => {
     }
     assert.deepEqual(await rig.rows('select from kept'), [])
     const long = await rig.pass(apply, [{ id: 'l', version: '9223372036854775808' }])
-    assert.match(String((await reasons(long.name)).l), /version_malformed.*beyond what bigint holds/)
+    assert.match(String((await reasons(long.name)).l), /version_malformed.*out of range for bigint/)
     await rig.pass(apply, [
       {
         id: 'good',
@@ -419,7 +419,7 @@ describe('values of declared effects', await skipWithout('postgres'), () => {
     )
   })
 
-  test('event times are ISO 8601 with a zone, whatever the zone of the process', async () => {
+  test('event times are ISO 8601 with a zone, in any time zone of the process', async () => {
     const apply = contribution<{ id: string; at: string | number }>({
       facts: 'happened',
       summary: 'happened_sum',
@@ -451,10 +451,13 @@ describe('values of declared effects', await skipWithout('postgres'), () => {
         'year 33658',
       ])
       for (const id of ['rounded', 'year 33658'])
-        assert.match(String(said[id]), /field_unreadable: at cannot be read from the message: it is no time;/)
+        assert.match(
+          String(said[id]),
+          /field_unreadable: at cannot be read from the message: it is not a time;/,
+        )
       assert.match(
         String(said.minus),
-        /field_unreadable: at cannot be read from the message: it is no ISO 8601 time; give milliseconds, a Date, or ISO 8601 text/,
+        /field_unreadable: at cannot be read from the message: it is not an ISO 8601 time; pass milliseconds, a Date, or ISO 8601 text/,
       )
     } finally {
       if (zone === undefined) delete process.env.TZ
@@ -480,8 +483,8 @@ describe('values of declared effects', await skipWithout('postgres'), () => {
       { id: 'a3', amount: '1.50', at: '2026-11-05T08:00:00Z' },
     ])
     const said = await reasons(recorded.name)
-    assert.match(String(said.a1), /columns.amount .*more digits after the point/)
-    assert.match(String(said.a2), /columns.at .*no ISO 8601 time/)
+    assert.match(String(said.a1), /columns.amount .*more decimal places/)
+    assert.match(String(said.a2), /columns.at .*not an ISO 8601 time/)
     assert.deepEqual(await rig.rows('select event_id from trail'), [{ event_id: 'a3' }])
     const moves = transition<Record<string, unknown>>({
       machine: { initial: 'open', states: ['open'], events: { opened: [{ from: null, to: 'open' }] } },
@@ -511,11 +514,11 @@ describe('values of declared effects', await skipWithout('postgres'), () => {
       { contract: { message: { codec: jsonRoundedCodec } } },
     )
     const why = await reasons(moved.name)
-    assert.match(String(why.t1), /aggregateId .*beyond what bigint holds/)
-    assert.match(String(why.t2), /version .*beyond what integer holds/)
-    assert.match(String(why.t3), /set.due .*more digits of a second/)
-    assert.match(String(why.t4), /set.amount .*more digits after the point/)
-    assert.match(String(why.t5), /set.due .*no ISO 8601 time/)
+    assert.match(String(why.t1), /aggregateId .*out of range for bigint/)
+    assert.match(String(why.t2), /version .*out of range for integer/)
+    assert.match(String(why.t3), /set.due .*more fractional digits of a second/)
+    assert.match(String(why.t4), /set.amount .*more decimal places/)
+    assert.match(String(why.t5), /set.due .*not an ISO 8601 time/)
     assert.match(String(why.t6), /aggregateId .*9007199254740992 is a whole number of 2\^53 or more/)
     assert.match(String(why.t8), /version .*9007199254740992 is a whole number of 2\^53 or more/)
     assert.deepEqual(await rig.rows('select id::text, amount::text from machine'), [
@@ -541,7 +544,7 @@ describe('values of declared effects', await skipWithout('postgres'), () => {
         }),
       },
     })
-    const query = createPostgresStore({ pool: rig.pool }).query!
+    const query = createPostgresStore({ pool: rig.pool }).sql!.query
     await assert.rejects(
       async () => consumer.effect!.apply!.verify(query, { consumer, env: { timers: {} } } as never),
       /columns.amount: column amount is money, which rounds and depends on the session; make it numeric/,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { takeRows } from '../../src/effects/publish/take-rows.ts'
+import { takeRows } from '../../src/drivers/postgres/outbox/take-rows.ts'
 import { WaitingLines } from '../../src/effects/publish/waiting-lines.ts'
 import { OncewardError } from '../../src/errors.ts'
 import { skipWithout } from '../services/services.ts'

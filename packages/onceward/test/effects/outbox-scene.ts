@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import type { SqlPool } from '../../src/drivers/postgres/pool.ts'
-import type { OutgoingMessage, Publisher } from '../../src/effects/publish/publisher.ts'
 import { createRelay, type Relay } from '../../src/effects/publish/relay.ts'
 import type { RelayOptions } from '../../src/effects/publish/relay-options.ts'
+import type { OutgoingMessage, Publisher } from '../../src/ports/publisher.ts'
 import { realEnvironment } from '../../src/runtime/real-environment.ts'
 import { type Child, openScene, startChild } from './scene.ts'
 
@@ -13,7 +13,7 @@ export interface Arrival {
   readonly id: string
 }
 
-/** A broker whose book is a table: everything it was ever given, in order, whoever gave it. */
+/** A broker whose book is a table of all messages it received, in order, from any relay. */
 export const arrivalTable = `
   create table arrival (n bigint generated always as identity, relay text, queue text, key text, id text)`
 
@@ -37,7 +37,7 @@ export function bookPublisher(pool: SqlPool, relay: string): Publisher {
   }
 }
 
-/** Answers as told, and keeps what it was given. */
+/** Answers as scripted, and stores the messages it received. */
 export function scriptedPublisher(
   answer: (message: OutgoingMessage) => 'confirmed' | Error,
 ): Publisher & { sent: OutgoingMessage[] } {
@@ -81,7 +81,7 @@ export function assertFirstCopiesInOrder(arrivals: readonly { key: string | null
   }
 }
 
-/** A database with the schema, the book, and relays that are gone when the test is over. */
+/** A database with the schema, the book, and relays that end with the test. */
 export async function openOutboxScene() {
   const scene = await openScene()
   await scene.pool.query(arrivalTable)

@@ -60,10 +60,10 @@ describe('a wrong projection is refused before anything starts', () => {
     [
       'a repair of what is read from the record',
       { version: { version: { record: 'offset' } }, gap: { policy: 'repair', fetch: async () => null } },
-      /^gap: 'repair' brings a message and no record/,
+      /^gap: 'repair' returns a message, not a record/,
     ],
     [
-      'a record field nobody knows',
+      'an unknown record field',
       { key: { case_id: { record: 'value' } } },
       /^key\.case_id: must be a function/,
     ],
@@ -164,7 +164,7 @@ describe(
           columns: { state: 'state', region: 'region' },
           delete: { column: 'deleted', when: 'tombstone' },
         },
-        /columns\.region: column region may not be null, and a tombstone carries no value/,
+        /columns\.region: column region may not be null, and a tombstone has no value/,
       ))
     it('a rebuild table that is not there', () =>
       refused({ rebuildTable: 'nowhere' }, /effect\.apply\.rebuildTable: there is no table nowhere/))

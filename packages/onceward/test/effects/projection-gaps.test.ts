@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it, type TestContext } from 'node:test'
 import { postgresQueue } from 'onceward/postgres'
 import { until } from 'onceward/testing'
-import { releaseHeld } from '../../src/telemetry/inbox.ts'
+import { releaseHeld } from '../../src/operations/work/release-held.ts'
 import { skipWithout } from '../services/services.ts'
 import { type CaseFact, type CaseOptions, caseOptions, fact, ProjectionScene } from './projection-scene.ts'
 
@@ -163,7 +163,7 @@ describe('gaps of a projection', await skipWithout('postgres'), () => {
     })
 
     for (const gap of ['skips allowed', 'accept latest', 'fail fast', 'rebuild'] as const)
-      it(`park what meets a row without a version, with ${gap}, and name the row`, async () => {
+      it(`park facts of a row without a version, with ${gap}, and name the row`, async () => {
         const table = await scene.table(`unversioned_${gap.replace(' ', '_')}`)
         await scene.pool.query(`alter table ${table} alter column version drop not null`)
         await scene.pool.query(`insert into ${table} (case_id, version, state) values ('a', null, 'theirs')`)
@@ -207,7 +207,7 @@ describe('gaps of a projection', await skipWithout('postgres'), () => {
       )
     })
 
-    it('never move the row back, whatever the source of truth answers', async () => {
+    it('never move the row back, for any answer of the source of truth', async () => {
       const table = await scene.table('behind')
       const fetch = async () => fact('a', 1, { state: 'old' })
       const { outcomes } = await scene.drive(
@@ -247,7 +247,7 @@ describe('gaps of a projection', await skipWithout('postgres'), () => {
   })
 
   describe('that fail fast', () => {
-    it('quarantine the fact and stop its key, later ones parked behind it; others go on', async () => {
+    it('quarantine the fact and stop its key, later ones parked behind it; others continue', async () => {
       const table = await scene.table('stopped')
       const options = caseOptions(table, { gap: 'fail fast' })
       await scene.drive('stopped', options, [
@@ -306,7 +306,7 @@ describe('gaps of a projection', await skipWithout('postgres'), () => {
 
   describe('that fail fast, and a person', () => {
     for (const dedup of ['marker', 'version'] as const) {
-      it(`closes the hole and releases the key under dedup '${dedup}': those behind go on, in order`, async t => {
+      it(`closes the hole and releases the key under dedup '${dedup}': those behind continue, in order`, async t => {
         const name = `released_${dedup}`
         const table = await scene.table(name)
         await running(t, name, caseOptions(table, { gap: 'fail fast' }), {

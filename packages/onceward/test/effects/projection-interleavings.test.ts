@@ -189,7 +189,7 @@ function batchesOf({ facts, deliveries, renamed, cuts }: Story): CaseFact[][] {
   return batches
 }
 
-/** Meets the next transactions with these accidents. */
+/** Injects these accidents into the next transactions. */
 function accidental(store: PostgresStore, accidents: Accident[]): PostgresStore {
   const trouble = () => Object.assign(new Error('serialization failure'), { code: '40001' })
   return {

@@ -20,7 +20,7 @@ import {
   postgresQueue,
   publish,
 } from 'onceward/postgres'
-import { createTestSurroundings, until } from 'onceward/testing'
+import { createTestEnvironment, until } from 'onceward/testing'
 import { createDatabase } from '../services/services.ts'
 
 /** What the tests project: cases with a state, some of them deleted, some of them corrected. */
@@ -77,7 +77,7 @@ export class ProjectionScene {
     this.#drop = drop
   }
 
-  /** `before 18`: what `drive` starts takes the server for one that cannot tell what a row was before. */
+  /** `before 18`: what `drive` starts treats the server as one without `returning old`. */
   static async open(server: Server = 'as it is'): Promise<ProjectionScene> {
     const database = await createDatabase()
     const scene = new ProjectionScene(database.url, () => database.drop(), server)
@@ -118,7 +118,7 @@ export class ProjectionScene {
     mode: 'live' | 'rebuild' = 'live',
   ): Promise<Driven> {
     const queue = new MemoryQueue()
-    const watched = createTestSurroundings()
+    const watched = createTestEnvironment()
     const one = new ConsumerProcess({
       consumer: this.contract(name, options, changes),
       source: queue,
@@ -147,9 +147,9 @@ export class ProjectionScene {
   #store(): PostgresStore {
     const store = createPostgresStore({ pool: this.pool })
     if (this.#server === 'as it is') return store
-    const query: typeof store.query = (text, values) =>
-      store.query!(text.replace("current_setting('server_version_num')", "'170000'"), values)
-    return { ...store, query }
+    const query: NonNullable<typeof store.sql>['query'] = (text, values) =>
+      store.sql!.query(text.replace("current_setting('server_version_num')", "'170000'"), values)
+    return { ...store, sql: { query } }
   }
 
   /** A consumer with its workers on a queue of its own name, until it is drained. */

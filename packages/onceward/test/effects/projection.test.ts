@@ -94,7 +94,7 @@ function testOn(server: Server): void {
     assert.deepEqual(results, { stale: 1 })
   })
 
-  it('tells the one that is older from those beside it, whatever their keys of two parts look like', async () => {
+  it('distinguishes the older one from its neighbours, for any keys of two parts', async () => {
     await scene.pool.query(
       'create table pairs (region integer, name text, version bigint, state text, primary key (region, name))',
     )

@@ -144,7 +144,7 @@ describe('publishing from a running consumer', await skipWithout(), () => {
     )
   })
 
-  it('what is published twice under one id is applied once downstream', async t => {
+  it('a message published twice under one id is applied once by its consumer', async t => {
     const kafka = await openKafka(t)
     const out = await kafka.createTopic({})
     const { rows: known } = await scene.pool.query(`select onceward.default_destination('kafka') as name`)

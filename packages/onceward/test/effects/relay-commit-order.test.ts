@@ -118,7 +118,7 @@ describe('transactions that commit in another order than they began', await skip
     assertFirstCopiesInOrder(await arrived('locked'))
   })
 
-  it('27: a transaction that stays open holds nobody up, and its row comes when it commits', async () => {
+  it('27: a transaction that stays open delays no other row, and its row is published when it commits', async () => {
     const pinning = await connect()
     await pinning.query('begin isolation level repeatable read')
     await write(pinning, 'q27', 'pinned-0', 'same')

@@ -75,8 +75,8 @@ describe('relay to RabbitMQ', await skipWithout('postgres', 'rabbitmq'), () => {
     const { id, messageId, behind, error } = (await stuck())!
     assert.deepEqual([messageId, behind], ['huge-1', 1])
     assert.match(error!, new RegExp(`message size ${bytes} is larger than .*max size ${bytes - 1}`))
-    await dropStuck(scene.pool, id, 'huge-1', 'nobody will take it')
-    await until('the next goes on', async () => (await left(queue)).length === 0)
+    await dropStuck(scene.pool, id, 'huge-1', 'the broker refuses it')
+    await until('the next continues', async () => (await left(queue)).length === 0)
     await stop()
     assertFirstCopiesInOrder(await takeAll(queue))
   })
@@ -97,7 +97,7 @@ describe('relay to RabbitMQ', await skipWithout('postgres', 'rabbitmq'), () => {
       const { rows } = await scene.pool.query('select last_error from onceward.outbox where queue = $1', [
         missing,
       ])
-      return /leads nowhere/.test(rows[0].last_error ?? '')
+      return /has no route/.test(rows[0].last_error ?? '')
     })
     await declare({}, missing)
     await until('it leaves too', async () => (await left(missing)).length === 0)
@@ -139,7 +139,7 @@ describe('relay to RabbitMQ', await skipWithout('postgres', 'rabbitmq'), () => {
       ).rows
     await until('both are reported', async () => (await reported()).length === 2)
     const [huge, lost] = await reported()
-    assert.match(huge.last_error, /RabbitMQ refuses message huge-0/)
+    assert.match(huge.last_error, /RabbitMQ refused message huge-0/)
     assert.match(lost.last_error, /lost-0 reached no queue/)
     assert.deepEqual(await left(queue), ['huge-0', 'huge-1'])
     await scene.pool.query(`delete from onceward.outbox where message_id in ('lost-0', 'huge-0')`)
@@ -150,7 +150,7 @@ describe('relay to RabbitMQ', await skipWithout('postgres', 'rabbitmq'), () => {
     assertFirstCopiesInOrder(got)
   })
 
-  it('carries ids longer than AMQP’s short texts in headers, and still notices that nobody got them', async () => {
+  it('carries ids longer than AMQP’s short texts in headers, and still notices that no queue got them', async () => {
     const [queue, missing] = [await declare(), `missing.${randomUUID()}`]
     const [id, correlationId] = [`m-${'é'.repeat(200)}`, 'c'.repeat(256)]
     for (const name of [queue, missing])

@@ -58,7 +58,7 @@ describe('several relays', await skipWithout('postgres'), () => {
     await empty(broker)
     await Promise.all(three.map(relay => relay.drain()))
     const arrivals = await scene.arrivals('shared')
-    assert.equal(arrivals.length, rows.length, 'nobody died, so nothing comes twice')
+    assert.equal(arrivals.length, rows.length, 'no relay was killed, so no message is repeated')
     assertFirstCopiesInOrder(arrivals)
     assert.equal(new Set(arrivals.map(({ relay }) => relay)).size, 3)
   })

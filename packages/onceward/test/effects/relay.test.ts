@@ -91,7 +91,7 @@ describe('relay', await skipWithout('postgres'), () => {
     await relay.drain()
   })
 
-  it('keeps a row nobody takes and its key behind it, says so in the row, and lets other keys pass', async () => {
+  it('keeps a refused row and its key behind it, records the error in the row, and lets other keys pass', async () => {
     const broker = scene.nextBroker()
     let takes = false
     const publisher = scriptedPublisher(({ messageId }) =>
@@ -127,7 +127,7 @@ describe('relay', await skipWithout('postgres'), () => {
 
   it('a broker that takes nothing is asked less and less often', async () => {
     const broker = scene.nextBroker()
-    const publisher = scriptedPublisher(() => new Error('away'))
+    const publisher = scriptedPublisher(() => new Error('unavailable'))
     await scene.put(
       broker,
       'q',
@@ -157,15 +157,15 @@ describe('relay', await skipWithout('postgres'), () => {
     assert.ok(silent.asked >= 1)
   })
 
-  it('pauses while the database is away and goes on by itself', async () => {
+  it('pauses while the database is unavailable and resumes', async () => {
     const broker = scene.nextBroker()
     const pool = interruptible(scene.pool)
     const relay = await scene.start({ broker, pool })
-    pool.away = true
-    await until('it notices', () => relay.tally.storeAway)
+    pool.unavailable = true
+    await until('it notices', () => relay.tally.storeUnavailable)
     await scene.put(broker, 'away', [{ id: 'm1' }])
-    pool.away = false
-    await until('it goes on', async () => (await scene.left(broker)) === 0)
+    pool.unavailable = false
+    await until('it continues', async () => (await scene.left(broker)) === 0)
     await relay.drain()
   })
 
@@ -173,14 +173,14 @@ describe('relay', await skipWithout('postgres'), () => {
     const broker = scene.nextBroker()
     const pool = interruptible(scene.pool)
     const publisher = scriptedPublisher(() => {
-      pool.away = true
+      pool.unavailable = true
       return 'confirmed'
     })
     await scene.put(broker, 'q', [{ id: 'm1' }])
     const relay = await scene.start({ broker, pool, publisher })
-    await until('it notices', () => relay.tally.storeAway)
+    await until('it notices', () => relay.tally.storeUnavailable)
     assert.equal(await scene.left(broker), 1)
-    pool.away = false
+    pool.unavailable = false
     await until('the row is gone', async () => (await scene.left(broker)) === 0)
     assert.equal(publisher.sent.length, 1)
     await relay.drain()

@@ -63,11 +63,11 @@ describe('a destination that is retired', await skipWithout('postgres'), () => {
     await declareDestination(scene.pool, { kind: 'rabbitmq', cluster: 'one', virtualHost: 'v' })
     await write('waits', 'kafka:typo')
     await assert.rejects(retire('kafka:typo', null), /Messages wait for it/)
-    await assert.rejects(retire('kafka:typo', 'rabbitmq:one/v'), /no other kafka destination/)
-    await assert.rejects(retire('kafka:typo', 'kafka:nowhere'), /no other kafka destination/)
+    await assert.rejects(retire('kafka:typo', 'rabbitmq:one/v'), /not another known kafka destination/)
+    await assert.rejects(retire('kafka:typo', 'kafka:nowhere'), /not another known kafka destination/)
     await assert.rejects(retire('kafka:typo', 'kafka:new', ' '), /Say why/)
-    await assert.rejects(retire('kafka:never', null), /No destination "kafka:never" is known/)
-    await assert.rejects(retire('postgres', null), /No destination "postgres"/)
+    await assert.rejects(retire('kafka:never', null), /There is no destination "kafka:never"/)
+    await assert.rejects(retire('postgres', null), /There is no destination "postgres"/)
     const { rows } = await scene.pool.query(
       `select destination from onceward.outbox where message_id = 'waits'`,
     )

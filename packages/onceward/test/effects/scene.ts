@@ -118,13 +118,13 @@ export function startChild(options: Record<string, unknown>, file = 'effects-pro
   }
 }
 
-/** A pool whose statements fail as if nobody listened, while `away` is true. */
-export function interruptible(pool: SqlPool): SqlPool & { away: boolean; refused: number } {
+/** A pool whose statements fail as if the server were down, while `unavailable` is true. */
+export function interruptible(pool: SqlPool): SqlPool & { unavailable: boolean; refused: number } {
   const gate = {
-    away: false,
+    unavailable: false,
     refused: 0,
-    connect: () => (gate.away ? refuse() : pool.connect()),
-    query: (text: string, values?: unknown[]) => (gate.away ? refuse() : pool.query(text, values)),
+    connect: () => (gate.unavailable ? refuse() : pool.connect()),
+    query: (text: string, values?: unknown[]) => (gate.unavailable ? refuse() : pool.query(text, values)),
     end: () => pool.end(),
   }
   const refuse = () => {

@@ -15,7 +15,7 @@ import { People } from '../parking/people.ts'
 import { skipWithout } from '../services/services.ts'
 import { assertFirstCopiesInOrder, numbered, type OutboxScene, openOutboxScene } from './outbox-scene.ts'
 
-const because = 'nobody needs it any more'
+const because = 'it is no longer needed'
 const large = 'x'.repeat(30_000)
 
 describe('a message that its broker does not take', await skipWithout('postgres', 'kafka'), () => {
@@ -36,7 +36,7 @@ describe('a message that its broker does not take', await skipWithout('postgres'
   const statusOf = async (queue: string) =>
     (await readStatus(scene.pool)).outbox.find(one => one.queue === queue)
 
-  it('Kafka: a limit that was lowered holds the key, visibly, and the raised limit lets it go on', async t => {
+  it('Kafka: a limit that was lowered holds the key, visibly, and the raised limit lets it continue', async t => {
     const kafka = await openKafka(t)
     const topic = await kafka.createTopic({ configs: { 'max.message.bytes': '1000000' } })
     await scene.pool.query(`insert into onceward.destination (name, kind) values ('kafka', 'kafka')`)
@@ -62,7 +62,7 @@ describe('a message that its broker does not take', await skipWithout('postgres'
       ['message', 'big-1', 'big', 30_000, 2],
     )
     const said =
-      /^OncewardError: Topic (\S+) takes 20000 bytes, and this record has (\d+): Kafka refused it with MESSAGE_TOO_LARGE/
+      /^OncewardError: Topic (\S+) accepts 20000 bytes, and this record has (\d+): Kafka refused it with MESSAGE_TOO_LARGE/
     assert.match(stuck!.error!, said)
     const [, named, bytes] = said.exec(stuck!.error!)!
     assert.equal(named, topic)
@@ -107,7 +107,7 @@ describe('a message that its broker does not take', await skipWithout('postgres'
     return { metrics: { ...unmeasured, watch }, read }
   }
 
-  it('is dropped by a person, with a reason and an audit, and what waits behind it goes on', async () => {
+  it('is dropped by an operator, with a reason and an audit, and the messages behind it continue', async () => {
     const broker = scene.nextBroker()
     const refusal = new OncewardError('publish_refused', 'too large')
     const sent: string[] = []
@@ -130,13 +130,13 @@ describe('a message that its broker does not take', await skipWithout('postgres'
     const drop = (id: string, messageId: string, why = because) => dropStuck(scene.pool, id, messageId, why)
     await assert.rejects(drop(stuck!.id, 'k-1', ' \u200b'), /Say why/)
     await assert.rejects(drop(stuck!.id, 'k-2'), /another message id/)
-    await assert.rejects(drop('999999', 'k-1'), /No message 999999 waits/)
+    await assert.rejects(drop('999999', 'k-1'), /The outbox has no message 999999/)
     const { rows: behind } = await scene.pool.query(`select id from onceward.outbox where message_id = 'k-2'`)
     await assert.rejects(drop(behind[0].id, 'k-2'), /has not refused row/)
     assert.equal(await scene.left(broker), 3, 'nothing was changed')
 
     assert.deepEqual(await drop(stuck!.id, 'k-1'), { ok: true, kind: 'message', queue: 'q', behind: 2 })
-    await until('the others go on', async () => (await scene.left(broker)) === 0)
+    await until('the others continue', async () => (await scene.left(broker)) === 0)
     await relay.drain()
     assert.deepEqual(sent.slice(-2), ['k-2', 'k-3'])
     const { rows } = await scene.pool.query(
@@ -188,7 +188,7 @@ describe('a message that its broker does not take', await skipWithout('postgres'
       `select id from onceward.outbox where destination = $1 and message_id = 'a-1'`,
       [broker],
     )
-    await assert.rejects(dropStuck(scene.pool, second.rows[0].id, 'a-1', because), /behind another one/)
+    await assert.rejects(dropStuck(scene.pool, second.rows[0].id, 'a-1', because), /behind another row/)
   })
 
   it('is an act of operators, not of processes', async () => {

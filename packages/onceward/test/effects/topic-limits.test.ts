@@ -78,7 +78,7 @@ describe('effects.publish and the limit of the Kafka topic', await skipWithout('
     await until('the large one is set aside', async () => (await held()).length === 1)
     const [{ id, error }] = (await held()) as [{ id: string; error: string }]
     assert.equal(id, 'large')
-    assert.match(error, /effects\.publish\("out"\): the record takes 3\d{4} bytes .* takes 20000/)
+    assert.match(error, /effects\.publish\("out"\): the record takes 3\d{4} bytes .* accepts 20000/)
     assert.ok(error.includes(`topic ${topic}`))
     assert.deepEqual(await waiting(), [])
   })

@@ -37,7 +37,7 @@ describe('a transition that is declared wrong is refused before anything starts'
     [
       'neither event nor from and to',
       { event: undefined },
-      /effect\.apply\.event: give event, or from and to/,
+      /effect\.apply\.event: declare event, or from and to/,
     ],
     [
       'a version without its column',
@@ -48,7 +48,7 @@ describe('a transition that is declared wrong is refused before anything starts'
     [
       'an unknown case',
       { on: { ilegal: 'park' } },
-      /effect\.apply\.on\.ilegal: is no such case; known: 'duplicate'/,
+      /effect\.apply\.on\.ilegal: is not a known case; known: 'duplicate'/,
     ],
     ['an unknown response', { on: { illegal: 'shrug' } }, /effect\.apply\.on\.illegal: must be one of/],
     [
@@ -133,7 +133,7 @@ describe(
         /effect\.apply\.set\.label: column counted\.label is generated and cannot be written/,
       ],
       [
-        'a version that is no whole number',
+        'a version that is not a whole number',
         { aggregate: { ...declared.aggregate, table: 'loose' } },
         /effect\.apply\.aggregate\.version: column loose\.version is double precision/,
       ],
@@ -145,7 +145,7 @@ describe(
       [
         'a column that a creation leaves empty',
         { aggregate: { ...declared.aggregate, table: 'loose' } },
-        /column loose\.required is not null and has no default/,
+        /column loose\.required is not null, has no default/,
       ],
     ] as const) {
       test(what, () =>

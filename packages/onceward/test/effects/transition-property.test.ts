@@ -7,7 +7,7 @@ import { DeclaredRig } from './declared-rig.ts'
 
 const legal = ['Opened', 'ReviewStarted', 'Escalated', 'Closed', 'ClosureCorrected', 'ClosureCorrected']
 
-/** Lives of a few cases, each of its own length. */
+/** Histories of a few cases, of different lengths. */
 const lives = fc.array(fc.integer({ min: 1, max: 6 }), { minLength: 1, maxLength: 4 }).map(lengths =>
   lengths.flatMap((length, n) =>
     legal.slice(0, length).map((event, index): Step => {
@@ -41,7 +41,7 @@ const deliveries = lives.chain(steps =>
   }),
 )
 
-describe('transitions, whatever happens on the way', await skipWithout('postgres'), () => {
+describe('transitions under any accidents', await skipWithout('postgres'), () => {
   let rig: DeclaredRig
   before(async () => {
     rig = await DeclaredRig.open()

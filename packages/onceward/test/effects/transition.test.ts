@@ -9,7 +9,7 @@ import { DeclaredRig } from './declared-rig.ts'
 
 const names = ['Opened', 'ReviewStarted', 'Escalated', 'Closed', 'ClosureCorrected']
 
-/** The n-th step of a case's life. */
+/** The n-th step of a case. */
 export function step(caseId: string, version: number, changes: Partial<Step> = {}): Step {
   const id = `${caseId}-${version}`
   return { id, transitionId: id, caseId, event: names[version - 1]!, version, ...changes }
@@ -33,7 +33,7 @@ describe('a transition', await skipWithout('postgres'), () => {
       'select transition_id, aggregate_id, from_state, to_state, version::int, actor, reason, message_id from workflow_fact order by aggregate_id, seq',
     )
 
-  test('moves a case through its life, several steps of it in one batch, and each is a fact', async () => {
+  test('moves a case through its states, several steps of it in one batch, and each is a fact', async () => {
     const { name, outcomes } = await rig.pass(workflow(), [...life('a'), ...life('b', 2)])
     assert.equal(outcomes.applied, 6)
     assert.deepEqual(await cases(), [
@@ -80,7 +80,7 @@ describe('a transition', await skipWithout('postgres'), () => {
     }
     const once = { failure: { attemptsMax: 2, delayMs: 1, delayMaxMs: 1 } }
 
-    test('duplicate: the transition happened, under whichever message id, now or before', async () => {
+    test('duplicate: the transition happened, under any message id, now or before', async () => {
       const inBatch = await refused([...life('a', 2), step('a', 2, { id: 'other' })])
       assert.equal(inBatch.markers.other, 'duplicate')
       const later = await refused(life('a', 2).map(one => ({ ...one, id: `again-${one.id}` })))
@@ -122,7 +122,7 @@ describe('a transition', await skipWithout('postgres'), () => {
       assert.equal(healed.outcomes.applied, 3)
     })
 
-    test('corruption: an id used for another transition, two claims of a version, a state nobody knows', async () => {
+    test('corruption: an id used for another transition, two transitions of a version, an undeclared state', async () => {
       await rig.pass(workflow(), [...life('a', 3), ...life('c', 1)])
       await rig.pool.query(`update workflow set state = 'limbo' where case_id = 'c'`)
       const { held } = await refused([
@@ -166,7 +166,7 @@ describe('a transition', await skipWithout('postgres'), () => {
     })
   })
 
-  test('without versions the machine tells early from late', async () => {
+  test('without versions the machine distinguishes early from late', async () => {
     await rig.pool.query('create table plain (case_id integer primary key, state text not null)')
     await rig.pool.query(
       'create table plain_fact (transition_id text primary key, consumer text, aggregate_id text, from_state text, to_state text, actor text, reason text, message_id text)',
@@ -234,7 +234,7 @@ describe('a transition', await skipWithout('postgres'), () => {
     assert.equal((await rig.held(name))[0]!.code, 'illegal_transition')
   })
 
-  test('keeps the order of keys: an illegal step in the middle is set aside and what is behind it goes on', async () => {
+  test('keeps the order of keys: an illegal step in the middle is set aside and the steps behind it continue', async () => {
     const identity = { id: (m: unknown) => (m as Step).id, orderKey: (m: unknown) => (m as Step).caseId }
     const illegal = step('a', 2, { id: 'illegal', transitionId: 'illegal', event: 'Closed' })
     const { name, outcomes } = await rig.pass(

@@ -137,7 +137,7 @@ describe('rows of declared effects', await skipWithout('postgres'), () => {
           'wrote case_facts',
           'case-7, version 2, transition_id c-2, from_state open, to_state breached, actor clock, reason told by c-2',
         ],
-        ['wrote cases', 'case-7, version 2, state breached (as it stands now)'],
+        ['wrote cases', 'case-7, version 2, state breached (current state)'],
       ],
     )
     assert.equal(story.answers.find(one => one.asked === 'transform version')!.answer, '2.0')
@@ -158,7 +158,7 @@ describe('rows of declared effects', await skipWithout('postgres'), () => {
     assert.deepEqual(await ids(null, 'tally'), ['c-1', 'c-2'])
     const blind = await explain(pool, { by: 'aggregate', id: 'case-7', version: null })
     assert.deepEqual(blind.stories, [])
-    assert.match(blind.limits[0]!, /give --contract/)
+    assert.match(blind.limits[0]!, /pass --contract/)
   })
 
   it('show what messages carried only when asked', async () => {
@@ -167,8 +167,8 @@ describe('rows of declared effects', await skipWithout('postgres'), () => {
       const { stories } = await explain(pool, { by: 'message', id: 'c-3' }, options)
       return stories[0]!.timeline.find(entry => entry.what === 'wrote board')!.text
     }
-    assert.equal(await text(false), 'case-8, version 1 (as it stands now)')
-    assert.equal(await text(true), 'case-8, version 1, event Opened (as it stands now)')
+    assert.equal(await text(false), 'case-8, version 1 (current state)')
+    assert.equal(await text(true), 'case-8, version 1, event Opened (current state)')
   })
 
   it('are compared with their markers without any query', async () => {

@@ -104,10 +104,10 @@ describe('onceward explain', await skipWithout('postgres'), () => {
       'attempt 2 failed',
       'parked',
       'fixed payload',
-      'replay asked for',
-      'replay moved',
+      'redrive requested',
+      'redrive moved',
       'applied',
-      'external effect asked for',
+      'external effect requested',
       'external effect completed',
     ]
     assert.deepEqual(
@@ -166,7 +166,10 @@ describe('onceward explain', await skipWithout('postgres'), () => {
     }
     await put('other', 3)
     await put('pay-1', 0)
-    assert.match(await textOf(), /not confirmed by the broker yet; waits behind other, which the broker does/)
+    assert.match(
+      await textOf(),
+      /not confirmed by the broker yet; waits behind other, which the broker refuses/,
+    )
     await scene.pool.query(`delete from onceward.outbox where destination = 'kafka:eu'`)
     await put('pay-1', 3)
     await put('other', 0)
@@ -186,7 +189,7 @@ describe('onceward explain', await skipWithout('postgres'), () => {
         of['sink rows'],
         of['replay or backfill'],
       ],
-      ['pay-1', '1.4.0', 'applied', '1 of reconcile.effects', 'live, replayed by people 1 time'],
+      ['pay-1', '1.4.0', 'applied', '1 of reconcile.effects', 'live, redriven 1 time'],
     )
     assert.ok(of['ingested at']! < of['processed at']!)
     assert.equal(of.consumer, 'payment_capture, generation 1')
@@ -238,7 +241,7 @@ describe('onceward explain', await skipWithout('postgres'), () => {
     assert.ok(!stdout.includes('\u001b'))
     assert.match(stdout, /source event id +pay-1/)
     assert.match(stdout, /attempt 2 failed .*E_AMOUNT/)
-    assert.match(stdout, /replay moved .*given back to workers/)
+    assert.match(stdout, /redrive moved .*returned to workers/)
     assert.ok(!stdout.includes('"amount"'))
     const whole = await scene.run('explain', '--message', 'pay-1', '--payload')
     assert.match(whole.stdout, /"amount":10/)
@@ -249,7 +252,7 @@ describe('onceward explain', await skipWithout('postgres'), () => {
     assert.equal(code, 1)
     assert.match(
       stdout,
-      /payment_capture, generation 1: It never arrived: no delivery of it was ever committed here, since this consumer began on 20/,
+      /payment_capture, generation 1: It never arrived: no delivery of it was committed here since this consumer was registered on 20/,
     )
     const answer = await explain(scene.pool, { by: 'row', table: 'payment', key: 'pay-1' })
     assert.equal(answer.absences.length, 0)
@@ -287,7 +290,7 @@ describe('onceward explain', await skipWithout('postgres'), () => {
     const refused = (table: string, key: string | Record<string, string>, message: RegExp) =>
       assert.rejects(explain(scene.pool, { by: 'row', table, key }), { code: 'usage', message })
     await refused('plain', '1', /do not carry their cause/)
-    await refused('no_such_table', '1', /There is no table/)
+    await refused('no_such_table', '1', /does not exist/)
     await refused('payment', 'nobody', /no such row/)
     await refused('payment_line', '1', /primary key of 2 columns/)
     await refused('payment_line', { paymnt_id: '1' }, /did you mean payment_id/)

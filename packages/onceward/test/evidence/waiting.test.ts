@@ -46,7 +46,7 @@ describe('what is held to be done later', await skipWithout('postgres'), () => {
     await isHeld('m-late')
     await running.drain(5_000)
     const held = await heldOf('m-late')
-    assert.match(held?.text ?? '', /a worker takes it up/)
+    assert.match(held?.text ?? '', /due for a worker/)
     assert.ok(held?.facts.dueAt instanceof Date)
   })
 

@@ -143,7 +143,7 @@ describe('onceward work', await skipWithout('postgres'), () => {
     await worker.drain()
     const [row] = (await scene.held('refused')) as [HeldRow]
     assert.match((await release(row.id, 'refused')).error, /is dead/)
-    assert.match((await release(row.id, 'other')).error, /not of consumer/)
+    assert.match((await release(row.id, 'other')).error, /not belong to consumer/)
     assert.match((await release(row.id, 'refused', ' ')).error, /Say why/)
     assert.match((await release('999999999', 'refused')).error, /no held work/)
     assert.equal((await run('work', 'show', 'x')).code, 2)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { ConsumerProcess, defineConsumer, type OncewardError } from 'onceward'
 import { MemoryQueue, MemoryStore } from 'onceward/memory'
-import { createTestSurroundings } from 'onceward/testing'
+import { createTestEnvironment } from 'onceward/testing'
 import { type Job, jobContract } from './scene.ts'
 
 describe('what a contract says about its inbox', () => {
@@ -21,7 +21,7 @@ describe('what a contract says about its inbox', () => {
   })
 
   it('is refused beside what stored mode cannot keep', () => {
-    refused({ order: 'partition' }, /order: 'partition' cannot be kept by workers.*use 'key'/)
+    refused({ order: 'partition' }, /order: 'partition' cannot be preserved by workers.*use 'key'/)
     refused({ dedup: 'checkpoint', order: 'partition' }, /dedup: must be 'marker'/)
     refused(
       { risk: 'low value', settle: { when: 'before effect', lossAcceptable: 'yes' } },
@@ -31,7 +31,7 @@ describe('what a contract says about its inbox', () => {
 
   it('needs a store that keeps work', async () => {
     const consumer = defineConsumer<Job, never>(jobContract('kept') as never)
-    const env = createTestSurroundings()
+    const env = createTestEnvironment()
     const one = new ConsumerProcess({
       consumer,
       source: new MemoryQueue(),
@@ -39,9 +39,6 @@ describe('what a contract says about its inbox', () => {
       env,
       instance: 'unit',
     })
-    await assert.rejects(
-      one.start(),
-      /keeps no work for later\. Nothing was started\. Use the PostgreSQL store/,
-    )
+    await assert.rejects(one.start(), /cannot store work\. Nothing was started\. Use the PostgreSQL store/)
   })
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { createTestSurroundings } from 'onceward/testing'
+import { createTestEnvironment } from 'onceward/testing'
 import type { Decided } from '../../src/engine/batch/batch-attempt.ts'
 import { storedDecision } from '../../src/engine/batch/decide-outcome.ts'
 import { HeldSource, type HeldSourceOptions } from '../../src/inbox/held-source.ts'
@@ -32,7 +32,7 @@ const handed = (id: string): Decided => ({
     delivery: { body: Buffer.from('{}'), headers: {}, properties: {}, deliveryCount: 0 },
   } as never,
   decision: storedDecision,
-  claim: { row: id, epoch: 1 },
+  lease: { row: id, epoch: 1 },
 })
 
 /** A source on a store that answers each claim as it is told. */
@@ -40,7 +40,7 @@ async function openSource(
   claim: (asked: number, after: string | null) => Promise<LeasedWork>,
   rest: HeldSourceOptions['rest'] = null,
 ) {
-  const env = createTestSurroundings()
+  const env = createTestEnvironment()
   let asked = 0
   const givenBack: string[] = []
   const extended = Promise.withResolvers<readonly LostLease[]>()
@@ -156,10 +156,10 @@ describe('the source of held work', () => {
     await env.advance(10_001)
     const [second] = await source.receive(1)
     let told = 0
-    source.watchLeases([second!], () => void told++)
+    source.leases.watch([second!], () => void told++)
     extended.resolve([{ row: '1', epoch: 1, taken: true }])
     await env.turn()
-    source.dropLeases([first!])
+    source.leases.drop([first!])
     await source.settle([first!])
     assert.deepEqual([source.isLive(first!), source.isLive(second!), told], [false, true, 0])
     await source.close()

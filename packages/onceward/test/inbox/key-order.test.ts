@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test'
 import { park } from 'onceward'
 import { createPostgresStore } from 'onceward/postgres'
 import { until } from 'onceward/testing'
-import { releaseHeld } from '../../src/telemetry/inbox.ts'
+import { releaseHeld } from '../../src/operations/work/release-held.ts'
 import { skipWithout } from '../services/services.ts'
 import { type JobContext, Scene, write } from './scene.ts'
 

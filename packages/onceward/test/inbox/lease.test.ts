@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { type BatchContext, park, type SqlTransaction } from 'onceward'
 import { until } from 'onceward/testing'
-import { releaseHeld } from '../../src/telemetry/inbox.ts'
+import { releaseHeld } from '../../src/operations/work/release-held.ts'
 import { skipWithout } from '../services/services.ts'
 import { type HeldRow, type Job, type JobContext, Scene, write } from './scene.ts'
 

@@ -10,7 +10,7 @@ import {
   type SqlTransaction,
 } from 'onceward'
 import { createPool, createQueue, migrate, postgresQueue, publish } from 'onceward/postgres'
-import { createTestSurroundings, until } from 'onceward/testing'
+import { createTestEnvironment, until } from 'onceward/testing'
 import { createDatabase } from '../services/services.ts'
 
 export interface Job {
@@ -39,7 +39,7 @@ export class Scene {
   readonly pool: ReturnType<typeof createPool>
   readonly #drop: () => Promise<void>
   readonly #running = new Set<Running>()
-  readonly #watched = createTestSurroundings()
+  readonly #watched = createTestEnvironment()
 
   private constructor(url: string, drop: () => Promise<void>) {
     this.url = url

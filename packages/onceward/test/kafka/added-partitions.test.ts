@@ -49,7 +49,7 @@ async function openGrown(t: TestContext, readers: number, options: ReaderOptions
   await kafka.produce(name, [{ value: 'moved', key: 'k', partition: 1 }])
   const all = [first, ...others]
   const got = collect(all)
-  const waiting = () => all.reduce((sum, { subscription }) => sum + subscription.waitingPartitions!(), 0)
+  const waiting = () => all.reduce((sum, { subscription }) => sum + subscription.log!.waitingPartitions!(), 0)
   const untilMoved = () => until('the record of the new partition comes', () => texts(got).includes('moved'))
   return { kafka, name, first, others, taken, got, waiting, untilMoved, declared }
 }
@@ -73,7 +73,7 @@ describe('partitions that are added to a topic', await skipWithout('kafka'), () 
     test(`wait in a member that has none of the others: ${protocol}`, async t => {
       const scene = await openGrown(t, 2, { ...ordered, protocol })
       const { first, others, taken, got, waiting, untilMoved } = scene
-      await until('the new partition waits', () => others[0]!.subscription.waitingPartitions!() === 1)
+      await until('the new partition waits', () => others[0]!.subscription.log!.waitingPartitions!() === 1)
       const sinceMs = performance.now()
       await until('nothing comes', () => performance.now() - sinceMs > 1_500)
       assert.deepEqual([texts(got), waiting()], [[], 1])

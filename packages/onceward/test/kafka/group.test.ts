@@ -43,7 +43,7 @@ describe('members of a Kafka group', await skipWithout('kafka'), () => {
         assert.ok(seenBySecond.length >= 20, 'both had a share')
       })
 
-      test('a partition goes on only when its old owner has finished and committed, however long that takes', async t => {
+      test('a partition continues only when its old owner has finished and committed, however long that takes', async t => {
         const kafka = await openCluster(t)
         const name = await kafka.createTopic({ partitions: 2 })
         const group = randomName('group')

@@ -105,7 +105,7 @@ describe('records a Kafka topic no longer has', await skipWithout('kafka'), () =
     await kafka.recreateTopic(name, { partitions: 1 })
     await kafka.produce(name, ['new'])
     const reader = await openReader(kafka, name, declared)
-    await assert.rejects(reader.subscription.receive(1), { code: 'records_lost', message: /made again/ })
+    await assert.rejects(reader.subscription.receive(1), { code: 'records_lost', message: /created again/ })
     await reader.close()
     assert.equal(checkpoints.losses[0]!.from.incarnation, id)
     checkpoints.acceptLoss(`${name}/0`)
@@ -122,7 +122,7 @@ describe('records a Kafka topic no longer has', await skipWithout('kafka'), () =
       await reader.subscription.settle(await reader.take(1))
       await kafka.recreateTopic(name, { partitions: 1 })
       await kafka.produce(name, ['new'])
-      await assert.rejects(reader.subscription.receive(1), { code: 'records_lost', message: /made again/ })
+      await assert.rejects(reader.subscription.receive(1), { code: 'records_lost', message: /created again/ })
     })
   }
 
@@ -133,7 +133,7 @@ describe('records a Kafka topic no longer has', await skipWithout('kafka'), () =
     const reader = await openReader(kafka, name, declared)
     await assert.rejects(reader.subscription.receive(1), {
       code: 'records_lost',
-      message: /no position of this group/,
+      message: /no longer has a position of this group/,
     })
   })
 

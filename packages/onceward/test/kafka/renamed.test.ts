@@ -39,7 +39,7 @@ describe('a consumer of a topic that is renamed', await skipWithout('kafka', 'po
     await kafka.produce(name, ['{"id":"c"}'])
     await renameConsumer(pool, 'gnu', 'kudu', 'a test')
     const lost = start('kudu').then(running => running.finished)
-    await assert.rejects(lost, { code: 'records_lost', message: /before its consumer was renamed/ })
+    await assert.rejects(lost, { code: 'records_lost', message: /before the consumer was renamed/ })
     const second = await start('kudu', 'gnu.1')
     await until('the third is applied', () => applied.length === 3)
     await second.drain()

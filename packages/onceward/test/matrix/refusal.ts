@@ -22,7 +22,12 @@ export function refusalOf(combination: Combination): string | null {
   }
 }
 
-const sqlStore = { query: () => {}, work: {} } as unknown as Store<unknown>
+const sqlStore = {
+  capabilities: { businessKeys: true, keyOrder: true, outgoing: true },
+  sql: {},
+  work: {},
+  checkpoints: {},
+} as unknown as Store<unknown>
 
 function unopened(declaration: { readonly kind: string }): Source {
   switch (declaration.kind) {

@@ -3,8 +3,7 @@ import { describe, test } from 'node:test'
 import { type ConsumerContract, defineConsumer, park, runConsumer } from 'onceward'
 import { createPool, createQueue, migrate, postgresQueue, publish } from 'onceward/postgres'
 import { until } from 'onceward/testing'
-import { readProgress } from '../../src/replay/campaign/campaign-progress.ts'
-import { readGauges } from '../../src/telemetry/read-gauges.ts'
+import { readGauges } from '../../src/drivers/postgres/gauges/read-gauges.ts'
 import { createDatabase, skipWithout } from '../services/services.ts'
 
 const contract: ConsumerContract<{ id: string }> = {
@@ -29,14 +28,14 @@ describe('what a new generation shows', await skipWithout('postgres'), () => {
     await createQueue(pool, 'succeeded')
     const before = await runConsumer(defineConsumer(contract), { databaseUrl: database.url })
     await publish(pool, 'succeeded', [{ body: { id: 'parked' } }])
-    await until('it is parked', async () => (await readGauges(pool, before1, readProgress)).held.parked === 1)
+    await until('it is parked', async () => (await readGauges(pool, before1, 256)).held.parked === 1)
     await before.drain()
     const storing = await runConsumer(defineConsumer(contract), {
       databaseUrl: database.url,
       parts: ['consumer'],
     })
     await publish(pool, 'succeeded', [{ body: { id: 'stored' } }])
-    await until('it is stored', async () => (await readGauges(pool, before1, readProgress)).held.stored === 1)
+    await until('it is stored', async () => (await readGauges(pool, before1, 256)).held.stored === 1)
     await storing.drain()
     const second = defineConsumer({ ...contract, generation: 2 })
     await assert.rejects(
@@ -44,7 +43,7 @@ describe('what a new generation shows', await skipWithout('postgres'), () => {
       /Generation 1 of consumer succeeded has 1 acknowledged messages/,
     )
     const next = await runConsumer(second, { databaseUrl: database.url, parts: ['worker'] })
-    const now = await readGauges(pool, { name: 'succeeded', generation: 2 }, readProgress)
+    const now = await readGauges(pool, { name: 'succeeded', generation: 2 }, 256)
     await next.drain()
     assert.deepEqual(now.held, { parked: 1, stored: 1 })
     assert.deepEqual(
@@ -56,7 +55,7 @@ describe('what a new generation shows', await skipWithout('postgres'), () => {
     assert.equal(now.ownParked, 0, 'the caps are of a generation')
     await pool.query(`insert into onceward.campaign (consumer_name, generation, live_generation, risk, mode, effects, selection, reason)
       values ('succeeded', 1, 2, '', 'rebuild', 'suppressed', '{}', 'a test')`)
-    const rebuilt = await readGauges(pool, { name: 'succeeded', generation: 2 }, readProgress)
+    const rebuilt = await readGauges(pool, { name: 'succeeded', generation: 2 }, 256)
     assert.deepEqual(
       [rebuilt.held, rebuilt.setAside],
       [{}, []],

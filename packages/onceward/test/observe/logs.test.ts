@@ -64,7 +64,8 @@ describe('a log line', () => {
 })
 
 describe('decisions in the log', () => {
-  const decisions = (rig: ConsumerRig) => rig.env.lines.filter(({ message }) => message === 'message decided')
+  const decisions = (rig: ConsumerRig) =>
+    rig.env.lines.filter(({ message }) => message.startsWith('message '))
 
   test('carry the identities and the decision, and nothing of the body', async () => {
     const rig = new ConsumerRig()

@@ -5,7 +5,7 @@ import { connect } from 'amqplib'
 import { publishInTransaction, runRelay } from 'onceward/outbox'
 import { createPool, createQueue, migrate, postgresQueue, publish } from 'onceward/postgres'
 import { queue } from 'onceward/rabbitmq'
-import { createTestSurroundings, until } from 'onceward/testing'
+import { createTestEnvironment, until } from 'onceward/testing'
 import { type ConsumerContract, defineConsumer, type RunOptions, runConsumer } from '../../src/index.ts'
 import type { Received } from '../../src/message/received.ts'
 import { startObserveServer } from '../../src/runtime/observe-server.ts'
@@ -214,7 +214,7 @@ describe('readiness', await skipWithout('postgres'), () => {
   })
 
   test('the database is asked once in five seconds, however often somebody collects, and never when nobody does', async () => {
-    const env = createTestSurroundings()
+    const env = createTestEnvironment()
     let asked = 0
     let answered = 0
     let away = false
@@ -278,7 +278,7 @@ describe('readiness', await skipWithout('postgres'), () => {
 })
 
 test("age counts from a message's own time, or from when it was seen, and no further than a year back", async () => {
-  const env = createTestSurroundings()
+  const env = createTestEnvironment()
   const unfinished: Pick<Received, 'delivery'>[] = []
   const watch = new UnfinishedWatch({
     env,

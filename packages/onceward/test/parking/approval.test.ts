@@ -65,7 +65,7 @@ describe('a second person', await skipWithout('postgres'), () => {
       [ids],
     )
     const skip = skipParked(ann.pool, { consumer, ids, because, digest: rows[0].digest })
-    await assert.rejects(skip, /At work already/)
+    await assert.rejects(skip, /Already being processed/)
     assert.equal((await lastAudit()).outcome, 'refused')
   })
 
@@ -75,25 +75,25 @@ describe('a second person', await skipWithout('postgres'), () => {
     assert.deepEqual([request.requestedBy, request.state, request.rows], [ann.name, 'requested', 2])
     await assert.rejects(
       deleteParked(ann.pool, { id: request.id, consumer: 'deleted' }),
-      /Nobody has approved/,
+      /has not been approved/,
     )
     await assert.rejects(
       approveRequest(ann.pool, request.id, order.digest, 'looked at it'),
-      /Who requests does not approve/,
+      /The requester cannot approve/,
     )
     assert.deepEqual(await lastAudit(), {
       actor: ann.name,
       action: 'approve',
       outcome: 'refused',
-      reason: 'Who requests does not approve.',
+      reason: 'The requester cannot approve.',
     })
     await assert.rejects(
       approveRequest(shared.pool, request.id, order.digest, 'looked at it'),
-      /nobody in person/,
+      /is not registered in onceward.person/,
     )
     await assert.rejects(
       approveRequest(bob.pool, request.id, '0'.repeat(64), 'looked at it'),
-      /not what was requested/,
+      /has changed since the request/,
     )
     await assert.rejects(approveRequest(bob.pool, request.id, order.digest, ' '), /Say why/)
     const approved = await approveRequest(bob.pool, request.id, order.digest, 'looked at it')
@@ -104,10 +104,13 @@ describe('a second person', await skipWithout('postgres'), () => {
       reason: 'looked at it',
     })
     assert.deepEqual([approved.approvedBy, approved.state], [bob.name, 'approved'])
-    await assert.rejects(deleteParked(ann.pool, { id: request.id, consumer: 'other' }), /not of consumer/)
+    await assert.rejects(
+      deleteParked(ann.pool, { id: request.id, consumer: 'other' }),
+      /not belong to consumer/,
+    )
     const done = await deleteParked(ann.pool, { id: request.id, consumer: 'deleted' })
     assert.deepEqual(done, { ok: true, closed: 2, freed: 0 })
-    await assert.rejects(deleteParked(ann.pool, { id: request.id, consumer: 'deleted' }), /done already/)
+    await assert.rejects(deleteParked(ann.pool, { id: request.id, consumer: 'deleted' }), /already done/)
     const { rows } = await scene.pool.query(
       `select message_id, closed_as as how, body, record ? 'body' as record_has_body, length(digest) > 30 as digest from onceward.closed_held
        where held_id = any ($1::bigint[]) order by 1`,
@@ -129,7 +132,7 @@ describe('a second person', await skipWithout('postgres'), () => {
     await noteStateFixed(ann.pool, { id: first.ids[0]!, consumer: 'changed', because: 'mended' })
     await assert.rejects(
       approveRequest(bob.pool, request.id, first.digest, 'looked at it'),
-      /not what was requested/,
+      /has changed since the request/,
     )
     const { digest } = await previewParked(ann.pool, { consumer: 'changed', countMax: 10 })
     const second = await requestDeletion(ann.pool, { ...first, digest }, 3_600)
@@ -166,7 +169,7 @@ describe('a second person', await skipWithout('postgres'), () => {
 
   it('is a person: a shared role neither asks nor approves', async () => {
     const order = await parked('shared')
-    await assert.rejects(requestDeletion(shared.pool, order, 60), /nobody in person/)
+    await assert.rejects(requestDeletion(shared.pool, order, 60), /is not registered in onceward.person/)
   })
 
   it('is not the first one under another login: the console names a human being, and so does a role', async () => {
@@ -179,12 +182,12 @@ describe('a second person', await skipWithout('postgres'), () => {
     assert.match(request.requestedBy, new RegExp(`^${ann.name} \\(via test_`))
     await assert.rejects(
       approveRequest(ann.pool, request.id, order.digest, 'looked at it'),
-      /Who requests does not approve/,
+      /The requester cannot approve/,
     )
     const second = await requestDeletion(ann.pool, order, 3_600)
     await assert.rejects(
       approveRequest(asAnn, second.id, order.digest, 'looked at it'),
-      /Who requests does not approve/,
+      /The requester cannot approve/,
     )
     await asAnn.end()
     assert.equal((await approveRequest(bob.pool, request.id, order.digest, 'looked at it')).state, 'approved')
@@ -195,10 +198,10 @@ describe('a second person', await skipWithout('postgres'), () => {
     const request = await requestDeletion(ann.pool, order, 3_600)
     const forge = `update onceward.approval set approved_by = '${bob.name}', approved_at = now() where id = ${request.id}`
     for (const { pool } of [ann, bob, shared, run]) assert.match(await refusal(pool, forge), denied)
-    assert.match(await refusal(scene.pool, forge), /is not listed in onceward.person/)
+    assert.match(await refusal(scene.pool, forge), /is not registered in onceward.person/)
     assert.match(
       await refusal(scene.pool, `update onceward.approval set digest = '' where id = ${request.id}`),
-      /never changes/,
+      /cannot be changed/,
     )
     assert.match(await refusal(scene.pool, 'delete from onceward.approval'), denied)
     const direct = `insert into onceward.approval (verb, consumer_id, held_ids, digest, reason, requested_by, requested_at, expires_at)
@@ -208,7 +211,7 @@ describe('a second person', await skipWithout('postgres'), () => {
     await ann.pool.query(`set onceward.acting_as = '${bob.name}'`)
     await assert.rejects(
       approveRequest(ann.pool, request.id, order.digest, 'looked at it'),
-      /Who requests does not approve/,
+      /The requester cannot approve/,
     )
   })
 
@@ -243,7 +246,7 @@ describe('a second person', await skipWithout('postgres'), () => {
     assert.deepEqual(await lastAudit(), {
       ...entry,
       outcome: 'refused',
-      reason: `Effect ${unknown} was changed by somebody else a moment ago.`,
+      reason: `Effect ${unknown} has changed since it was shown.`,
     })
   })
 

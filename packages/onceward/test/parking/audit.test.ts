@@ -60,7 +60,7 @@ describe('the audit', await skipWithout('postgres'), () => {
       'truncate onceward.audit',
       'delete from onceward.audit_head',
     ])
-      assert.match(await refusal(pool, sql), /^42501 the audit is written once/)
+      assert.match(await refusal(pool, sql), /^42501 the audit is append-only/)
   })
 
   it('takes no name, time or hash from who writes', async () => {

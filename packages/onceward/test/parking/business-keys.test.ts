@@ -90,7 +90,7 @@ describe('parked work of one business key', await skipWithout('postgres'), () =>
     await settled(scene, 'kept')
     await replayAll(scene, 'kept', 'kept-1')
     await running.drain()
-    assert.deepEqual(await outcomes('kept-1'), [['m', 'left', 'its message id is applied already']])
+    assert.deepEqual(await outcomes('kept-1'), [['m', 'left', 'its message id is already applied']])
     assert.deepEqual(
       (await keys()).filter(({ message_id }) => message_id === 'm'),
       [{ key: 'order-3', message_id: 'm' }],

@@ -10,7 +10,7 @@ import { listParked } from '../../src/operations/parking/list-parked.ts'
 import { previewParked } from '../../src/operations/parking/preview-parked.ts'
 import { runRedrive, startRedrive } from '../../src/operations/parking/redrive-parked.ts'
 import { verifyAudit } from '../../src/operations/parking/verify-audit.ts'
-import { releaseHeld } from '../../src/telemetry/inbox.ts'
+import { releaseHeld } from '../../src/operations/work/release-held.ts'
 import { type JobContext, jobContract, Scene, write } from '../inbox/scene.ts'
 import { skipWithout } from '../services/services.ts'
 import { direct, pause, settled } from './parked-scene.ts'
@@ -19,7 +19,7 @@ import { People, refusal } from './people.ts'
 type Login = Awaited<ReturnType<People['login']>>
 const sha256 = (body: string) => createHash('sha256').update(body).digest('hex')
 const good = (id: string, more = {}) => JSON.stringify({ id, part: 'good', ...more })
-const waits = /its fix waits for the approval of somebody other/
+const waits = /its fix needs the approval of a person other/
 
 describe('a fixed payload', await skipWithout('postgres'), () => {
   let scene: Scene
@@ -79,7 +79,7 @@ describe('a fixed payload', await skipWithout('postgres'), () => {
       const name = `fixed_${risk}`
       const { id, running, fix, replay } = await parked(name, { risk })
       const body = good('a', { key: 'k' })
-      await assert.rejects(fix(shared, body), /nobody in person/)
+      await assert.rejects(fix(shared, body), /is not registered in onceward.person/)
       const { approval } = await fix(ann, body)
       assert.equal(approval!.digest, sha256(body))
       const [row] = await listParked(ann.pool, { consumer: name, countMax: 1 })
@@ -88,17 +88,17 @@ describe('a fixed payload', await skipWithout('postgres'), () => {
       await assert.rejects(releaseHeld(ann.pool, { id, consumer: name, because: 'quick' }), waits)
       assert.match(
         await refusal(scene.pool, `update onceward.held set state = 'stored' where id = ${id}`),
-        /^42501.*stays: its fix waits/,
+        /^42501.*was not released: its fix needs/,
       )
       assert.deepEqual(await scene.done(name), [])
 
       await assert.rejects(
         approveRequest(ann.pool, approval!.id, approval!.digest, 'looked at it'),
-        /Who requests does not/,
+        /The requester cannot/,
       )
       await assert.rejects(
         approveRequest(shared.pool, approval!.id, approval!.digest, 'looked at it'),
-        /nobody in person/,
+        /is not registered in onceward.person/,
       )
       await assert.rejects(
         approveRequest(bob.pool, approval!.id, sha256('other'), 'looked at it'),
@@ -106,7 +106,7 @@ describe('a fixed payload', await skipWithout('postgres'), () => {
       )
       const approved = await approveRequest(bob.pool, approval!.id, approval!.digest, 'looked at it')
       assert.deepEqual([approved.verb, approved.state, approved.approvedBy], ['fix', 'approved', bob.name])
-      await assert.rejects(deleteParked(ann.pool, { id: approval!.id, consumer: name }), /erases nothing/)
+      await assert.rejects(deleteParked(ann.pool, { id: approval!.id, consumer: name }), /not for a deletion/)
       assert.equal((await listParked(ann.pool, { consumer: name, countMax: 1 }))[0]!.fixWaits, null)
       assert.deepEqual(await replay(`${name}-2`), [null])
       await until('it is applied', async () => (await scene.done(name)).length === 1)
@@ -120,7 +120,7 @@ describe('a fixed payload', await skipWithout('postgres'), () => {
     const second = await fix(ann, good('a', { key: 'k', cents: 2 }))
     await assert.rejects(
       approveRequest(bob.pool, first.approval!.id, first.approval!.digest, 'looked at it'),
-      /not what was requested any more/,
+      /has changed since the request/,
     )
     await approveRequest(bob.pool, second.approval!.id, second.approval!.digest, 'looked at it')
     const third = await fix(ann, good('a', { key: 'k', cents: 3 }))
@@ -163,7 +163,7 @@ describe('a fixed payload', await skipWithout('postgres'), () => {
     await raised.fix(ann, good('a', { key: 'k' }))
     await raised.running.drain()
     await scene.pool.query(`update onceward.consumer set risk = 'money' where name = 'raised'`)
-    assert.match((await raised.replay('raised-1'))[0]!, /no request for it stands: fix it again/)
+    assert.match((await raised.replay('raised-1'))[0]!, /has no open request: fix it again/)
   })
 
   it('holds its key: what is behind it waits, and goes on in order once it is approved', async () => {
@@ -173,7 +173,7 @@ describe('a fixed payload', await skipWithout('postgres'), () => {
     const { approval } = await fix(ann, good('a', { key: 'k' }))
     const left = await replay('ordered-1')
     assert.match(left[0]!, waits)
-    assert.match(left[1]!, /waits behind number/)
+    assert.match(left[1]!, /waits behind row/)
     await approveRequest(bob.pool, approval!.id, approval!.digest, 'looked at it')
     assert.deepEqual(await replay('ordered-2'), [null, null])
     await until('both are applied', async () => (await scene.done('ordered')).length === 2)

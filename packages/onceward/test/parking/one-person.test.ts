@@ -78,22 +78,22 @@ describe('one human being', await skipWithout('postgres'), () => {
       const byDesk = await requestDeletion(desk, order, 3_600)
       await assert.rejects(
         approveRequest(ann.pool, byDesk.id, order.digest, 'looked at it'),
-        /Who requests does not approve/,
+        /The requester cannot approve/,
       )
       const byAnn = await requestDeletion(ann.pool, order, 3_600)
       await assert.rejects(
         approveRequest(desk, byAnn.id, order.digest, 'looked at it'),
-        /Who requests does not approve/,
+        /The requester cannot approve/,
       )
       const forged = `update onceward.approval set approved_by = '' where id = ${byAnn.id}`
       await scene.pool.query('grant update on onceward.approval to onceward_console')
-      assert.match(await refusal(desk, forged), /who requests does not approve/)
+      assert.match(await refusal(desk, forged), /the requester cannot approve/)
       await scene.pool.query('revoke update on onceward.approval from onceward_console')
       await deskFor(spell(ann.name)) // a pool ends the connection of a statement that failed
 
       const { id, planDigest } = await campaign(ann.pool)
       const approval = { because: 'looked at', planDigest }
-      await assert.rejects(approveCampaign(desk, id, approval), /somebody else has to approve/)
+      await assert.rejects(approveCampaign(desk, id, approval), /another person has to approve/)
       assert.equal(
         (await approveRequest(bob.pool, byDesk.id, order.digest, 'looked at it')).approvedBy,
         bob.name,
@@ -105,8 +105,11 @@ describe('one human being', await skipWithout('postgres'), () => {
     const request = await requestDeletion(ann.pool, order, 3_600)
     for (const blank of ['', '  ', '\u200b\u3000', ' (via x)']) {
       await deskFor(blank)
-      await assert.rejects(requestDeletion(desk, order, 3_600), /nobody in person/)
-      await assert.rejects(approveRequest(desk, request.id, order.digest, 'looked at it'), /nobody in person/)
+      await assert.rejects(requestDeletion(desk, order, 3_600), /is not registered in onceward.person/)
+      await assert.rejects(
+        approveRequest(desk, request.id, order.digest, 'looked at it'),
+        /is not registered in onceward.person/,
+      )
     }
   })
 

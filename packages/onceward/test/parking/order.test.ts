@@ -5,7 +5,7 @@ import { until } from 'onceward/testing'
 import { skipParked } from '../../src/operations/parking/decide-parked.ts'
 import { previewParked } from '../../src/operations/parking/preview-parked.ts'
 import { runRedrive, startRedrive, stopRedrive } from '../../src/operations/parking/redrive-parked.ts'
-import { releaseHeld } from '../../src/telemetry/inbox.ts'
+import { releaseHeld } from '../../src/operations/work/release-held.ts'
 import { type JobContext, Scene, write } from '../inbox/scene.ts'
 import { skipWithout } from '../services/services.ts'
 import { blockedKeys, failing, inOrder, isIdle, replayAll, settled } from './parked-scene.ts'
@@ -89,7 +89,7 @@ describe('a parked key', await skipWithout('postgres'), () => {
     assert.deepEqual(await blockedKeys(scene, 'swept'), [])
   })
 
-  it('goes on past a head that is skipped, which counts as a declared gap', async () => {
+  it('continues past a head that is skipped, which counts as a declared gap', async () => {
     await scene.publish('skipped', ...jobs('a', 0, 3))
     const running = await scene.start('skipped', { ...inOrder, ...failing('skipped', new Set(['a-000'])) })
     await until('all are parked', async () => (await scene.held('skipped')).length === 3)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { until } from 'onceward/testing'
-import { releaseHeld } from '../../src/telemetry/inbox.ts'
+import { releaseHeld } from '../../src/operations/work/release-held.ts'
 import { type JobContext, Scene, write } from '../inbox/scene.ts'
 import { skipWithout } from '../services/services.ts'
 import { direct, replayAll } from './parked-scene.ts'

@@ -48,7 +48,7 @@ describe('an act of a person', await skipWithout('postgres'), () => {
     const from = { incarnation: 'life', next: '5' }
     const loss = { partition: 't/0', from, reason: 'retention', records: Number(next) - 5 }
     const declare = (to: string, records: number) =>
-      store.declareLoss(enrolment, { ...loss, to: { incarnation: 'life', next: to }, records })
+      store.checkpoints!.declareLoss(enrolment, { ...loss, to: { incarnation: 'life', next: to }, records })
     await declare(next, loss.records)
     const found = (await readLosses(ann.pool)).find(one => one.consumer === name)!
     return { ...found, declare, store, enrolment }
@@ -68,18 +68,24 @@ describe('an act of a person', await skipWithout('postgres'), () => {
     )
     for (const because of ['', ' ', '\t\n', '\u3000\u200b'])
       await assert.rejects(acceptLoss(ann.pool, { ...said, because }), /Say why/)
-    await assert.rejects(acceptLoss(ann.pool, { ...said, consumer: 'other' }), /not of consumer "other"/)
+    await assert.rejects(
+      acceptLoss(ann.pool, { ...said, consumer: 'other' }),
+      /not belong to consumer "other"/,
+    )
     await assert.rejects(acceptLoss(ann.pool, { ...said, id: 4_711 }), /no declared loss 4711/)
 
     await declare('20', 15)
-    await assert.rejects(acceptLoss(ann.pool, said), /not as it was shown: it goes from 5 to 20 by now/)
+    await assert.rejects(
+      acceptLoss(ann.pool, said),
+      /has changed since it was shown: it now ranges from 5 to 20/,
+    )
     assert.deepEqual(await lastAct(pool), {
       actor: ann.name,
       action: 'losses accept',
       outcome: 'refused',
       consumer: 'lossy',
       subject: String(id),
-      reason: `Loss ${id} is not as it was shown: it goes from 5 to 20 by now, 15 records.`,
+      reason: `Loss ${id} has changed since it was shown: it now ranges from 5 to 20, 15 records.`,
     })
     const { digest: seen } = (await readLosses(ann.pool)).find(loss => loss.id === id)!
     await declare('20', 15)
@@ -94,8 +100,8 @@ describe('an act of a person', await skipWithout('postgres'), () => {
       reason: said.because,
     })
     await assert.rejects(acceptLoss(ann.pool, { ...said, seen }), /already accepted, by/)
-    const [taken] = await store.takePartitions(enrolment, ['t/0'])
-    await store.beginPartition(enrolment, 't/0', taken!.epoch, taken!.resumeAt!)
+    const [taken] = await store.checkpoints!.take(enrolment, ['t/0'])
+    await store.checkpoints!.begin(enrolment, 't/0', taken!.epoch, taken!.resumeAt!)
     await assert.rejects(acceptLoss(ann.pool, { ...said, seen }), /already resumed/)
   })
 
@@ -150,11 +156,11 @@ describe('an act of a person', await skipWithout('postgres'), () => {
     assert.deepEqual(await call(`plan_campaign(${id}, '{"ranges": []}')`), { ok: true })
     const steer = (act: string, consumer = 'campaigned') =>
       call(`steer_campaign(${id}, '${consumer}', '${act}', 'not needed')`)
-    assert.match((await steer('pause')).why, /only what runs can pause/)
+    assert.match((await steer('pause')).why, /only a running campaign can pause/)
     assert.deepEqual(Object.values(await lastAct(pool)).slice(0, 3), [ann.name, 'replay pause', 'refused'])
-    assert.match((await steer('verify')).why, /when it has run to its end/)
+    assert.match((await steer('verify')).why, /once it has run to its end/)
     assert.match((await steer('finish')).why, /once it is verified/)
-    assert.match((await steer('cancel', 'other')).why, /not of consumer "other"/)
+    assert.match((await steer('cancel', 'other')).why, /not belong to consumer "other"/)
     const silent = await call(`steer_campaign(${id}, 'campaigned', 'cancel', ' ')`)
     assert.deepEqual(silent, { ok: false, why: 'Say why.' })
     assert.deepEqual(await steer('cancel'), { ok: true, state: 'cancelled' })

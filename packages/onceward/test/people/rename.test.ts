@@ -21,7 +21,7 @@ const stays: Record<string, string> = {
   'audit.subject': 'the same',
   'audit.detail': 'the same',
   'campaign_event.detail': 'what happened to a campaign, written once',
-  'ledger.original_consumer_name': 'the target was called under the name of that time',
+  'ledger.original_consumer_name': 'idempotency keys are derived from the name of the first request',
   'reader.consumer_group':
     'a group of the broker, which the rename does not touch: another consumer that reads as it is refused',
 }
@@ -95,7 +95,7 @@ describe('a consumer that is renamed', await skipWithout('postgres'), () => {
     await set(
       `update onceward.ledger set state = 'in flight', due_at = clock_timestamp() + interval '1 minute'`,
     )
-    await assert.rejects(rename(scene), /worker or dispatcher has some of its work/)
+    await assert.rejects(rename(scene), /worker or dispatcher holds a lease on its work/)
     await set(`update onceward.ledger set due_at = clock_timestamp()`)
     const [{ id: held }] = (await scene.rows(
       `insert into onceward.held (consumer_id, run_id, state, digest, origin, delivery_count, headers, properties, body, lease_until)
@@ -103,13 +103,13 @@ describe('a consumer that is renamed', await skipWithout('postgres'), () => {
        where name = $1 and generation = 1 returning id`,
       oldName,
     )) as [{ id: string }]
-    await assert.rejects(rename(scene), /worker or dispatcher has some of its work/)
+    await assert.rejects(rename(scene), /worker or dispatcher holds a lease on its work/)
     await set(`delete from onceward.held where id = ${held}`)
     const open = await scene.planned(replay)
-    await assert.rejects(rename(scene), /campaigns under way/)
+    await assert.rejects(rename(scene), /has open campaigns/)
     await cancelCampaign(scene.pool, open, 'not needed')
     await scene.live(scene.contract({ name: 'other_intake' }))
-    await assert.rejects(rename(scene, 'other_intake'), /memory of its own/)
+    await assert.rejects(rename(scene, 'other_intake'), /is already in use/)
     await assert.rejects(renameConsumer(scene.pool, oldName, newName, '\u3000'), /Say why/)
     // What a clock that was a year ahead has left belongs to nobody who lives.
     await set(`update onceward.run set ended_at = null, heartbeat_at = clock_timestamp() + interval '1 year'`)

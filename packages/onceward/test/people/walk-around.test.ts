@@ -84,14 +84,17 @@ describe('a person with a console of SQL', await skipWithout('postgres'), () => 
     ])
       for (const because of unseen) assert.match((await call(ann, act, [because])).why!, /^Say why/, act)
     for (const because of unseen)
-      assert.match((await call(bob, `approve_campaign(${id}, ${plan}, $1, 1)`, [because])).why!, /say why/)
+      assert.match(
+        (await call(bob, `approve_campaign(${id}, ${plan}, $1, 1)`, [because])).why!,
+        /a reason is required/,
+      )
     assert.match(
       await refusal(
         run.pool,
         `insert into onceward.campaign (consumer_name, generation, live_generation, risk, mode, selection, reason)
          values ('plain', 1, 1, '', 'replay', '{}', U&'\\200b')`,
       ),
-      /say why/,
+      /a reason is required/,
     )
     const { rows } = await pool.query(
       `select proname from pg_proc where pronamespace = 'onceward'::regnamespace and prosrc like '%btrim(because)%'`,
@@ -101,19 +104,25 @@ describe('a person with a console of SQL', await skipWithout('postgres'), () => 
 
   it('names what they mean: an argument that is missing is refused', async () => {
     await call(ann, `record_incarnation('a copy was taken')`)
-    assert.match((await call(ann, `accept_incarnation(null, 'x')`)).why!, /What waits is number/)
+    assert.match(
+      (await call(ann, `accept_incarnation(null, 'x')`)).why!,
+      /waits to be accepted. Review that one first/,
+    )
     const [one, other, third] = [await held('dead'), await held('parked'), await held('stored')]
     const { approval } = await call(
       ann,
       `request_deletion('plain', array[${one}], onceward.selection_digest(array[${one}]), 'x', 60)`,
     )
     await call(bob, `approve(${approval}, onceward.selection_digest(array[${one}]), 'looked at it')`)
-    assert.match((await call(ann, `delete_parked(${approval}, null)`)).why!, /not of consumer/)
-    assert.match((await call(ann, `release_held(null, ${other}, 0, 'x')`)).why!, /not of consumer/)
-    assert.match((await call(ann, `release_held('plain', ${third}, null, 'x')`)).why!, /not as it was shown/)
+    assert.match((await call(ann, `delete_parked(${approval}, null)`)).why!, /not belong to consumer/)
+    assert.match((await call(ann, `release_held(null, ${other}, 0, 'x')`)).why!, /not belong to consumer/)
+    assert.match(
+      (await call(ann, `release_held('plain', ${third}, null, 'x')`)).why!,
+      /has changed since it was shown/,
+    )
     assert.match(
       (await call(ann, `act_on_effect(${await effect()}, null, 0, 'retry', null, 'x')`)).why!,
-      /not of/,
+      /not belong to/,
     )
   })
 
@@ -131,7 +140,7 @@ describe('a person with a console of SQL', await skipWithout('postgres'), () => 
       )
     await planned(ann, 2)
     await planned(bob, 1_000_000)
-    assert.match((await approve(bob)).why!, /who plans does not approve/)
+    assert.match((await approve(bob)).why!, /who therefore cannot approve it/)
     assert.deepEqual([(await lastAct(pool)).actor, (await lastAct(pool)).outcome], [bob.name, 'refused'])
     await planned(ann, 2)
     await planned(bob, 2)
@@ -154,7 +163,7 @@ describe('a person with a console of SQL', await skipWithout('postgres'), () => 
     ])
       assert.match(
         (await call(ann, 'plan_campaign($1, $2)', [keyed, plan])).why!,
-        /other keys than were asked for/,
+        /does not match the requested keys/,
       )
     assert.equal((await call(ann, 'plan_campaign($1, null)', [keyed])).ok, false)
     assert.deepEqual(await call(ann, 'plan_campaign($1, $2)', [keyed, '{"ranges": [], "keys": ["k1"]}']), {
@@ -164,7 +173,7 @@ describe('a person with a console of SQL', await skipWithout('postgres'), () => 
     for (const plan of ['{"ranges": []}', '{"parked": {"digest": "00"}}'])
       assert.match(
         (await call(ann, 'plan_campaign($1, $2)', [parked, plan])).why!,
-        /other rows than are selected/,
+        /does not match the selected rows/,
       )
   })
 
@@ -188,7 +197,7 @@ describe('a person with a console of SQL', await skipWithout('postgres'), () => 
     await pool.query('update onceward.held set epoch = 4 where id = $1', [row])
     assert.match(
       (await call(ann, `release_held('plain', ${row}, 3, 'stuck')`)).why!,
-      /claimed 4 times by now/,
+      /it has now been leased 4 times/,
     )
     assert.equal((await call(ann, `release_held('plain', ${row}, 4, 'stuck')`)).ok, true)
   })
@@ -196,8 +205,8 @@ describe('a person with a console of SQL', await skipWithout('postgres'), () => 
   it('leaves every refusal on an effect in the audit', async () => {
     const id = await effect()
     for (const [args, why] of [
-      [`'other', 0, 'retry', null`, /not of consumer "other"/],
-      [`'pay', 7, 'retry', null`, /changed by somebody else/],
+      [`'other', 0, 'retry', null`, /not belong to consumer "other"/],
+      [`'pay', 7, 'retry', null`, /has changed since it was shown/],
       [`'pay', 0, 'retry', 'completed'`, /retried, or reconciled/],
       [`'pay', 0, 'reconcile', 'pending'`, /retried, or reconciled/],
       [`'pay', 0, null, null`, /retried, or reconciled/],
@@ -266,7 +275,7 @@ describe('a person with a console of SQL', await skipWithout('postgres'), () => 
       return rows.length === 1
     })
     await taker.query('commit')
-    assert.match((await waits).rows[0].answer.why, /somebody took the partition/)
+    assert.match((await waits).rows[0].answer.why, /a process took the partition/)
   })
 
   it('finds no process that changes what a consumer is: not its number, its name or a campaign', async () => {

@@ -41,7 +41,7 @@ for (const { name, neighbours, ...scene } of cases) {
         state: 'parked',
         class: 'poison',
         code: 'process_died',
-        reason: `its process died ${attemptsMax} times`,
+        reason: `its process crashed ${attemptsMax} times`,
         attempts: attemptsMax,
       })
       assert.equal(String(body), JSON.stringify({ id: killer }))

@@ -35,7 +35,7 @@ for (const { name, ...scene } of cases) {
           state: 'parked',
           class: 'poison',
           code: 'process_died',
-          reason: `its process died ${attemptsMax} times`,
+          reason: `its process crashed ${attemptsMax} times`,
           attempts: attemptsMax,
         })
         assert.equal(String(body), JSON.stringify({ id: 'pay-77' }))

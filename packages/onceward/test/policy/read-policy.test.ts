@@ -22,14 +22,14 @@ describe('a policy file that is no policy', () => {
 
   test('empty', () => one('', /^onceward\.yaml:1:1: the file is empty$/))
   test('nothing but remarks', () => one('# later\n\n', /1:1: the file is empty/))
-  test('binary', () => one(new Uint8Array([0x89, 0x50, 0xff, 0x00]), /1:1: the file is no text/))
-  test('with a zero byte', () => one('defaults:\n  owner: a\0b\n', /2:11: the file is no text/))
+  test('binary', () => one(new Uint8Array([0x89, 0x50, 0xff, 0x00]), /1:1: the file is not a text/))
+  test('with a zero byte', () => one('defaults:\n  owner: a\0b\n', /2:11: the file is not a text/))
   test('huge', () =>
     one(`# ${'x'.repeat(300_000)}`, /1:1: the file is longer than 256 KiB, and was not read/))
   test('a list', () => one('- a\n- b\n', /1:1: the file must have the keys defaults, sources, consumers/))
   test('two documents', () => one('defaults: {}\n---\ndefaults: {}\n', /2:1: begins a second document/))
   test('the same key twice', () => one('defaults: {}\ndefaults: {}\n', /2:1: defaults is given twice/))
-  test('a key that is no name', () => one('? [a, b]\n: 1\n', /1:3: has a key that is no name/))
+  test('a key that is no name', () => one('? [a, b]\n: 1\n', /1:3: has a key that is not a name/))
   test('an anchor that is not there', () => one('defaults: *gone\n', /1:11: defaults refers to an anchor/))
   test('an anchor inside of itself', () => {
     assert.match(lines('defaults: &a\n  owner: *a\n').join('\n'), /2:10: .* is nested too deeply/)
@@ -112,10 +112,7 @@ describe('every key', () => {
   test('that only code can say is sent there', () => {
     assert.match(lines('consumers: { orders: { handle: x } }')[0]!, /stays in TypeScript/)
     assert.match(lines('consumers: { orders: { name: x } }')[0]!, /the name under consumers/)
-    assert.match(
-      lines('defaults: { failure: { attemptsMax: 3 } }')[0]!,
-      /said by failure\.retry\.maxAttempts/,
-    )
+    assert.match(lines('defaults: { failure: { attemptsMax: 3 } }')[0]!, /set by failure\.retry\.maxAttempts/)
     assert.match(lines('defaults: { source: { url: x } }')[0]!, /is not a known key/)
   })
 

@@ -104,12 +104,12 @@ describe('a contract and its policy file', () => {
     ])
       assert.match(
         refused(() => withPolicy(parts(), listed(twice))),
-        /names 'A', which is classed elsewhere too/,
+        /names 'A', which has a class elsewhere too/,
       )
     const inCode = parts({ failure: { classes: { A: 'poison' } } })
     assert.match(
       refused(() => withPolicy(inCode, listed('retry: { retryable: [A] }'))),
-      /failure\.retry\.retryable is said differently by the contract/,
+      /failure\.retry\.retryable differs from the contract/,
     )
     withPolicy(inCode, listed('retry: { nonRetryable: [A] }'))
   })
@@ -132,8 +132,11 @@ consumers: { orders: { owner: a, risk: money, failure: { retry: { nonRetryable: 
     const message = refused(() =>
       withPolicy(parts({ owner: 'other', risk: 'money', retention: { markers: '8y' } }), policy(text)),
     )
-    assert.match(message, /onceward\.yaml:3:12: consumers\.orders\.owner is said differently by the contract/)
-    assert.match(message, /onceward\.yaml:5:27: consumers\.orders\.retention\.markers is said differently/)
+    assert.match(message, /onceward\.yaml:3:12: consumers\.orders\.owner differs from the contract/)
+    assert.match(
+      message,
+      /onceward\.yaml:5:27: consumers\.orders\.retention\.markers differs from the contract/,
+    )
     assert.doesNotMatch(message, /risk/)
   })
 
@@ -144,14 +147,14 @@ consumers: { orders: { owner: a, risk: money, failure: { retry: { nonRetryable: 
         policy('consumers: { orders: { owner: a, risk: money, identity: { id: { header: x } } } }'),
       ),
     )
-    assert.match(message, /identity\.id is said differently/)
+    assert.match(message, /identity\.id differs from the contract/)
     const off = refused(() =>
       withPolicy(
         parts({ failure: { breaker: false } }),
         policy('consumers: { orders: { owner: a, risk: money, failure: { breaker: { failuresMax: 3 } } } }'),
       ),
     )
-    assert.match(off, /failure\.breaker\.failuresMax is said differently/)
+    assert.match(off, /failure\.breaker\.failuresMax differs from the contract/)
   })
 
   test('a contract that was defined already is taken as it was written, not with its defaults', () => {
@@ -221,9 +224,9 @@ consumers:
       'onceward.yaml:5:11: consumers.orders.risk must be one of',
       "onceward.yaml:6:12: consumers.orders.dedup 'checkpoint' needs order 'partition'",
       'onceward.yaml:7:5: consumers.orders.bogus is not a known key',
-      'onceward.yaml:9:3: consumers.Second-One is no name of a consumer',
+      'onceward.yaml:9:3: consumers.Second-One is not a valid consumer name',
       '- batch.sizeMax: must be a whole number',
-      '- handle: give exactly one of',
+      '- handle: set exactly one of',
     ])
       assert.ok(message.includes(line), `${line}\nis not in\n${message}`)
     assert.doesNotMatch(message, /^ {2}- (owner|risk)/m)
@@ -256,7 +259,7 @@ describe('secrets', () => {
   test('are in no error, whatever else is wrong', () => {
     const other = parts({ source: queue('orders.q', { url: 'amqp://other' }), batch: { sizeMax: 0 } })
     const message = refused(() => withPolicy(other, policy(text), { environment: { ORDERS_URL: url } }))
-    assert.match(message, /source\.url is said differently/)
+    assert.match(message, /source\.url differs from the contract/)
     assert.doesNotMatch(message, /hunter2/)
     const literal = refused(() => withPolicy(parts(), policy(text.replace(/"\$.*"/, `"${url}"`))))
     assert.match(literal, /source\.url is a secret/)

@@ -26,7 +26,7 @@ after(() => queues?.close())
 const numbered = (count: number) => Array.from({ length: count }, (_, i) => `m${i}`)
 
 describe('a subscription to a PostgreSQL queue', guard, () => {
-  it('delivers in order and forgets what is settled', async () => {
+  it('delivers in order and deletes settled messages', async () => {
     const queue = await queues.createQueue()
     const subscription = await queues.open(queue)
     const waiting = subscription.receive(10)
@@ -109,7 +109,7 @@ describe('a subscription to a PostgreSQL queue', guard, () => {
     await receiveCount(more, 42)
   })
 
-  it('finds a message that committed late under a lower number', async () => {
+  it('finds a message that committed late under a lower id', async () => {
     const queue = await queues.createQueue()
     const late = await queues.pool.connect()
     await late.query('begin')
@@ -128,7 +128,7 @@ describe('a subscription to a PostgreSQL queue', guard, () => {
     assert.deepEqual(texts(await subscription.receive(10)), ['late'])
   })
 
-  it('gives back at once what it did not settle, and ends a waiting receive', async () => {
+  it('releases unsettled messages at once, and ends a waiting receive', async () => {
     const queue = await queues.createQueue()
     await queues.publish(queue, 'a', 'b', 'c', 'd')
     const first = await queues.open(queue)
@@ -171,8 +171,8 @@ describe('a subscription to a PostgreSQL queue', guard, () => {
     )
     const subscription = await queues.open(queue, { pool: counting })
     const latencies: number[] = []
-    // Polling alone never takes less than its pause, so one quick answer is proof; on a busy machine any of
-    // them may be late.
+    // Polling alone takes at least its pause, so one quick answer is proof; on a busy machine any of them may
+    // be late.
     for (let round = 0; round < 20 && !latencies.some(ms => ms < 200); round++) {
       const before = claims
       await until(() => claims >= before + 8)
@@ -188,7 +188,7 @@ describe('a subscription to a PostgreSQL queue', guard, () => {
 })
 
 describe('the hint listener', guard, () => {
-  it('hears hints for its own queue only', async () => {
+  it('receives hints for its own queue only', async () => {
     let hints = 0
     const listener = new HintListener(queues.pool, 'mine', () => hints++, assert.fail)
     listener.start()
@@ -203,7 +203,7 @@ describe('the hint listener', guard, () => {
     listener.close()
   })
 
-  it('is not deaf because its process stood still while the probe came', async () => {
+  it('keeps listening when its process was paused while the probe arrived', async () => {
     const { options } = queues.pool as unknown as { options: object }
     const sender = new pg.Client(options)
     await sender.connect()
@@ -211,7 +211,7 @@ describe('the hint listener', guard, () => {
       options,
       query(text: string, values: unknown[]) {
         const sent = sender.query(text, values)
-        // Longer than it waits for the probe.
+        // Longer than the wait for the probe.
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3_200)
         return sent
       },
@@ -238,7 +238,7 @@ describe('the hint listener', guard, () => {
     listener.start()
     await until(() => reasons.length > 0)
     listener.close()
-    // At least one client for each server connection: between them they have every one.
+    // At least one client for each server connection: together they use all of them.
     const { rows } = await queues.pool.query(
       'select count(*)::int as n from pg_stat_activity where datname = current_database()',
     )
@@ -252,10 +252,10 @@ describe('the hint listener', guard, () => {
       heard.flatMap(({ rows }) => rows),
       [],
     )
-    assert.deepEqual(reasons, ['a pooler such as PgBouncer is in between: polling only'])
+    assert.deepEqual(reasons, ['the connection goes through a pooler such as PgBouncer: polling only'])
   })
 
-  it('says once that notifications do not arrive', async () => {
+  it('reports once that notifications do not arrive', async () => {
     const silent = Object.assign(
       poolWith(queues.pool, 'pg_notify', () => Promise.resolve({ rows: [], rowCount: 0, command: 'SELECT' })),
       { options: (queues.pool as unknown as { options: object }).options },

@@ -69,7 +69,7 @@ describe('a PostgreSQL queue with key order', guard, () => {
     )
   })
 
-  it('keeps later messages of a key back while another holds an earlier one, not those of other keys or none', async () => {
+  it('withholds later messages of a key while another subscription holds an earlier one, but no other messages', async () => {
     const queue = await queues.createQueue()
     await queues.publishKeyed(queue, ['k', 'k1'])
     const holder = await queues.open(queue, { keyOrder: true })
@@ -83,7 +83,7 @@ describe('a PostgreSQL queue with key order', guard, () => {
     await holder.settle(held)
   })
 
-  it('hands a key to the heir of an expired lease in order, and nothing of it before', async () => {
+  it('delivers a key in order after its lease has expired, and nothing of it before', async () => {
     const queue = await queues.createQueue()
     await queues.publishKeyed(queue, ['k', 'k1'], ['k', 'k2'])
     const { pool, die } = mortal(queues.pool)
@@ -102,7 +102,7 @@ describe('a PostgreSQL queue with key order', guard, () => {
     assert.deepEqual(texts(await receiveCount(heir, 3)), ['k1', 'k2', 'k3'])
   })
 
-  it('lets later messages of a key wait for one that an operator has locked', async () => {
+  it('withholds later messages of a key while an operator has locked an earlier one', async () => {
     const queue = await queues.createQueue()
     await queues.publishKeyed(queue, ['k', 'k1'], ['k', 'k2'], ['j', 'j1'])
     const operator = await queues.pool.connect()

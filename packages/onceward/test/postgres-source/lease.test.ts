@@ -22,7 +22,7 @@ const queues = guard.skip ? (null as unknown as TestQueues) : await testQueues()
 after(() => queues?.close())
 
 describe('the lease of a subscription', guard, () => {
-  it('ends some time after its process was killed; the messages come back counted', async () => {
+  it('expires after its process was killed; the messages are redelivered with a count', async () => {
     const queue = await queues.createQueue()
     await queues.publish(queue, 'a', 'b')
     const child = spawn(
@@ -70,11 +70,11 @@ describe('the lease of a subscription', guard, () => {
     assert.deepEqual(rival.events, [{ kind: 'connected' }])
   })
 
-  it('fences a zombie: what it settles after the takeover stays', async () => {
+  it('fences a zombie: messages that it settles after the takeover stay', async () => {
     const queue = await queues.createQueue()
     await queues.publish(queue, 'a', 'b')
     let leases = 0
-    // Else it may take the two again under a lease of its own before the heir does, and again.
+    // Otherwise it may lease the two again before the other subscription does.
     const onlyOnce = poolWith(withoutHeartbeat(queues.pool), 'insert into onceward.queue_lease', run =>
       leases++ === 0 ? run() : new Promise(() => {}),
     )
@@ -90,7 +90,7 @@ describe('the lease of a subscription', guard, () => {
     assert.deepEqual(await queueDepth(queues.pool, queue), { messages: 0, leased: 0 })
   })
 
-  it('is replaced once it was lost: buffered deliveries are dropped and come again', async () => {
+  it('is replaced after its loss: buffered deliveries are dropped and redelivered', async () => {
     const queue = await queues.createQueue()
     await queues.publish(queue, 'a', 'b')
     let frozen = true
@@ -113,10 +113,10 @@ describe('the lease of a subscription', guard, () => {
 })
 
 describe('a subscription whose connection breaks', guard, () => {
-  it('says so, comes back by itself and goes on', async () => {
+  it('reports it, reconnects and continues', async () => {
     const queue = await queues.createQueue()
-    // By its name its sessions are told from those of the subscriptions above, which wait for the lock as
-    // well.
+    // The application name distinguishes its sessions from those of the subscriptions above, which also wait
+    // for the lock.
     const url = new URL(queues.url)
     url.searchParams.set('application_name', 'breaks')
     const pool = createPool(url.href)
@@ -141,7 +141,7 @@ describe('a subscription whose connection breaks', guard, () => {
     await pool.end()
   })
 
-  it('frees what a claim took whose answer was lost', async () => {
+  it('frees messages whose lease was not confirmed', async () => {
     const queue = await queues.createQueue()
     await queues.publish(queue, 'a', 'b')
     let lost = 0
@@ -159,7 +159,7 @@ describe('a subscription whose connection breaks', guard, () => {
     )
   })
 
-  it('settles again what the server was not told, and says meanwhile that it was missed', async () => {
+  it('repeats unconfirmed settlements, and reports them as missed meanwhile', async () => {
     const queue = await queues.createQueue()
     await queues.publish(queue, 'a')
     let lost = 0

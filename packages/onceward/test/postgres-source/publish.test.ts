@@ -59,7 +59,7 @@ describe('publishing to a PostgreSQL queue', guard, () => {
     await assert.rejects(queues.open('nowhere'), { code: 'configuration', message: /does not exist/ })
   })
 
-  it('refuses to open without the schema, and keeps trying without the server', async () => {
+  it('refuses to open without the schema, and retries without the server', async () => {
     const bare = await createEmptyDatabase()
     const pool = createPool(bare.url)
     await assert.rejects(queues.open('q', { pool }), { code: 'configuration', message: /onceward migrate/ })

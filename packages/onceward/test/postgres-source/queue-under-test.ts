@@ -30,7 +30,7 @@ export interface TestQueues {
   close(): Promise<void>
 }
 
-/** A migrated database of its own; everything opened through it is closed with it. */
+/** A separate migrated database; everything opened through it is closed with it. */
 export async function testQueues(): Promise<TestQueues> {
   const database = await createDatabase()
   const pool = createPool(database.url)
@@ -81,7 +81,7 @@ export async function testQueues(): Promise<TestQueues> {
 
 export const texts = (deliveries: readonly Delivery[]) => deliveries.map(({ body }) => body.toString())
 
-/** Receives until `count` deliveries have come, or the subscription was closed. */
+/** Receives until `count` deliveries have arrived, or the subscription was closed. */
 export async function receiveCount(
   subscription: Subscription,
   count: number,
@@ -96,12 +96,12 @@ export async function receiveCount(
   return all
 }
 
-/** Looks again until the condition holds; the test runner's time limit ends a hopeless wait. */
+/** Polls until the condition holds; the time limit of the test runner ends a hopeless wait. */
 export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await condition())) await pause(5)
 }
 
-/** The same pool, except that statements containing `part` meet `instead`. */
+/** The same pool, except that `instead` handles statements containing `part`. */
 export function poolWith(
   pool: SqlPool,
   part: string,
@@ -127,12 +127,12 @@ export function poolWith(
 }
 
 /**
- * As if the process were frozen or its network cut: beats are sent and never answered, nor do they arrive.
+ * As if the process were frozen or its network cut: heartbeats are sent, but neither arrive nor are answered.
  */
 export const withoutHeartbeat = (pool: SqlPool) =>
   poolWith(pool, 'update onceward.queue_lease set until', () => new Promise(() => {}))
 
-/** As `withoutHeartbeat`, and deaf to everything else once `die` is called: a process that is really gone. */
+/** Like `withoutHeartbeat`, and after `die` no statement is answered: a crashed process. */
 export function mortal(pool: SqlPool): { readonly pool: SqlPool; die(): void } {
   let alive = true
   const never = () => new Promise<never>(() => {})

@@ -148,7 +148,7 @@ describe('the connection to a stream', { timeout: 240_000, ...(await skipWithout
     const { connection } = await openLink(readAddress(proxy.through(url), 'a test'), 'tests')
     connection.keepAlive(0.05)
     proxy.pause()
-    assert.match(await connection.ended, /no sign of life/)
+    assert.match(await connection.ended, /no heartbeat from the broker/)
   })
 
   test('that damages a chunk is given up, and the chunk read again', async t => {
@@ -166,7 +166,7 @@ describe('the connection to a stream', { timeout: 240_000, ...(await skipWithout
     })
     const url = proxy.through((await rabbitmqStreamUrl())!)
     const { take, events } = await openStream(t, name, { url, start: 'first' })
-    given = () => /came damaged/.test(JSON.stringify(events))
+    given = () => /arrived damaged/.test(JSON.stringify(events))
     assert.deepEqual(text(await take(1)), ['precious'])
     assert.ok(given())
   })

@@ -46,7 +46,7 @@ describe('a stream whose leader is cut off from the others', { timeout: 600_000,
     await publish(others[0]!, stream, numbers(10, 20))
     const first = await openStream(t, stream, { url: others[0]!.streamUrl, start: 'first' }, { log })
     const taken = await first.take(20)
-    checkpoints.advance(first.subscription.progressWith!(taken, taken))
+    checkpoints.advance(first.subscription.log!.progressWith(taken, taken))
     await first.subscription.close()
 
     const second = await openStream(t, stream, { url: deposed.streamUrl }, { log })

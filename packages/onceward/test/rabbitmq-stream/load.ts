@@ -149,7 +149,7 @@ async function read(
     const deliveries = await subscription.receive(100)
     if (deliveries.length === 0) return
     try {
-      checkpoints.advance(subscription.progressWith!(deliveries, deliveries))
+      checkpoints.advance(subscription.log!.progressWith(deliveries, deliveries))
     } catch {
       continue
     }

@@ -28,7 +28,10 @@ async function outgrow(made: TestStream, offset: number): Promise<void> {
 async function settle(opened: Opened, count: number, checkpoints: MemoryCheckpoints): Promise<void> {
   const { subscription } = opened
   const deliveries = await opened.take(count)
-  for (const { partition, epoch, incarnation, next } of subscription.progressWith!(deliveries, deliveries))
+  for (const { partition, epoch, incarnation, next } of subscription.log!.progressWith(
+    deliveries,
+    deliveries,
+  ))
     if (next !== null) await checkpoints.begin(partition, epoch, { incarnation, next })
   await subscription.settle(deliveries)
 }
@@ -53,7 +56,7 @@ describe('records a stream no longer has', { timeout: 240_000, ...(await skipWit
       assert.equal(error.code, 'records_lost')
       assert.match(
         error.message,
-        /retention removed offsets \d+ to \d+.*At most \d+ records are gone.*Nothing was settled/s,
+        /retention removed offsets \d+ to \d+.*At most \d+ records are lost.*Nothing was settled/s,
       )
       const [loss] = checkpoints.losses
       const from = Number(loss!.from.next)
@@ -101,7 +104,7 @@ describe('records a stream no longer has', { timeout: 240_000, ...(await skipWit
     assert.equal(
       loss!.from.next,
       '0',
-      'the first four were handed over and never settled: they are gone as well',
+      'the first four were delivered and never settled: they are gone as well',
     )
     assert.equal(loss!.records, Number(loss!.to!.next))
   })
@@ -121,7 +124,7 @@ describe('records a stream no longer has', { timeout: 240_000, ...(await skipWit
       const other = await openStream(t, made.name, { start: 'first' }, { log })
       await assert.rejects(other.subscription.receive(1), {
         code: 'records_lost',
-        message: /deleted and made again.*How many records are gone is not known/s,
+        message: /deleted and created again.*The number of lost records is unknown/s,
       })
       await other.subscription.close()
 

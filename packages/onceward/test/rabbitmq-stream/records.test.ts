@@ -143,7 +143,7 @@ describe('records of a RabbitMQ stream', { timeout: 240_000, ...(await skipWitho
     assert.match(broken!.properties.contentEncoding!, /^unreadable: .*packed with lz4/)
   })
 
-  test('in the chunk before the start are not handed over', async t => {
+  test('in the chunk before the start are not delivered', async t => {
     const { name, send } = await createTestStream(t)
     await send(...numbers(0, 50))
     const { take } = await openStream(t, name, { start: 37 })

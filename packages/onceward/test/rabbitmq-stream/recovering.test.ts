@@ -20,7 +20,7 @@ async function halfRead(t: TestContext, progress: LogOptions['progress']) {
   await made.send(...numbers(0, 10))
   const { subscription, take } = await openStream(t, made.name, { start: 'first' }, { log })
   const done = (await take(10)).slice(0, 5)
-  checkpoints.advance(subscription.progressWith!(done, done))
+  checkpoints.advance(subscription.log!.progressWith(done, done))
   await subscription.settle(done)
   await subscription.close()
   const broker = await startRecoveringBroker(t, made.url)
@@ -193,7 +193,7 @@ describe('a stream that did lose its end', { timeout: 120_000, ...(await skipWit
     const meanwhile = await open()
     await assert.rejects(meanwhile.subscription.receive(1), {
       code: 'records_lost',
-      message: /goes on at 6\./,
+      message: /resumes at 6\./,
     })
     await meanwhile.subscription.close()
     await made.send(...numbers(120, 180))

@@ -15,7 +15,7 @@ describe('a RabbitMQ stream', { timeout: 240_000, ...(await skipWithout('rabbitm
       const deliveries = await one.take(10)
       assert.deepEqual(text(deliveries), numbers(0, 10))
       const done = deliveries.slice(0, 4)
-      for (const proposed of one.subscription.progressWith!(deliveries, done)) {
+      for (const proposed of one.subscription.log!.progressWith(deliveries, done)) {
         if (proposed.next !== null)
           await checkpoints.begin(proposed.partition, proposed.epoch, { ...proposed, next: proposed.next })
       }

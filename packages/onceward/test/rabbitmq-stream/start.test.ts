@@ -13,7 +13,7 @@ describe('where a stream is begun', { timeout: 240_000, ...(await skipWithout('r
     const { subscription } = await openStream(t, name, {})
     await assert.rejects(subscription.receive(1), {
       code: 'configuration',
-      message: /never began to read.*start: 'first'.*start: 'next'/s,
+      message: /has never read stream.*start: 'first'.*start: 'next'/s,
     })
   })
 
@@ -28,7 +28,7 @@ describe('where a stream is begun', { timeout: 240_000, ...(await skipWithout('r
     ]) {
       await assert.rejects(openStream(t, 'any', { start: start as never }), {
         code: 'configuration',
-        message: /start that cannot be read/,
+        message: /invalid start/,
       })
     }
   })
@@ -37,7 +37,10 @@ describe('where a stream is begun', { timeout: 240_000, ...(await skipWithout('r
     const { name, send } = await createTestStream(t)
     await send('a')
     const { subscription } = await openStream(t, name, { start: 5_000 })
-    await assert.rejects(subscription.receive(1), { code: 'configuration', message: /reaches from 0 to/ })
+    await assert.rejects(subscription.receive(1), {
+      code: 'configuration',
+      message: /begins at 0 and ends before/,
+    })
   })
 
   test("with 'next' is decided once: what comes while nobody reads is not missed", async t => {

@@ -78,7 +78,7 @@ describe('a chunk', () => {
     const damaged = Buffer.from(mixed)
     damaged[60]! ^= 1
     for (const [bytes, problem] of [
-      [damaged, 'its sum does not match its bytes'],
+      [damaged, 'its checksum does not match its bytes'],
       [mixed.subarray(0, 70), 'bytes of it are missing'],
     ] as const) {
       const { read, next, damaged: isDamaged } = broken(bytes)
@@ -86,7 +86,7 @@ describe('a chunk', () => {
       assert.match(read[0]!, new RegExp(`^100\\+8 broken: .*${problem}`))
       assert.match(broken(bytes, 103).read[0]!, /^103\+5 broken/, 'from where we read')
     }
-    assert.throws(() => readChunk(mixed.subarray(0, 40), 0), /cannot be read/)
+    assert.throws(() => readChunk(mixed.subarray(0, 40), 0), /unreadable chunk/)
   })
 
   test('whose sizes or counts do not fit is broken as a whole: nothing of it is handed over', () => {
@@ -98,15 +98,15 @@ describe('a chunk', () => {
       [[long], 1, 'entry 1 of 1 runs 999 bytes past it'],
       [[sized('x'), huge], 2, 'entry 2 of 2 runs 4294967290 bytes past it'],
       [[sized('x'), Buffer.from([0x80, 0])], 2, 'entry 2 of 2 is missing'],
-      [[sized('x'), sized('y')], 5, 'it says 5 records, its entries 2'],
-      [[packed(0, 'x', 'y')], 1, 'it says 1 records, its entries 2'],
+      [[sized('x'), sized('y')], 5, 'its header counts 5 records, its entries 2'],
+      [[packed(0, 'x', 'y')], 1, 'its header counts 1 records, its entries 2'],
     ] as const) {
       const { read, next } = broken(chunkOf(100, records, entries))
       assert.deepEqual([read, next], [[`100+${records} broken: ${problem}`], 100 + records])
     }
     const bytesBehind = chunkOf(100, 1, [sized('x'), Buffer.from('more')])
     bytesBehind.writeUInt16BE(1, 2)
-    assert.deepEqual(broken(bytesBehind).read, ['100+1 broken: 4 bytes stand behind its last entry'])
+    assert.deepEqual(broken(bytesBehind).read, ['100+1 broken: 4 bytes follow its last entry'])
   })
 
   test('with a broken sub-batch hands over all others, each at its own offset', () => {
@@ -123,7 +123,7 @@ describe('a chunk', () => {
     for (const [entry, records, problem] of [
       [notGzip, 2, /gzip: incorrect header check/],
       [short, 3, /record 2 of 3 is missing/],
-      [more, 2, /5 bytes stand behind its 2 records/],
+      [more, 2, /5 bytes follow its 2 records/],
       [unknown, 1, /packed with method 7/],
       [snappy, 1, /packed with snappy, which this process cannot unpack/],
     ] as const) {
@@ -145,7 +145,7 @@ describe('a chunk', () => {
     const before = process.memoryUsage().arrayBuffers
     const { read } = broken(bytes)
     assert.ok(process.memoryUsage().arrayBuffers - before < 200 * 1024 * 1024)
-    assert.match(read[0]!, /says that it unpacks to 2147483648 bytes, limit/)
+    assert.match(read[0]!, /declares 2147483648 unpacked bytes, limit/)
     assert.match(read[1]!, /unpacks to more than 67108864 bytes/)
     assert.equal(read[6], '106z')
   })

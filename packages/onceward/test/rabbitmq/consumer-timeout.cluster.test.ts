@@ -54,7 +54,7 @@ for (const version of ['4.0', '4.3'] as const) {
       const told = await event('timed_out')
       assert.match(
         'reason' in told ? told.reason : '',
-        /queue slow was not acknowledged within the broker's consumer time-out\. Nothing was lost/,
+        /queue slow was not acknowledged within the broker's consumer timeout\. Nothing was lost/,
       )
       assert.deepEqual(await subscription.settle(overdue), { missed: 2 })
       const again = await take(2)

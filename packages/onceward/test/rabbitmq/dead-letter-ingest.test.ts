@@ -119,7 +119,7 @@ describe('ingesting a dead-letter queue', await skipWithout('rabbitmq'), () => {
       await opened.subscription.settle(taken)
     }
     const told = (event: SourceEvent) =>
-      event.kind === 'warning' && /a dead-letter queue of its own/.test(event.reason)
+      event.kind === 'warning' && /a separate dead-letter queue/.test(event.reason)
     assert.equal(opened.events.filter(told).length, 1)
     await until(dead.ready, count => count === 4)
     const asked = gets
@@ -189,7 +189,7 @@ describe('ingesting a dead-letter queue', await skipWithout('rabbitmq'), () => {
     await until(dead.ready, count => count === 1)
     const managementUrl = (await rabbitmqManagementUrl())!
     const opened = await openQueue(t, queue.name, { ...options, managementUrl })
-    assert.match(((await opened.event('warning')) as { reason: string }).reason, /for people/)
+    assert.match(((await opened.event('warning')) as { reason: string }).reason, /for an operator/)
     await until(dead.ready, count => count === 1)
   })
 
@@ -222,7 +222,7 @@ describe('ingesting a dead-letter queue', await skipWithout('rabbitmq'), () => {
     await assert.rejects(open({ deadLetterIngest: '' }), refused(/must name a queue/))
     await assert.rejects(open({ deadLetterIngest: queue.name }), refused(/names the queue itself/))
     await assert.rejects(open({ singleActiveConsumer: true }), refused(/later messages of its key/))
-    await assert.rejects(open({}, 1), refused(/Allow two/))
+    await assert.rejects(open({}, 1), refused(/Allow at least two/))
     await assert.rejects(open({ deadLetterIngest: randomName() }), refused(/does not exist/))
     await assert.rejects(open({}), refused(/has delivery limit 20 itself/))
     assert.equal(await dead.ready(), 0)

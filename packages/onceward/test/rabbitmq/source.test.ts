@@ -4,7 +4,7 @@ import { connect } from 'amqplib'
 import { withDefaults } from '../../src/contract/options/defaults.ts'
 import type { RabbitToken } from '../../src/drivers/rabbitmq/to-delivery.ts'
 import { overLimit } from '../../src/message/limits.ts'
-import { createTestSurroundings } from '../../src/testing/test-environment.ts'
+import { createTestEnvironment } from '../../src/testing/test-environment.ts'
 import { startProxyFor, type TcpProxy } from '../proxy/tcp-proxy.ts'
 import { skipWithout } from '../services/services.ts'
 import { createTestQueue, openQueue, type TestQueue, text, until } from './broker.ts'
@@ -139,7 +139,7 @@ describe('rabbitmq source', await skipWithout('rabbitmq'), () => {
       () => delivered,
       count => count === 4,
     )
-    await createTestSurroundings().turn()
+    await createTestEnvironment().turn()
     assert.deepEqual(text(await subscription.receive(2)), ['b', 'c'])
     assert.deepEqual(text(await subscription.receive(2)), ['d'])
     assert.equal(subscription.isLive(first[0]!), true)

@@ -24,7 +24,7 @@ describe('onceward replay --archive', await skipWithout('postgres'), () => {
     ])
     assert.deepEqual(dry.out.request.selection, { of: 'archive', path: folder })
     assert.deepEqual([both.code, ranged.code, empty.code], [2, 2, 1])
-    assert.match(empty.out.error, /there is no \/nowhere/)
+    assert.match(empty.out.error, /\/nowhere does not exist/)
     assert.deepEqual(await scene.rows('select from onceward.campaign'), [])
 
     const { id } = (await run(...ask)).out.campaign

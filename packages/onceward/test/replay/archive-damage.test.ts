@@ -72,26 +72,26 @@ describe('an archive', () => {
         Buffer.concat([piece, Buffer.alloc(20), piece]),
         /no member begins at byte/,
       ],
-      'no JSON': [zipped, gzipSync(Buffer.concat([lines(1), Buffer.from('{"id":\n')])), /line 2 is no JSON/],
+      'no JSON': [zipped, gzipSync(Buffer.concat([lines(1), Buffer.from('{"id":\n')])), /line 2 is not JSON/],
       'no message': [
         zipped,
         gzipSync(Buffer.concat([lines(1), Buffer.from('{"id":1}\n')])),
-        /line 2 is no message/,
+        /line 2 is not a message/,
       ],
-      'no bytes': [zipped, gzipSync(line(1, { body: 'not base64!' })), /line 1 is no message/],
-      'no digest': [zipped, gzipSync(line(1, { digest: '0102' })), /line 1 is no message/],
-      'an id no database has': [zipped, gzipSync(line(1, { message_id: 'a\0' })), /line 1 is no message/],
+      'no bytes': [zipped, gzipSync(line(1, { body: 'not base64!' })), /line 1 is not a message/],
+      'no digest': [zipped, gzipSync(line(1, { digest: '0102' })), /line 1 is not a message/],
+      'an id no database has': [zipped, gzipSync(line(1, { message_id: 'a\0' })), /line 1 is not a message/],
       'an id of half a character': [
         zipped,
         gzipSync(line(1, { message_id: '\ud800' })),
-        /line 1 is no message/,
+        /line 1 is not a message/,
       ],
-      'no key': [zipped, gzipSync(line(1, { broker_key: {} })), /line 1 is no message/],
-      'no headers': [zipped, gzipSync(line(1, { headers: [] })), /line 1 is no message/],
+      'no key': [zipped, gzipSync(line(1, { broker_key: {} })), /line 1 is not a message/],
+      'no headers': [zipped, gzipSync(line(1, { headers: [] })), /line 1 is not a message/],
       'no time': [
         zipped,
         gzipSync(Buffer.concat([line(1, { properties: { timestampMs: 'x' } }), lines(2)])),
-        /line 1 is no message/,
+        /line 1 is not a message/,
       ],
     }
     for (const [what, [name, bytes, message]] of Object.entries(files)) {
@@ -135,13 +135,13 @@ describe('an archive', () => {
     )
     rmSync(join(folder.path, zipped))
     symlinkSync(join(folder.path, 'secret.txt'), join(folder.path, zipped))
-    await assert.rejects(readAll(folder.path, plan), /is not there any more/)
+    await assert.rejects(readAll(folder.path, plan), /no longer exists/)
     rmSync(join(folder.path, zipped))
     execFileSync('mkfifo', [join(folder.path, zipped)])
-    await assert.rejects(readAll(folder.path, plan), /is not there any more/, 'nobody writes to it')
+    await assert.rejects(readAll(folder.path, plan), /no longer exists/, 'nobody writes to it')
     rmSync(join(folder.path, zipped))
     mkdirSync(join(folder.path, zipped))
-    await assert.rejects(readAll(folder.path, plan), /is not there any more/)
+    await assert.rejects(readAll(folder.path, plan), /no longer exists/)
   })
 
   test('that is cut off while it is read is refused, asked again as well', async () => {
@@ -162,7 +162,7 @@ describe('an archive', () => {
     for (const _ of [1, 2])
       await assert.rejects(
         reader.read('archive', { incarnation: '', next }),
-        /facts.deadLetters.1.jsonl has changed since the preview. What was done stays done/,
+        /facts.deadLetters.1.jsonl has changed since the preview. Applied messages stay applied/,
       )
     await reader.close()
   })
@@ -182,10 +182,10 @@ describe('an archive', () => {
     const plan = await planned(folder.path)
     assert.deepEqual(plan.archive!.leftOut, [
       { what: 'files of attempts, which hold no message', count: 1 },
-      { what: 'rows that were archived once more', count: 1 },
+      { what: 'rows that were archived more than once', count: 1 },
       { what: 'rows of other generations', count: 1 },
       { what: 'rows of other consumers', count: 1 },
-      { what: 'rows that do not say whose they are', count: 1 },
+      { what: 'rows that name no consumer generation', count: 1 },
     ])
     assert.deepEqual(plan.ranges[0]!.to, '9')
     assert.equal(plan.oldestMs, Date.parse('2026-01-01T00:00:01Z'))
@@ -202,7 +202,7 @@ describe('an archive', () => {
     assert.deepEqual((await planned(nameless.path)).archive!.leftOut, [])
     const { archive } = await planned(nameless.path, { identity: { id: 'position' } })
     assert.deepEqual(archive!.leftOut, [
-      { what: 'rows without an id: in an archive their place is another', count: 1 },
+      { what: 'rows without an id: their position in an archive is not the one in the log', count: 1 },
     ])
     using others = folderWith({ 'others.deadLetters.1.jsonl': lines(1) })
     await assert.rejects(
@@ -224,7 +224,7 @@ describe('an archive', () => {
       ]),
     })
     const plan = await planned(folder.path)
-    assert.deepEqual(plan.archive!.leftOut, [{ what: 'rows that were archived once more', count: 1 }])
+    assert.deepEqual(plan.archive!.leftOut, [{ what: 'rows that were archived more than once', count: 1 }])
     assert.deepEqual(await readAll(folder.path, plan), ['north', 'south', 'both'])
   })
 })

@@ -46,7 +46,7 @@ describe('a campaign from the archive', await skipWithout('postgres'), () => {
     assert.deepEqual(await scene.outcomes(repaired), { applied: 1 })
     const { id } = await replay.create({ mode, selection, reason: 'a test' })
     const { plan, extent } = await replay.preview(id)
-    assert.deepEqual(plan.archive!.leftOut, [{ what: 'rows that were archived once more', count: 3 }])
+    assert.deepEqual(plan.archive!.leftOut, [{ what: 'rows that were archived more than once', count: 3 }])
     assert.deepEqual([plan.archive!.files.length, extent, plan.unit], [2, 6, 'rows'])
     await replay.run(id)
     assert.deepEqual(await scene.outcomes(id), { applied: 2, duplicate: 1 })
@@ -75,8 +75,8 @@ describe('a campaign from the archive', await skipWithout('postgres'), () => {
     const { id } = await replay.create({ mode, selection, reason: 'a test' })
     const { plan } = await replay.preview(id)
     assert.deepEqual(plan.archive!.leftOut, [
-      { what: 'rows that were archived once more', count: 1 },
-      { what: 'rows that may have been applied before (conflict), for forensic and rebuild alone', count: 1 },
+      { what: 'rows that were archived more than once', count: 1 },
+      { what: 'rows that may have been applied before (conflict), for forensic and rebuild only', count: 1 },
     ])
     await replay.run(id)
     assert.deepEqual(await scene.outcomes(id), { duplicate: 2 })

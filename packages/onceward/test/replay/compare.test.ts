@@ -123,7 +123,7 @@ describe('a rebuild compared row by row', await skipWithout('postgres'), () => {
     const consumer = scene.contract({ replay: { modes: ['rebuild'], tables: ['effect'], compare } })
     await assert.rejects(
       scene.planned(await scene.replay(consumer), { mode: 'rebuild' }),
-      /several rows of public\.effect/,
+      /Several rows of public\.effect/,
     )
   })
 

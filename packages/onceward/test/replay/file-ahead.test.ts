@@ -84,7 +84,7 @@ describe('a file campaign whose messages may still come live', await skipWithout
     const selection = { of: 'log', start: 'first', end: 'next', neverLive: true } as never
     await assert.rejects(
       replay.create({ mode: 'replay', selection, reason: 'x' }),
-      /neverLive is said of the messages of a file/,
+      /neverLive applies to the messages of a file/,
     )
   })
 })

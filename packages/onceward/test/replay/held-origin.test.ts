@@ -4,8 +4,9 @@ import { park, reject, runConsumer, Verdict } from 'onceward'
 import { until } from 'onceward/testing'
 import { listParked } from '../../src/operations/parking/list-parked.ts'
 import { showRedrive } from '../../src/operations/parking/redrive-parked.ts'
+import { releaseHeld } from '../../src/operations/work/release-held.ts'
 import { verifyCampaign } from '../../src/replay/campaign/steer-campaign.ts'
-import { releaseHeld, showHeld } from '../../src/telemetry/inbox.ts'
+import { showHeld } from '../../src/telemetry/held-work.ts'
 import { replayAll } from '../parking/parked-scene.ts'
 import { People, refusal } from '../parking/people.ts'
 import { skipWithout } from '../services/services.ts'
@@ -315,7 +316,7 @@ describe('what a campaign held and a person lets go', await skipWithout('postgre
     try {
       const operator = await people.login(['onceward_operator'], { person: true })
       for (const call of [
-        "let_go(1, '{1}', false)",
+        "release_rows(1, '{1}', false)",
         "release_keys(1, '{k}', true)",
         "unblock_keys(1, '{k}')",
       ])

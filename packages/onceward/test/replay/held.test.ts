@@ -87,7 +87,7 @@ describe('held work and campaigns', await skipWithout('postgres'), () => {
     await scene.passed(scene.contract())
     const replay = await scene.replay(scene.contract(changes), { patienceMs: 200 })
     const id = await scene.planned(replay)
-    await assert.rejects(replay.run(id), /no process of facts has been heard of.*replay resume/)
+    await assert.rejects(replay.run(id), /no process of facts is running.*replay resume/)
     assert.deepEqual(await scene.rows('select state from onceward.campaign'), [{ state: 'failed' }])
     await scene.pool.query('update onceward.held set due_at = clock_timestamp()')
     await using _worker = await startWorker(scene, { ...inOrder, failure: changes.failure })

@@ -98,7 +98,7 @@ describe('modes of campaigns', await skipWithout('postgres'), () => {
     ])
     await scene.pool.query('delete from onceward.inbox')
     const loud = await scene.planned(replay, { mode: 'backfill', effects: 'requested' })
-    await assert.rejects(replay.run(loud), /needs the approval/)
+    await assert.rejects(replay.run(loud), /needs an unexpired approval/)
     await scene.pool.query(`alter table onceward.campaign_approval disable trigger all`)
     await scene.pool.query(
       `insert into onceward.campaign_approval select id, plan_digest, requested_by, 'another', now(), now() + interval '1 hour', 'yes'

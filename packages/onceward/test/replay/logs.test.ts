@@ -4,7 +4,7 @@ import { type Replay, runConsumer } from 'onceward'
 import { topic } from 'onceward/kafka'
 import { stream } from 'onceward/rabbitmq-stream'
 import { until } from 'onceward/testing'
-import type { Edge } from '../../src/drivers/log/range-reader.ts'
+import type { Edge } from '../../src/ports/range-reader.ts'
 import { openKafka } from '../kafka/fixture.ts'
 import { createTestStream } from '../rabbitmq-stream/broker.ts'
 import { kafkaBootstrap, rabbitmqStreamUrl, skipWithout } from '../services/services.ts'
@@ -51,7 +51,7 @@ describe('a campaign on Kafka', await skipWithout('postgres', 'kafka'), () => {
       scene.planned(replay, {
         selection: { of: 'log', start: { offsets: { 0: 10 } }, end: { offsets: { 0: 900 } } },
       }),
-      /reaches from 0 to 101 now/,
+      /now begins at 0 and ends before 101/,
     )
   })
 
@@ -96,7 +96,7 @@ describe('a campaign on Kafka', await skipWithout('postgres', 'kafka'), () => {
     const replay = await scene.replay(silent, { kafkaBootstrap: bootstrap })
     const id = await scene.planned(replay)
     await kafka.deleteRecords(name, 0, 30)
-    await assert.rejects(replay.run(id), /not there any more/)
+    await assert.rejects(replay.run(id), /no longer has records/)
     const [row] = await scene.rows('select state, failure from onceward.campaign')
     assert.equal(row!.state, 'failed')
     assert.deepEqual(

@@ -35,7 +35,7 @@ describe('a campaign on what is parked', await skipWithout('postgres'), () => {
       await replay.run(first)
       assert.deepEqual(await scene.outcomes(first), { left: 1 })
       const [left] = await campaignFindings(scene.pool, first, 1)
-      assert.match(left!.reason, /its fix waits for the approval of somebody other/)
+      assert.match(left!.reason, /its fix needs the approval of a person other/)
       assert.deepEqual(await scene.applied('replay'), [])
 
       await people.approve(approval!)

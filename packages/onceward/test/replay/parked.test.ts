@@ -212,11 +212,11 @@ describe('a campaign on what is parked', await skipWithout('postgres'), () => {
     assert.deepEqual(await scene.outcomes(id), { left: 5 })
     const reasons = (await campaignFindings(scene.pool, id, 10)).map(one => [one.messageId, one.reason])
     assert.deepEqual(reasons, [
-      ['j2', 'at work already'],
+      ['j2', 'is already being processed'],
       ['k1', 'was changed after it was selected'],
-      ['k2', `waits behind number ${number('k1')}`],
-      ['k3', `waits behind number ${number('k1')}`],
-      [`number ${number('j1')}`, 'done, or decided by somebody else'],
+      ['k2', `waits behind row ${number('k1')}`],
+      ['k3', `waits behind row ${number('k1')}`],
+      [`row ${number('j1')}`, 'is done, or another operator decided it'],
     ])
   })
 
@@ -249,7 +249,7 @@ describe('a campaign on what is parked', await skipWithout('postgres'), () => {
       `insert into onceward.campaign_row select $1, h.id, onceward.row_version(h) from onceward.held h where order_key = 'k'`,
       [id],
     )
-    await assert.rejects(replay.run(id), /not those of its plan/)
+    await assert.rejects(replay.run(id), /differ from its plan/)
     await assert.rejects(replay.create({ mode: 'forensic', selection, reason: 'a test' }), /only reads/)
     await assert.rejects(
       replay.create({ mode: 'replay', selection: { ...selection, cause: 'x' }, reason: 'a test' }),

@@ -132,7 +132,7 @@ describe('a rebuild', await skipWithout('postgres'), () => {
     )
     await assert.rejects(
       replay.swap(id, { accept }),
-      /1 messages that are applied live are not in the rebuilt tables/,
+      /1 messages that the live consumer has applied are not in the rebuilt tables/,
     )
     assert.deepEqual(await scene.rows(sums), [{ rows: 60, times: 120 }])
     await replay.swap(id, { acceptMissing: true, accept })
@@ -149,7 +149,7 @@ describe('a rebuild', await skipWithout('postgres'), () => {
     })
     const replay = await scene.replay(consumer)
     const id = await scene.planned(replay, { mode: 'rebuild' })
-    await assert.rejects(replay.run(id), /wrote to public.effect itself/)
+    await assert.rejects(replay.run(id), /wrote to the live table public.effect/)
     assert.deepEqual(await scene.rows('select from effect'), [])
   })
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { createPool, postgresQueue } from 'onceward/postgres'
-import { createTestSurroundings, until } from 'onceward/testing'
+import { createTestEnvironment, until } from 'onceward/testing'
 import { verifyAudit } from '../../src/operations/parking/verify-audit.ts'
 import type { Selection } from '../../src/replay/campaign/selection.ts'
 import {
@@ -57,7 +57,7 @@ describe("the rules of campaigns are the database's", await skipWithout('postgre
     await scene.passed(consumer)
     const replay = await scene.replay(consumer)
     const id = await scene.planned(replay)
-    await assert.rejects(replay.run(id), /needs the approval of somebody other/)
+    await assert.rejects(replay.run(id), /needs an unexpired approval .* by a person other/)
     const digestOf = async () =>
       (
         await scene.rows<{ digest: string }>(
@@ -67,9 +67,9 @@ describe("the rules of campaigns are the database's", await skipWithout('postgre
       )[0]!.digest
     const planDigest = await digestOf()
     const approval = { because: 'looked at it', planDigest }
-    await assert.rejects(approveCampaign(scene.pool, id, approval), /somebody else has to approve/)
+    await assert.rejects(approveCampaign(scene.pool, id, approval), /another person has to approve/)
     await scene.pool.query('delete from onceward.person where role_name = $1', [other.name])
-    await assert.rejects(approveCampaign(other.pool, id, approval), /nobody in person/)
+    await assert.rejects(approveCampaign(other.pool, id, approval), /is not registered in onceward.person/)
     await scene.pool.query('insert into onceward.person (role_name) values ($1)', [other.name])
     await assert.rejects(
       scene.pool.query(
@@ -81,17 +81,17 @@ describe("the rules of campaigns are the database's", await skipWithout('postgre
     await scene.write(...facts(1, 'later'))
     await replay.preview(id)
     assert.notEqual(await digestOf(), planDigest)
-    await assert.rejects(approveCampaign(other.pool, id, approval), /another plan than the one approved/)
+    await assert.rejects(approveCampaign(other.pool, id, approval), /is not the approved one/)
     const approved = await approveCampaign(other.pool, id, { ...approval, planDigest: await digestOf() })
     assert.equal(approved.approvedBy, other.name)
     await assert.rejects(
       scene.pool.query('update onceward.campaign_approval set reason = $1', ['other']),
-      /neither changed nor taken back/,
+      /cannot be changed or withdrawn/,
     )
     await scene.write(...facts(1, 'later still'))
     await scene.passed(consumer)
     await replay.preview(id)
-    await assert.rejects(replay.run(id), /for exactly this plan/)
+    await assert.rejects(replay.run(id), /of exactly this plan/)
     await approveCampaign(other.pool, id, { ...approval, planDigest: await digestOf() })
     assert.equal((await replay.run(id)).state, 'ran')
     const acts = await scene.rows<{ act: string }>(
@@ -143,7 +143,7 @@ describe("the rules of campaigns are the database's", await skipWithout('postgre
     ])
     await mine.query('reset search_path')
     mine.release()
-    await assert.rejects(replay.run(id), /for exactly this plan/)
+    await assert.rejects(replay.run(id), /of exactly this plan/)
   })
 
   test('the plan of a rebuild that has run changes only by what it follows', async t => {
@@ -170,7 +170,7 @@ describe("the rules of campaigns are the database's", await skipWithout('postgre
     )) as [{ digest: string }]
     await assert.rejects(
       approveCampaign(other.pool, id, { because: 'fine', planDigest: digest }),
-      /asked for by .* nobody in person/,
+      /requested by .* is not registered in onceward.person/,
     )
   })
 
@@ -191,7 +191,7 @@ describe("the rules of campaigns are the database's", await skipWithout('postgre
       )
       return row!.over
     })
-    await assert.rejects(replay.run(id), /has not expired/)
+    await assert.rejects(replay.run(id), /needs an unexpired approval/)
   })
 
   for (const left of ['paused', 'running, its process dead'])
@@ -218,11 +218,11 @@ describe("the rules of campaigns are the database's", await skipWithout('postgre
         )
         return row!.over
       })
-      await assert.rejects(replay.run(id), /has not expired/)
+      await assert.rejects(replay.run(id), /needs an unexpired approval/)
       await approveCampaign(other.pool, id, approval)
       assert.equal((await replay.run(id)).state, 'ran')
       await finishCampaign(scene.pool, (await verifyCampaign(scene.pool, id)).progress.campaign.id)
-      await assert.rejects(approveCampaign(other.pool, id, approval), /no campaign .* that waits to be run/)
+      await assert.rejects(approveCampaign(other.pool, id, approval), /no campaign .* waits to run/)
     })
 
   test('nobody changes who asked, what for, the plan of what runs, or the order of the steps', async t => {
@@ -238,7 +238,7 @@ describe("the rules of campaigns are the database's", await skipWithout('postgre
       `needs_approval = false, effects = 'requested'`,
       `selection = '{}'`,
     ])
-      await assert.rejects(change(what), /does not change/)
+      await assert.rejects(change(what), /cannot be changed after its request/)
     await assert.rejects(change(`state = 'finished'`), /cannot become finished/)
     await replay.run(id)
     await assert.rejects(change(`plan = '{}'`), /its plan is fixed/)
@@ -267,12 +267,12 @@ describe("the rules of campaigns are the database's", await skipWithout('postgre
       plain.create({ mode: 'backfill', selection: log, reason: 'x' }),
       /allows replay, repair, forensic/,
     )
-    await assert.rejects(plain.create({ mode: 'repair', selection: log, reason: 'x' }), /of selected keys/)
+    await assert.rejects(plain.create({ mode: 'repair', selection: log, reason: 'x' }), /a repair needs keys/)
     await assert.rejects(
       plain.create({ mode: 'replay', selection: { ...log, keys: ['a'] }, reason: 'x' }),
-      /leaves holes/,
+      /leave messages out/,
     )
-    await assert.rejects(plain.create({ mode: 'replay', selection: log, reason: ' ' }), /say why/)
+    await assert.rejects(plain.create({ mode: 'replay', selection: log, reason: ' ' }), /give a reason/)
     await assert.rejects(
       plain.create({ mode: 'replay', selection: log, reason: 'x', effects: 'requested' }),
       /backfill and repair only/,
@@ -324,7 +324,7 @@ describe("the rules of campaigns are the database's", await skipWithout('postgre
     assert.equal((await running).state, 'paused')
     const before = (await scene.applied('replay')).length
     assert.ok(before < 200, 'it had ended before it could pause')
-    await assert.rejects(pauseCampaign(scene.pool, id, 'not needed'), /only what runs can pause/)
+    await assert.rejects(pauseCampaign(scene.pool, id, 'not needed'), /only a running campaign can pause/)
     await scene.pool.query('update onceward.campaign set rate_max = null')
     assert.equal((await replay.run(id)).state, 'ran')
     assert.deepEqual(await scene.outcomes(id), { applied: 200 })
@@ -332,7 +332,7 @@ describe("the rules of campaigns are the database's", await skipWithout('postgre
 })
 
 test('a throttle lets through no more than its rate', async () => {
-  const env = createTestSurroundings()
+  const env = createTestEnvironment()
   const throttle = new Throttle(100, env)
   const passed: number[] = []
   const flow = (async () => {

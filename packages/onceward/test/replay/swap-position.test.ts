@@ -5,8 +5,8 @@ import { park, type ReplayOptions, runConsumer } from 'onceward'
 import { file } from 'onceward/file'
 import { until } from 'onceward/testing'
 import { listParked } from '../../src/operations/parking/list-parked.ts'
+import { releaseHeld } from '../../src/operations/work/release-held.ts'
 import { verifyCampaign } from '../../src/replay/campaign/steer-campaign.ts'
-import { releaseHeld } from '../../src/telemetry/inbox.ts'
 import { replayAll } from '../parking/parked-scene.ts'
 import { skipWithout } from '../services/services.ts'
 import { type FactContract, factContract, facts, Scene } from './scene.ts'
@@ -68,7 +68,7 @@ describe('the position of a swap', await skipWithout('postgres'), () => {
     const { replay, id } = await rebuilt(scene)
     await assert.rejects(
       replay.swap(id, { accept }),
-      /4 messages .* not finished by the live consumer.*4 are not read/,
+      /The live consumer has not finished 4 messages .*4 are not read/,
     )
     await scene.live(scene.contract())
     await replay.swap(id)
@@ -270,7 +270,7 @@ describe('the position of a swap', await skipWithout('postgres'), () => {
     const id = await scene.planned(replay, { mode: 'rebuild', selection })
     await replay.run(id)
     await verifyCampaign(scene.pool, id)
-    await assert.rejects(replay.swap(id), /3 messages .* nobody can tell .*--accept-unknown/)
+    await assert.rejects(replay.swap(id), /3 messages .* is unknown.*--accept-unknown/)
     await replay.swap(id, { acceptUnknown: true })
     await assertAll(scene, ids(facts(3)))
   })

@@ -2,7 +2,7 @@ import { realEnvironment } from 'onceward'
 import { until } from 'onceward/testing'
 import { silent } from '../../src/environment.ts'
 
-/** Surroundings for a campaign, and whether it has said that it waits for the live consumer. */
+/** The environment of a campaign, and whether it has said that it waits for the live consumer. */
 export function waitingWorld() {
   let said = false
   const info = (text: string) => {

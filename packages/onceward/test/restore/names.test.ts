@@ -44,7 +44,7 @@ describe('a consumer under another name', await skipWithout('postgres'), () => {
     assert.equal(await refusalOf(start('order_intake')), 'consumer_renamed')
     await assert.rejects(
       renameConsumer(scene.pool, 'orders', 'Order Intake', 'slip'),
-      /no name of a consumer/,
+      /not a valid consumer name/,
     )
     await renameConsumer(scene.pool, 'orders', 'order_intake', 'the team was renamed')
     const renamed = await start('order_intake')
@@ -70,22 +70,22 @@ describe('a broker of another environment', await skipWithout('postgres'), () =>
   test('is refused where the database belongs to a named one, until a person adds it; elsewhere people are told', async () => {
     await using scene = await open('staging')
     const store = createPostgresStore({ pool: scene.pool })
-    await store.registerBroker!({ kind: 'kafka', cluster: 'staging-1' })
-    await store.registerBroker!({ kind: 'rabbitmq', cluster: 'rabbit@staging' })
-    await store.registerBroker!({ kind: 'kafka', cluster: 'staging-1' })
-    await assert.rejects(store.registerBroker!({ kind: 'kafka', cluster: 'production-1' }), {
+    await store.registry!.registerBroker({ kind: 'kafka', cluster: 'staging-1' })
+    await store.registry!.registerBroker({ kind: 'rabbitmq', cluster: 'rabbit@staging' })
+    await store.registry!.registerBroker({ kind: 'kafka', cluster: 'staging-1' })
+    await assert.rejects(store.registry!.registerBroker({ kind: 'kafka', cluster: 'production-1' }), {
       code: 'wrong_environment',
     })
     await acceptBroker(scene.pool, 'kafka', 'production-1', 'moved to a new cluster')
-    await store.registerBroker!({ kind: 'kafka', cluster: 'production-1' })
+    await store.registry!.registerBroker({ kind: 'kafka', cluster: 'production-1' })
     assert.equal((await listBrokers(scene.pool)).length, 3)
 
     await using unnamed = await open()
     const warnings: unknown[] = []
     const log = { debug() {}, info() {}, error() {}, warn: (...said: unknown[]) => void warnings.push(said) }
     const beside = createPostgresStore({ pool: unnamed.pool, log })
-    await beside.registerBroker!({ kind: 'kafka', cluster: 'one' })
-    await beside.registerBroker!({ kind: 'kafka', cluster: 'two' })
+    await beside.registry!.registerBroker({ kind: 'kafka', cluster: 'one' })
+    await beside.registry!.registerBroker({ kind: 'kafka', cluster: 'two' })
     assert.equal(warnings.length, 1)
   })
 })
@@ -138,7 +138,7 @@ describe('which RabbitMQ feeds a database of a named environment', await skipWit
     const locked = { has: async () => null, put: async () => false }
     await registerBroker(rabbit('rabbit@a', locked))
     await registerBroker(rabbit('rabbit@b', locked))
-    assert.match(JSON.stringify(warnings), /nothing can tell its cluster.*set_cluster_name/)
+    assert.match(JSON.stringify(warnings), /without proof it counts as the known cluster.*set_cluster_name/)
     await using named = await open('production')
     const strict = { registerBroker: meeting({ pool: named.pool }) }
     await strict.registerBroker(rabbit('eu-1', locked))
@@ -156,7 +156,7 @@ describe('which RabbitMQ feeds a database of a named environment', await skipWit
 })
 
 const meeting = (options: Parameters<typeof createPostgresStore>[0]) =>
-  createPostgresStore(options).registerBroker!
+  createPostgresStore(options).registry!.registerBroker
 
 /** A broker's exchanges. */
 function exchanges(...given: string[]): BrokerMarks & { readonly names: Set<string> } {

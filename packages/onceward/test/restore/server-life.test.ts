@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { createPool, migrate } from 'onceward/postgres'
 import type { SqlClient, SqlPool, SqlResult } from '../../src/drivers/postgres/pool.ts'
-import { ServerLife } from '../../src/drivers/postgres/server-incarnation.ts'
+import { ServerIncarnation } from '../../src/drivers/postgres/server-incarnation.ts'
 import { createDatabase, skipWithout } from '../services/services.ts'
 
 const healthy = {
@@ -33,7 +33,7 @@ const withPostgres = await skipWithout('postgres')
 describe('the life of a server, as a process sees it', () => {
   it('takes no answer for a server set back only because it was overtaken by a later one', async () => {
     const client = new Scripted()
-    const life = new ServerLife()
+    const life = new ServerIncarnation()
     const slow = life.check(client)
     const quick = life.check(client)
     client.answers[1]!({ flushed: '200000000' })
@@ -47,7 +47,7 @@ describe('the life of a server, as a process sees it', () => {
 
   it('goes on where the server hides what it said before', async () => {
     const client = new Scripted()
-    const life = new ServerLife()
+    const life = new ServerIncarnation()
     for (const [n, found] of [{}, { system_identifier: null, timeline: null, flushed: null }, {}].entries()) {
       const checked = life.check(client)
       client.answers[n]!(found)
@@ -81,7 +81,7 @@ describe('a life that is met for the first time', withPostgres, () => {
   it('is named in the first refusal, with what is sure to be there: batches behind a pooler may have moved on before anybody looked', async () => {
     await pool.query('update onceward.server_incarnation set timeline = timeline + 1')
     await assert.rejects(
-      new ServerLife().check(pool),
+      new ServerIncarnation().check(pool),
       (error: Error & { details: Record<string, unknown> }) => {
         assert.match(error.message, /after 2026-01-01T01:00:00\.000Z.*onceward restore accept \d+ /)
         assert.equal((error.details.survivedTo as Date).toISOString(), '2026-01-01T01:00:00.000Z')
@@ -98,7 +98,7 @@ describe('a life that is met for the first time', withPostgres, () => {
       const pooler: SqlClient = {
         query: (text, values) => (asked++ === 0 ? pool : healthyPool).query(text, values),
       }
-      await assert.rejects(new ServerLife().check(pooler), { code: 'wrong_server' })
+      await assert.rejects(new ServerIncarnation().check(pooler), { code: 'wrong_server' })
       const { rows } = await healthyPool.query(
         'select from onceward.server_incarnation where accepted_at is null',
       )
@@ -138,10 +138,10 @@ describe('lives of servers whose clocks differ', withPostgres, () => {
       `update onceward.server_incarnation set timeline = timeline + 1, accepted_at = clock_timestamp() + interval '5 minutes' where id = $1`,
       [ahead.id],
     )
-    await assert.rejects(new ServerLife().check(pool), { code: 'server_changed' })
+    await assert.rejects(new ServerIncarnation().check(pool), { code: 'server_changed' })
     const { rows } = await pool.query('select id from onceward.server_incarnation where accepted_at is null')
     await accept(rows[0].id)
-    await new ServerLife().check(pool)
+    await new ServerIncarnation().check(pool)
   })
 
   it('a sign of life from ahead does not tell people too late a time', async () => {

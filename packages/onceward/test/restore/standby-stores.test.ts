@@ -126,7 +126,7 @@ describe('a dispatcher on a server with a synchronous standby', () => {
       await standby.stop()
       await dispatcher.start()
       await until('the claim waits', async () => (await standby.endWaits(ending)) > 0, { deadlineMs })
-      await until('it says so, or calls', () => dispatcher.tally.storeAway || gateway.calls.length > 0)
+      await until('it says so, or calls', () => dispatcher.tally.storeUnavailable || gateway.calls.length > 0)
       assert.deepEqual(gateway.calls, [])
       await standby.resume()
       await until('it is called', () => gateway.callsFor(key).length > 0, { deadlineMs })

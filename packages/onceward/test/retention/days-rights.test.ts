@@ -43,7 +43,7 @@ describe('the role of a consumer', await skipWithout('postgres'), () => {
     await scene.write(40, 10)
     await scene.partition(wide)
     const { consumerId } = scene
-    const young = /Day .* of consumer \d+ may not be forgotten yet\. Nothing was changed\./
+    const young = /Day .* of consumer \d+ may not be dropped yet\. Nothing was changed\./
     assert.match(await refusal(run.pool, drop('1 day'), [consumerId, new Date(noon(5))]), young)
     assert.match(await refusal(run.pool, drop('30 days'), [consumerId, new Date(noon(5))]), young)
     assert.match(await refusal(run.pool, drop('45 days'), [consumerId, new Date(noon(40))]), young)
@@ -65,7 +65,7 @@ describe('the role of a consumer', await skipWithout('postgres'), () => {
       await refusal(run.pool, 'select onceward.make_day($1, current_date + 9)', [consumerId]),
       /^42501/,
     )
-    assert.match(await refusal(run.pool, 'select onceward.make_days(77)'), /are not in days/)
+    assert.match(await refusal(run.pool, 'select onceward.make_days(77)'), /are not partitioned by day/)
   })
 
   test('cannot have a young day dropped by the name it shares with one before Christ', async () => {
@@ -75,7 +75,7 @@ describe('the role of a consumer', await skipWithout('postgres'), () => {
     await scene.partition()
     const values = [scene.consumerId, `${new Date(noon(0)).toISOString().slice(0, 10)} BC`]
     for (const text of [drop('30 days'), drop('30 days').replace('drop_day', 'seal_day')])
-      assert.match(await refusal(run.pool, text, values), /may not be forgotten yet/)
+      assert.match(await refusal(run.pool, text, values), /may not be dropped yet/)
     assert.ok((await scene.tables()).includes(scene.dayTable(0)))
   })
 

@@ -2,16 +2,16 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { defineConsumer, realEnvironment, runConsumer } from 'onceward'
 import { createQueue, postgresQueue, publish } from 'onceward/postgres'
-import { createTestSurroundings, until } from 'onceward/testing'
+import { createTestEnvironment, until } from 'onceward/testing'
 import { RetentionLoop } from '../../src/operations/retention/retention-loop.ts'
-import { readRetention } from '../../src/telemetry/read-retention.ts'
+import { readRetention } from '../../src/telemetry/read-status.ts'
 import { skipWithout } from '../services/services.ts'
 import { type MemoryScene, memoryScene, purgeOptions } from './scene.ts'
 
 const minute = 60_000
 
 function loopOn(scene: MemoryScene, changes: Partial<ConstructorParameters<typeof RetentionLoop>[0]> = {}) {
-  const env = createTestSurroundings()
+  const env = createTestEnvironment()
   const { consumerId, clocks, ...options } = purgeOptions(scene, undefined, env)
   const loop = new RetentionLoop({
     ...options,

@@ -76,8 +76,8 @@ describe('PostgreSQL over TLS', () => {
   })
 
   test('an unknown authority, a wrong name and an expired certificate are refused with the name of the database', async () => {
-    await refused(address('server', '127.0.0.1', ''), /not signed by an authority/)
-    await refused(address('server', 'localhost'), /for other names/)
+    await refused(address('server', '127.0.0.1', ''), /not signed by a trusted authority/)
+    await refused(address('server', 'localhost'), /does not cover the host name/)
     await refused(address('expired'), /has expired/)
   })
 })

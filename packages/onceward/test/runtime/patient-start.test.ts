@@ -218,7 +218,7 @@ describe('a start whose servers are away', await skipWithout('postgres', 'rabbit
           kafkaBootstrap: bootstrap,
           startTimeoutMs: 4_000,
         }),
-        { code: 'broker_unreachable', message: /Asking for the retention of topic x/ },
+        { code: 'broker_unreachable', message: /Reading the retention of topic x/ },
       )
       const before = asked
       const dispatcher = await runConsumer(consumer, {
@@ -244,7 +244,7 @@ describe('a start whose servers are away', await skipWithout('postgres', 'rabbit
     })
     await assert.rejects(
       runConsumer(consumer, { databaseUrl: database.url, kafkaBootstrap: await kafkaBootstrap() }),
-      { code: 'configuration', message: /there is no such topic/ },
+      { code: 'configuration', message: /the topic or partition does not exist/ },
     )
   })
 

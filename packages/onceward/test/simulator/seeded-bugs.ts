@@ -1,6 +1,6 @@
 import type { Delivery, Source, Subscription } from '../../src/ports/source.ts'
 import type { StoreSession } from '../../src/ports/store.ts'
-import type { SimulatedTx } from '../../src/testing/simulator/loan.ts'
+import type { SimulatedTx } from '../../src/testing/simulator/handler-transaction.ts'
 import type { Around } from '../../src/testing/simulator/schedule.ts'
 import type { SimulatedSession } from '../../src/testing/simulator/session.ts'
 import type { SimulatedStore } from '../../src/testing/simulator/store.ts'
@@ -48,7 +48,10 @@ export const commitPastUnfinished: Around = {
 /** The position moves whoever owns the partition now. */
 export const noFence: Around = {
   store: withSession(({ inner }) => ({
-    advance: progress => inner.transaction.send('advance, unfenced', () => inner.move(progress)),
+    log: {
+      ...inner.log,
+      advance: progress => inner.transaction.send('advance, unfenced', () => inner.move(progress)),
+    },
   })),
 }
 
@@ -71,7 +74,11 @@ export const duplicateInBatch: Around = {
       return claims.map(claim => answers[names.indexOf(real(claim.id))]!)
     },
     countAttempts: failures => inner.countAttempts(failures.map(one => ({ ...one, id: real(one.id) }))),
-    request: intents => inner.request(intents.map(one => ({ ...one, messageId: real(one.messageId) }))),
+    outgoing: {
+      ...inner.outgoing,
+      request: intents =>
+        inner.outgoing.request(intents.map(one => ({ ...one, messageId: real(one.messageId) }))),
+    },
     conclude: conclusions =>
       inner.conclude(conclusions.map(one => ({ ...one, id: one.id === null ? null : real(one.id) }))),
   })),

@@ -47,7 +47,7 @@ describe('every wait for the database is bounded', await skipWithout('postgres')
     return { pool, queue, process, publish }
   }
 
-  test('connections that nobody answers on are given up, and all goes on over new ones', async () => {
+  test('connections without an answer are given up, and all goes on over new ones', async () => {
     await using database = await countingDatabase()
     const proxy = await startProxyFor(database.url)
     const { pool, queue, process, publish } = await impatient(proxy.through(database.url), 4)
@@ -55,7 +55,7 @@ describe('every wait for the database is bounded', await skipWithout('postgres')
     await until('the first is settled', () => queue.unsettled === 0)
     proxy.pause()
     publish(...Array.from({ length: 20 }, (_, n) => `during${n}`))
-    await until('the consumer gives up waiting', () => process.tally.storeAway)
+    await until('the consumer gives up waiting', () => process.tally.storeUnavailable)
     assert.equal(queue.unsettled, 20)
     proxy.resume()
     await until('the rest is settled', () => queue.unsettled === 0)
@@ -70,7 +70,7 @@ describe('every wait for the database is bounded', await skipWithout('postgres')
     const { pool, queue, process, publish } = await impatient(database.url, 2)
     const taken = await Promise.all([pool.connect(), pool.connect()])
     publish('a', 'b')
-    await until('the consumer gives up waiting', () => process.tally.storeAway)
+    await until('the consumer gives up waiting', () => process.tally.storeUnavailable)
     assert.equal(queue.unsettled, 2)
     for (const client of taken) client.release()
     await until('both are settled', () => queue.unsettled === 0)

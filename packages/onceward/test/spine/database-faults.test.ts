@@ -66,7 +66,7 @@ describe('the store under faults', await skipWithout('postgres'), () => {
     proxy.refuse()
     proxy.cut()
     consumer.publish(...Array.from({ length: 50 }, (_, n) => ({ id: `during${n}`, key: 'k' })))
-    await until('the consumer notices', () => consumer.process.tally.storeAway)
+    await until('the consumer notices', () => consumer.process.tally.storeUnavailable)
     assert.equal(consumer.queue.unsettled, 50)
     assert.equal(consumer.process.state, 'running')
     proxy.accept()

@@ -28,7 +28,7 @@ describe('a disk that is full', disks, () => {
 
     disk.fill(0, 16 * megabyte)
     consumer.publish(...messages('during', 5_000))
-    await until('the disk is full', () => consumer.process.tally.storeAway, { deadlineMs: 30_000 })
+    await until('the disk is full', () => consumer.process.tally.storeUnavailable, { deadlineMs: 30_000 })
     assert.ok(consumer.queue.unsettled > 0)
     assert.equal(consumer.process.state, 'running')
     assert.equal((await pool.query('select 1 as one')).rows[0].one, 1, 'the server lives')
@@ -69,7 +69,7 @@ describe('a disk that is full', disks, () => {
     )
     consumer.publish(...messages('while-down', 500))
     published += 500
-    await until('the consumer notices', () => consumer.process.tally.storeAway, { deadlineMs: 30_000 })
+    await until('the consumer notices', () => consumer.process.tally.storeUnavailable, { deadlineMs: 30_000 })
     assert.equal(consumer.process.state, 'running')
     assert.ok(consumer.queue.unsettled >= 500)
 

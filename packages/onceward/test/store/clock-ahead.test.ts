@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test'
 import { until } from 'onceward/testing'
 import { ClockSteps } from '../../src/drivers/postgres/clock-steps.ts'
 import { freeExpired, takeLease } from '../../src/drivers/postgres/queue/lease.ts'
-import { ServerLife } from '../../src/drivers/postgres/server-incarnation.ts'
+import { ServerIncarnation } from '../../src/drivers/postgres/server-incarnation.ts'
 import { suspectLedger } from '../../src/drivers/postgres/sql/silent-runs.ts'
 import { reasonToStop } from '../../src/effects/external/reason-not-to-call.ts'
 import { readCampaign } from '../../src/replay/campaign/campaign.ts'
@@ -17,7 +17,7 @@ import { skipWithout } from '../services/services.ts'
 
 const nextYear = `clock_timestamp() + interval '1 year'`
 
-describe('what a database clock that was a year ahead has left', await skipWithout('postgres'), () => {
+describe('rows written while the database clock was a year ahead', await skipWithout('postgres'), () => {
   let outbox: OutboxScene
   let inbox: InboxScene
   let rig: Rig
@@ -26,7 +26,7 @@ describe('what a database clock that was a year ahead has left', await skipWitho
   })
   after(() => Promise.all([outbox.close(), inbox.close(), rig.close()]))
 
-  it('relays: the buckets of a dead one are taken over', async () => {
+  it('relays: the buckets of a crashed relay are taken over', async () => {
     const broker = outbox.nextBroker()
     await outbox.put(broker, 'late', [{ id: 'm-0', key: 'm' }])
     await outbox.pool.query(
@@ -49,7 +49,7 @@ describe('what a database clock that was a year ahead has left', await skipWitho
   })
 
   for (const order of ['none', 'key'] as const) {
-    it(`stored work: a dead worker's claim is taken over (order: ${order})`, async () => {
+    it(`stored work: the lease of a crashed worker is taken over (order: ${order})`, async () => {
       const name = `ahead_${order}`
       const changes = {
         order,
@@ -66,7 +66,7 @@ describe('what a database clock that was a year ahead has left', await skipWitho
     })
   }
 
-  it('campaigns: another process may run it', async t => {
+  it('campaigns: another process may run the campaign', async t => {
     const scene = await ReplayScene.open(t)
     const consumer = scene.contract()
     await scene.write(...facts(3))
@@ -98,7 +98,7 @@ describe('what a database clock that was a year ahead has left', await skipWitho
     const enrolment = { consumerId: rows[0].consumer_id, runId: idOf('me') } as never
     const silent = await suspectLedger(
       pool,
-      new ServerLife(),
+      new ServerIncarnation(),
       new ClockSteps(pool, realEnvironment().log),
     ).beat(enrolment, 30_000)
     assert.deepEqual(
@@ -107,8 +107,8 @@ describe('what a database clock that was a year ahead has left', await skipWitho
     )
   })
 
-  /** Lets a dispatcher meet a row that was left like this, until it is done or waits for people. */
-  async function meets(left: string) {
+  /** Runs a dispatcher on a row in this state, until the row is done or waits for an operator. */
+  async function dispatch(left: string) {
     const consumer = rig.nextConsumer()
     const key = `${consumer}-key`
     await rig.scene.intend(consumer, [key])
@@ -119,27 +119,27 @@ describe('what a database clock that was a year ahead has left', await skipWitho
     return { row: await rig.scene.row(consumer, key), calls: rig.gateway.callsFor(key).length }
   }
 
-  it('effects: one that was put off is called', async () => {
-    const { row, calls } = await meets(`state = 'retryable', attempts = 1, due_at = ${nextYear}`)
+  it('effects: a delayed call is made', async () => {
+    const { row, calls } = await dispatch(`state = 'retryable', attempts = 1, due_at = ${nextYear}`)
     assert.deepEqual([row.state, calls], ['completed', 1])
   })
 
   for (const since of [nextYear, `clock_timestamp() - interval '1 minute'`]) {
-    it(`effects: one in flight, in doubt since ${since}, waits for people: its call may still be under way`, async () => {
-      const { row, calls } = await meets(
+    it(`effects: one in flight, in doubt since ${since}, waits for an operator: its call may still be in progress`, async () => {
+      const { row, calls } = await dispatch(
         `state = 'in flight', attempts = 1, epoch = 1, due_at = ${nextYear}, last_attempt_at = ${nextYear}, doubt_since = ${since}`,
       )
       assert.deepEqual([row.state, calls], ['reconciling', 0])
-      assert.match(row.last_error!, /clock of the database was set back/)
+      assert.match(row.last_error!, /database clock was set back/)
     })
   }
 
-  it('effects: a doubt that began later than now lets no call be repeated', () => {
+  it('effects: a doubt that begins in the future permits no repeated call', () => {
     const target = { policy: 'keyed', doubtMaxMs: 1_000 } as const
     const judged = (doubtMs: number) => reasonToStop({ doubtful: true, doubtMs }, target)
     assert.equal(judged(0), null)
     assert.equal(judged(1_000), null)
     assert.match(judged(1_001)!.note!, /forgotten the key/)
-    assert.match(judged(-1)!.note!, /clock of the database/)
+    assert.match(judged(-1)!.note!, /database clock/)
   })
 })

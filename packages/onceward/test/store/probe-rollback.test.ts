@@ -46,7 +46,7 @@ describe('the forced-rollback probe', await skipWithout('postgres'), () => {
     assert.equal(rows[0].n, 0)
   })
 
-  test('catches a handler that writes past tx, and shows what stayed', async () => {
+  test('detects a handler that bypasses tx, and shows the remaining rows', async () => {
     const bypassing = probe(async ({ message: row }) => {
       await rig.pool.query('insert into written (id) values ($1)', [row.id])
     })
@@ -58,7 +58,7 @@ describe('the forced-rollback probe', await skipWithout('postgres'), () => {
     })
   })
 
-  test('catches it also when the handler fails afterwards', async () => {
+  test('detects it also when the handler fails afterwards', async () => {
     const bypassing = probe(async ({ message: row }) => {
       await rig.pool.query('insert into written (id) values ($1)', [row.id])
       throw new Error('later')
@@ -66,7 +66,7 @@ describe('the forced-rollback probe', await skipWithout('postgres'), () => {
     await assert.rejects(bypassing, { code: 'tx_bypassed' })
   })
 
-  test('lets the error of an honest handler through', async () => {
+  test('passes on the error of a correct handler', async () => {
     await assert.rejects(
       probe(async ({ message: row, tx }) => {
         await write(tx, row.id)
@@ -93,7 +93,7 @@ describe('the forced-rollback probe', await skipWithout('postgres'), () => {
     await assert.rejects(probing, { code: 'tx_bypassed' })
   })
 
-  test('says when the message itself cannot be read', async () => {
+  test('reports a message that cannot be read', async () => {
     const run = handlerOn(
       consumerWith(async () => {}),
       { body: Buffer.from('{') },

@@ -21,8 +21,8 @@ async function openOdd() {
   return { pool, url: database.url, cleanup }
 }
 
-describe('what is ours does not depend on the settings of a session', available, () => {
-  test('every function looks names up on a path of its own, or was bound when it was made', async () => {
+describe('functions and times do not depend on the settings of a session', available, () => {
+  test('every function sets its search path, or was bound at creation', async () => {
     const { pool, cleanup } = await openOdd()
     await using _ = cleanup
     const { rows } = await pool.query(`
@@ -32,7 +32,7 @@ describe('what is ours does not depend on the settings of a session', available,
     assert.deepEqual(rows, [])
   })
 
-  test('times come out right, and a handler finds the settings of its role', async () => {
+  test('times are correct, and a handler has the settings of its role', async () => {
     const { pool, url, cleanup } = await openOdd()
     await using _ = cleanup
     const theirs = userPool(url, { max: 1 })
@@ -62,8 +62,7 @@ async function settingsOf(tx: SqlTransaction): Promise<Record<string, string>> {
 }
 
 /**
- * Consumer, workers, dispatcher, relay, retention, parked verbs, campaigns and explain: these files say what
- * comes of each.
+ * Files that cover consumer, workers, dispatcher, relay, retention, parked commands, campaigns and explain.
  */
 const files = [
   'inbox/stored.test.ts',
@@ -78,9 +77,9 @@ const files = [
   'evidence/explain.test.ts',
 ]
 
-describe('under settings that nobody expects', available, () => {
+describe('under unusual settings', available, () => {
   for (const file of files)
-    test(`${file} finds what it finds elsewhere`, { timeout: 300_000 }, async () => {
+    test(`${file} passes as with default settings`, { timeout: 300_000 }, async () => {
       const { NODE_TEST_CONTEXT: _, ...env } = process.env
       const path = fileURLToPath(new URL(`../${file}`, import.meta.url))
       const flags = process.execArgv.filter(flag => !flag.startsWith('--test'))

@@ -4,11 +4,11 @@ import type { SqlTransaction } from 'onceward'
 import { createPool, createPostgresStore } from 'onceward/postgres'
 import pg from 'pg'
 import { inTransaction } from '../../src/drivers/postgres/in-transaction.ts'
+import { leaseEffects } from '../../src/drivers/postgres/ledger/lease-effects.ts'
+import { recordResults } from '../../src/drivers/postgres/ledger/record-results.ts'
 import type { SqlPool } from '../../src/drivers/postgres/pool.ts'
 import { proveReplicated } from '../../src/drivers/postgres/replication.ts'
 import { takePartitions } from '../../src/drivers/postgres/sql/own-partitions.ts'
-import { claimEffects } from '../../src/effects/external/ledger/claim-effects.ts'
-import { recordResults } from '../../src/effects/external/ledger/record-results.ts'
 import { factsOf } from '../../src/testing/conformance/store-bench.ts'
 import { type Library, libraries } from '../adapters/libraries.ts'
 import { openEffects, startConsumer } from '../adapters/rig.ts'
@@ -28,7 +28,7 @@ const pooled = {
   send: (tx, text) => tx.query(text),
 } satisfies Library<SqlTransaction> as Library<unknown>
 
-/** A database whose sessions begin with settings of its own. */
+/** A database whose sessions begin with non-default settings. */
 async function openDatabase() {
   const database = await openEffects()
   const name = new URL(database.url).pathname.slice(1)
@@ -37,20 +37,20 @@ async function openDatabase() {
   return database
 }
 
-/** More server connections than a small consumer needs, each changed by a client that is gone afterwards. */
+/** More server connections than a small consumer needs, each changed by a client that has disconnected. */
 async function changeSessions(url: string): Promise<void> {
   const clients = Array.from({ length: 12 }, () => new pg.Client(url))
   await Promise.all(clients.map(client => client.connect()))
   await Promise.all(clients.map(client => client.query('begin')))
   await Promise.all(clients.map(client => client.query(`${change}; commit`)))
   const { rows } = await clients[0]!.query(`select ${settings} as found`)
-  assert.deepEqual(rows, [{ found: 'off error' }], 'the pooler hands on what another client has set')
+  assert.deepEqual(rows, [{ found: 'off error' }], 'the pooler passes on the settings of another client')
   await Promise.all(clients.map(client => client.end()))
 }
 
-describe('settings that another client of a pooler has left', await skipWithout('postgres'), () => {
+describe('settings of another client of a pooler', await skipWithout('postgres'), () => {
   for (const library of [pooled, ...libraries]) {
-    test(`do not reach a batch of ${library.name}, which has those of its role`, async t => {
+    test(`do not affect a batch of ${library.name}, which has those of its role`, async t => {
       await using database = await openDatabase()
       const bouncer = await ensurePgbouncer(database.url)
       if ('unavailable' in bouncer) return t.skip(bouncer.unavailable)
@@ -68,7 +68,7 @@ describe('settings that another client of a pooler has left', await skipWithout(
     })
   }
 
-  test('do not reach what else has to be durable', async () => {
+  test('do not affect other durable statements', async () => {
     await using database = await openDatabase()
     const store = createPostgresStore({ pool: database.pool })
     const enrolment = await store.enroll(factsOf('durable'))
@@ -81,20 +81,22 @@ describe('settings that another client of a pooler has left', await skipWithout(
     const atCommit = async (name: string, work: (pool: SqlPool) => Promise<unknown>) => {
       found[name] = await settingsAtCommit(database.url, work)
     }
-    const target = { name: 'bank', attemptsMax: 3, leaseMs: 60_000 } as never
+    const target = { name: 'bank', slots: 1, attemptsMax: 3, leaseMs: 60_000, delayMaxMs: 60_000 }
     await atCommit('a transaction', pool => inTransaction(pool, client => client.query('select 1')))
-    await atCommit('a claim of effects', pool => claimEffects(pool, 'durable', [{ target, slots: 1 }]))
+    await atCommit('a lease of effects', pool => leaseEffects(pool, 'durable', [target]))
     const { rows } = await database.pool.query('select id, epoch from onceward.ledger')
     const result = { ...rows[0], state: 'completed', attempts: 1 }
     await atCommit('a result', async pool => assert.deepEqual(await recordResults(pool, [result]), [true]))
     await atCommit('partitions', pool => takePartitions(pool, enrolment, ['0']))
-    await atCommit('the sign of life', pool => proveReplicated({ query: pool.query }))
+    await atCommit('the heartbeat', pool => proveReplicated({ query: pool.query }))
     assert.deepEqual([...new Set(Object.values(found))], [ofRole], JSON.stringify(found))
     assert.equal(Object.keys(found).length, 5)
   })
 })
 
-/** Runs it on one connection that another client has changed, and reads the settings just before COMMIT. */
+/**
+ * Runs `work` on one connection that another client has changed, and reads the settings just before COMMIT.
+ */
 async function settingsAtCommit(url: string, work: (pool: SqlPool) => Promise<unknown>): Promise<string> {
   const own = createPool(url, { max: 1 })
   const client = await own.connect()

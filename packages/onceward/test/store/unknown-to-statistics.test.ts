@@ -15,11 +15,11 @@ const count = 4_000
 const sizeMax = 100
 
 /**
- * Statistics that know only consumers and queues of yesterday promise a single row for new ones. A statement
- * that trusts them reads everything the consumer has, for every batch: half of 4,000 rows, 40 times.
+ * Outdated statistics promise a single row for new consumers and queues. A statement that trusts them reads
+ * all rows of the consumer, for every batch: half of 4,000 rows, 40 times.
  */
-for (const layout of ['in one table', 'beside those that lie in days', 'in days'] as const)
-  describe(`a consumer that statistics do not know yet, ${layout}`, await skipWithout('postgres'), () => {
+for (const layout of ['in one table', 'beside partitioned ones', 'partitioned by day'] as const)
+  describe(`a consumer that is missing in the statistics, ${layout}`, await skipWithout('postgres'), () => {
     let database: Awaited<ReturnType<typeof createDatabase>>
     let pool: ReturnType<typeof createPool>
 
@@ -29,7 +29,7 @@ for (const layout of ['in one table', 'beside those that lie in days', 'in days'
       await migrate(pool)
       await pool.query('create table effect (id text primary key)')
       if (layout !== 'in one table') await lieInDays(pool)
-      if (layout === 'beside those that lie in days')
+      if (layout === 'beside partitioned ones')
         await pool.query('drop trigger lie_in_days on onceward.consumer')
       await pool.query(`
       insert into onceward.inbox (consumer_id, run_id, status, message_id, digest)
@@ -48,7 +48,7 @@ for (const layout of ['in one table', 'beside those that lie in days', 'in days'
     })
 
     for (const mode of ['transactional', 'stored'] as const) {
-      it(`reads what its batches need, and not all it has (${mode})`, async () => {
+      it(`reads the rows of its batches, not all its rows (${mode})`, async () => {
         await createQueue(pool, mode)
         const orders: Order[] = Array.from({ length: count }, (_, n) => ({
           id: `o-${n}`,
@@ -111,7 +111,7 @@ for (const layout of ['in one table', 'beside those that lie in days', 'in days'
       return rows[0].empty
     }
 
-    /** Of each table, by whatever way; a session tells what it has counted when it ends. */
+    /** Rows read per table, by any access path; a session reports its counts when it ends. */
     async function rowsRead() {
       const { rows } = await pool.query(`
       select substring(relname from '^inbox|attempt|queue_message') as relname,

@@ -50,7 +50,7 @@ describe('the breaker', () => {
     rig.away = false
     await rig.env.advance(4_000)
     assert.equal(one.tally.breaker, 'closed')
-    rig.expectLogged('info', /answers again/)
+    rig.expectLogged('info', /available again/)
     await rig.env.advance(4_000)
     assert.equal(Object.keys(rig.applied).length, 200)
     assert.equal(rig.parked, 0)

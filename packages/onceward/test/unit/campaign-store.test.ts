@@ -4,7 +4,11 @@ import type { Store } from '../../src/ports/store.ts'
 import { campaignStore } from '../../src/replay/campaign/campaign-store.ts'
 
 test('a campaign neither suspects anybody nor clears those the live consumer suspects', () => {
-  const store = { query: () => {}, ping: () => {}, suspects: { beat() {}, clear() {}, beginAttempt() {} } }
+  const store = {
+    sql: { query() {} },
+    ping: () => {},
+    suspects: { beat() {}, clear() {}, beginAttempt() {} },
+  }
   const own = campaignStore({
     store: store as unknown as Store<unknown>,
     campaign: { id: '1', mode: 'replay', selection: { of: 'log', start: 'first', end: 'next' } },

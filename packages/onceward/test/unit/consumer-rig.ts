@@ -7,8 +7,7 @@ import {
   type Mode,
 } from 'onceward'
 import { MemoryQueue, MemoryStore, type MemoryTransaction } from 'onceward/memory'
-import { createTestSurroundings, type TestEnvironment } from 'onceward/testing'
-import type { Loss, Position } from '../../src/ports/source.ts'
+import { createTestEnvironment, type TestEnvironment } from 'onceward/testing'
 import type { Enrolment, Store, StoreSession, StoreTrouble } from '../../src/ports/store.ts'
 
 export interface Note {
@@ -23,6 +22,7 @@ export class SwitchableStore implements Store<MemoryTransaction> {
   readonly memory = new MemoryStore()
   readonly capabilities = this.memory.capabilities
   readonly suspects = this.memory.suspects
+  readonly checkpoints = this.memory.checkpoints
   trouble: StoreTrouble | null = null
   transactions = 0
   pings = 0
@@ -31,22 +31,6 @@ export class SwitchableStore implements Store<MemoryTransaction> {
 
   enroll(facts: Enrolment['facts']) {
     return this.memory.enroll(facts)
-  }
-
-  takePartitions(enrolment: Enrolment, partitions: readonly string[]) {
-    return this.memory.takePartitions(enrolment, partitions)
-  }
-
-  beginPartition(enrolment: Enrolment, partition: string, epoch: number, position: Position) {
-    return this.memory.beginPartition(enrolment, partition, epoch, position)
-  }
-
-  withdrawLoss(...loss: Parameters<MemoryStore['withdrawLoss']>) {
-    return this.memory.withdrawLoss(...loss)
-  }
-
-  declareLoss(enrolment: Enrolment, loss: Loss) {
-    return this.memory.declareLoss(enrolment, loss)
   }
 
   closeRun(enrolment: Enrolment, halted?: string) {
@@ -86,7 +70,7 @@ class SwitchedOff extends Error {
 export class ConsumerRig {
   readonly queue = new MemoryQueue()
   readonly store = new SwitchableStore()
-  readonly env: TestEnvironment = createTestSurroundings()
+  readonly env: TestEnvironment = createTestEnvironment()
   readonly handled: string[] = []
 
   process(

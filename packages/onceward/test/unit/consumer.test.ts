@@ -51,7 +51,7 @@ describe('a consumer that cannot work', () => {
     assert.equal(rig.store.runsClosed, 1)
   })
 
-  for (const how of ['halted', 'told to leave'] as const)
+  for (const how of ['halted', 'stopped at once'] as const)
     test(`does not begin when it was ${how} while its source was being opened`, async () => {
       const rig = new ConsumerRig()
       const opening = Promise.withResolvers<void>()
@@ -81,7 +81,7 @@ describe('a consumer that cannot work', () => {
         await assert.rejects(one.finished, changed)
       } else one.leave()
       opening.resolve()
-      await assert.rejects(started, how === 'halted' ? changed : /told to leave/)
+      await assert.rejects(started, how === 'halted' ? changed : /stopped at once/)
       assert.equal(one.state, how === 'halted' ? 'halted' : 'stopped')
       assert.deepEqual(rig.handled, [])
       assert.deepEqual(rig.store.halts, [])
@@ -106,16 +106,16 @@ describe('a store that is away', () => {
     const one = await rig.start()
     await rig.env.advance(60_000)
     assert.equal(one.state, 'running')
-    assert.equal(one.tally.storeAway, true)
+    assert.equal(one.tally.storeUnavailable, true)
     assert.equal(rig.queue.unsettled, 1)
     assert.ok(rig.store.pings >= 10, `asked ${rig.store.pings} times in a minute`)
-    rig.expectLogged('warn', /store away, nothing settled/)
+    rig.expectLogged('warn', /store unavailable, nothing settled/)
     rig.store.trouble = null
     await rig.env.advance(5_000)
     assert.deepEqual(rig.applied, { a: 1 })
     assert.equal(rig.queue.unsettled, 0)
     assert.equal(rig.store.memory.committed.attempts.size, 0)
-    rig.expectLogged('info', /store answers again/)
+    rig.expectLogged('info', /store available again/)
   })
 
   test('takes nothing more than the batches in flight meanwhile', async () => {
@@ -413,7 +413,7 @@ test('the crash points of a batch are passed in order', async () => {
   rig.publish({ id: 'a' })
   await rig.start()
   await rig.env.turn()
-  const expected = ['received', 'claimed', 'applied', 'concluded', 'committed', 'settled']
+  const expected = ['received', 'marked', 'applied', 'concluded', 'committed', 'settled']
   assert.deepEqual(
     rig.env.reached,
     expected.map(name => `batch.${name}`),

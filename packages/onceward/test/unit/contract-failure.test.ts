@@ -72,29 +72,33 @@ describe('the failure section', () => {
     [{ breaker: true as never }, /must be an object, or false/],
     [{ deadLetter: { passingAcceptedBy: ' ' } }, /must name who accepts it/],
     [{ poison: { maxAttemptsBeforePark: 0 } }, /whole number from 1/],
-    [{ mode: 'retry topic' }, /topics of Kafka, which this source is not/, queued],
+    [{ mode: 'retry topic' }, /topics of Kafka, and this source is another kind/, queued],
     [
       { mode: 'retry topic' },
-      /identity\.id 'position' would make another message/,
+      /identity\.id 'position' would make it another message/,
       { source: { kind: 'kafka', topic: 't' } as never, identity: { id: 'position' } },
     ],
-    [{ mode: 'retry queue' }, /queues of RabbitMQ, which this source is not/, { source: { kind: 'kafka' } }],
-    [{ mode: 'retry queue' }, /order 'key' lets none pass/, { ...queued, order: 'key' }],
+    [
+      { mode: 'retry queue' },
+      /queues of RabbitMQ, and this source is another kind/,
+      { source: { kind: 'kafka' } },
+    ],
+    [{ mode: 'retry queue' }, /order 'key' forbids/, { ...queued, order: 'key' }],
     [{ mode: 'retry queue' }, /needs dedup 'marker'/, { ...queued, dedup: 'version' }],
     [
       { mode: 'retry queue' },
-      /inbox\.mode 'stored' takes them away/,
+      /inbox\.mode 'stored' removes them there/,
       { ...queued, inbox: { mode: 'stored' } },
     ],
     [{ mode: 'retry queue', delayMs: 0 }, /delayMs: must be at least 1/, queued],
     [
       { mode: 'retry queue' },
-      /longer than queues of RabbitMQ have/,
+      /too long for queues of RabbitMQ/,
       { source: { kind: 'rabbitmq', queue: 'q'.repeat(250) } as never },
     ],
     [
       { mode: 'retry queue' },
-      /digestHeaders: names x-death, which is written anew/,
+      /digestHeaders: lists x-death, which changes with every retry/,
       { ...queued, message: { digestHeaders: ['x-death'] } },
     ],
     [
@@ -102,14 +106,14 @@ describe('the failure section', () => {
       /identity\.id: reads x-delivery-count/,
       { ...queued, identity: { id: { header: 'x-delivery-count' } } },
     ],
-    [{ mode: 'defer' }, /order 'partition' lets nobody pass/, { order: 'partition' }],
+    [{ mode: 'defer' }, /order 'partition' forbids/, { order: 'partition' }],
     [{ mode: 'defer' }, /needs dedup 'marker'/, { dedup: 'checkpoint', order: 'partition' }],
     [
       { mode: 'defer' },
-      /'defer' keeps what settle\.when 'before effect' gives up/,
+      /'defer' keeps messages that settle\.when 'before effect' gives up/,
       { settle: { when: 'before effect', lossAcceptable: 'telemetry' } },
     ],
-    [{}, /passingAcceptedBy: must say who accepts/, money],
+    [{}, /passingAcceptedBy: must name who accepts/, money],
   ]
   for (const [failure, expected, changes = {}] of refused) {
     test(`refuses ${JSON.stringify(failure)} ${JSON.stringify(changes)}`, () => {
@@ -117,19 +121,19 @@ describe('the failure section', () => {
     })
   }
 
-  test('money in partitions goes on past a dead letter only by somebody’s word, or stops', () => {
+  test('money in partitions continues past a dead letter only if a named person accepts it, or stops', () => {
     assert.throws(() => defineConsumer({ ...base, ...money }), /passingAcceptedBy/)
     rulesOf({ deadLetter: { passingAcceptedBy: 'head of settlement' } }, money)
     rulesOf({ exhausted: 'stop' }, money)
   })
 
-  test('refuses versions it could not read, and ends the wrong way round', () => {
+  test('refuses versions it could not read, and a range with its ends swapped', () => {
     const message = (section: object) => defineConsumer({ ...base, message: section })
     assert.throws(() => message({ versions: [1] }), /needs identity\.schemaVersion/)
     const identity = { ...base.identity, schemaVersion: { header: 'v' } }
     const versioned = (versions: unknown) =>
       defineConsumer({ ...base, identity, message: { versions } as never })
-    assert.throws(() => versioned({ min: 3, max: 1 }), /wrong way round/)
+    assert.throws(() => versioned({ min: 3, max: 1 }), /must have min at most max/)
     assert.throws(() => versioned({ min: 3 }), /max: is missing/)
     assert.throws(() => versioned([]), /list of versions/)
     assert.throws(() => message({ types: [] }), /list of names/)

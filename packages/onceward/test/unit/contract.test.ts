@@ -59,10 +59,10 @@ const refusals: readonly Refusal[] = [
     text: /order 'partition'/,
   },
   {
-    what: 'checkpoint dedup told after the effect',
+    what: 'checkpoint dedup settled after the effect',
     changes: { dedup: 'checkpoint', order: 'partition', settle: { when: 'after effect' } },
     place: 'settle.when',
-    text: /only memory/,
+    text: /only the position is recorded/,
   },
   {
     what: 'checkpoint dedup with business keys',
@@ -84,7 +84,7 @@ const refusals: readonly Refusal[] = [
     what: 'at most once for money',
     changes: { settle: { when: 'before effect', lossAcceptable: 'it is not' } },
     place: 'settle.when',
-    text: /'money' does not allow/,
+    text: /'money' forbids/,
   },
   {
     what: 'at most once tried again',
@@ -100,7 +100,7 @@ const refusals: readonly Refusal[] = [
     what: 'a reason for losing what is not lost',
     changes: { settle: { lossAcceptable: 'why not' } },
     place: 'settle.lossAcceptable',
-    text: /nothing is lost/,
+    text: /no messages are lost/,
   },
   {
     what: 'stopping a lane there is not',
@@ -134,13 +134,13 @@ const refusals: readonly Refusal[] = [
     what: 'key order without a key',
     changes: { order: 'key' },
     place: 'identity.orderKey',
-    text: /needs to know the key/,
+    text: /order 'key' needs it/,
   },
   {
     what: 'a business digest without a key',
     changes: { identity: { id: valid.identity.id, businessDigest: () => 1 } },
     place: 'identity.businessDigest',
-    text: /means nothing/,
+    text: /has no effect/,
   },
   {
     what: 'a message that is no schema',

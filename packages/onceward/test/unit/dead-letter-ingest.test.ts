@@ -34,7 +34,7 @@ function ingestOf(answers: (GetMessage | Error)[], onDeadLetter: (tag: number) =
   const ingest = new DeadLetterIngest({
     channel: channel as unknown as Channel,
     declaration: queue('work', { deadLetterIngest: 'dead' }),
-    handOversMax: 10,
+    deliveriesMax: 10,
     inFlight: new InFlight(10, 1_000),
     onDeadLetter({ fields: { deliveryTag } }) {
       onDeadLetter(deliveryTag)
@@ -70,7 +70,7 @@ describe('reading a dead-letter queue', () => {
       () => seen.taken.length === 1 && seen.returned.length === 1,
     )
     assert.deepEqual([seen.taken, seen.returned, seen.troubles], [[2], [1], []])
-    assert.match(seen.warnings[0]!, /could not be taken: TypeError: no such thing/)
+    assert.match(seen.warnings[0]!, /could not be read: TypeError: no such thing/)
     ingest.stop()
     await running
   })

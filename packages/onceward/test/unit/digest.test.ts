@@ -86,7 +86,7 @@ describe('the business digest', () => {
       [{ of: () => 1 }, /member "of" is a function/],
       [[Symbol('x')], /member "0" is a symbol/],
       [{ amount: Number.NaN }, /member "amount" is NaN/],
-      [{ at: new Date(Number.NaN) }, /member "at" is something whose toJSON gives null/],
+      [{ at: new Date(Number.NaN) }, /member "at" is a value whose toJSON returns null/],
       [new Uint8Array([1]), /instance of Uint8Array/],
     ]
     for (const [value, text] of refused) assert.throws(() => businessDigestOf(value), text)

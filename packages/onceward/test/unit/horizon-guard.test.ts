@@ -16,13 +16,12 @@ function guarded(markers: string | null) {
     clock: { nowMs: () => scene.clockMs },
     log: silent,
   })
-  const session = {
-    horizon: async () => {
-      scene.asked++
-      const { purgedBeforeMs, keepMs } = scene
-      return { purgedBeforeMs, keepMs, nowMs: startMs + scene.clockMs }
-    },
+  const horizon = async () => {
+    scene.asked++
+    const { purgedBeforeMs, keepMs } = scene
+    return { purgedBeforeMs, keepMs, nowMs: startMs + scene.clockMs }
   }
+  const session = { history: { horizon } }
   return Object.assign(scene, {
     /** Whether a message of this age is kept from being applied. */
     async parks(ageMs: number): Promise<boolean> {

@@ -84,7 +84,7 @@ describe('numbers of a JSON body', () => {
   ] as const)
     test(`${body} is refused by name, with the fix`, () =>
       assert.throws(() => read(body), {
-        message: `${field} is ${digits}, a whole number whose digits a JavaScript number does not keep; send it as text, or set message.codec to jsonBigintCodec, or to jsonRoundedCodec where it may be rounded`,
+        message: `${field} is ${digits}, a whole number that a JavaScript number would round; send it as text, or set message.codec to jsonBigintCodec, or to jsonRoundedCodec if it may be rounded`,
       }))
 
   test('beyond every double are noted at once, however large the exponent', () => {

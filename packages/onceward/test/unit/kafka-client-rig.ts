@@ -20,7 +20,7 @@ export function clientRig(partitions = 2) {
       readonly progress: PartitionProgress
       readonly offset: number
     }[],
-    /** Answers of the next commits; the rest is told. */
+    /** Answers of the next commits; the rest is confirmed. */
     answers: [] as CommitAnswer[],
   }
   const committed = new Map<number, CommittedOffset>()
@@ -44,8 +44,8 @@ export function clientRig(partitions = 2) {
     offsetsSince: async () => new Map(),
     committed: async () => new Map(committed),
     commit: async offsets => {
-      const answer = seen.answers.shift() ?? { kind: 'told' }
-      if (answer.kind === 'told') for (const one of offsets) committed.set(one.partition, one)
+      const answer = seen.answers.shift() ?? { kind: 'confirmed' }
+      if (answer.kind === 'confirmed') for (const one of offsets) committed.set(one.partition, one)
       return answer
     },
     join: events => {

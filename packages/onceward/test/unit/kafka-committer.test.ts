@@ -5,7 +5,7 @@ import { Committer, type PartitionLease } from '../../src/drivers/kafka/committe
 import { PartitionProgress } from '../../src/drivers/log/partition-progress.ts'
 import { until } from '../../src/testing/until.ts'
 
-/** A broker that answers when told to. */
+/** A broker that answers on request. */
 function rig(t: TestContext, restMs = 0) {
   const sent: { offsets: readonly OffsetToCommit[]; answer: (with_: CommitAnswer) => void }[] = []
   const troubles: string[] = []
@@ -26,16 +26,16 @@ function rig(t: TestContext, restMs = 0) {
     progress: new PartitionProgress(`t/${partition}`, 1, { incarnation: 'i', next: '0' }),
     member,
     metadata: '',
-    told: '0',
+    confirmed: '0',
   })
-  const told = (index: number) =>
+  const committed = (index: number) =>
     sent[index]!.offsets.map(({ partition, offset }) => `${partition}@${offset}`)
-  return { committer, sent, troubles, member, lease, told }
+  return { committer, sent, troubles, member, lease, committed }
 }
 
 describe('the committer', () => {
   test('sends at once, and whatever moves meanwhile joins the next', async t => {
-    const { committer, sent, lease, told } = rig(t)
+    const { committer, sent, lease, committed } = rig(t)
     const [a, b] = [lease(0), lease(1)]
     a.progress.pass('1')
     committer.note(a)
@@ -47,23 +47,23 @@ describe('the committer', () => {
     b.progress.pass('7')
     committer.note(b)
     assert.equal(sent.length, 1, 'one in flight')
-    sent[0]!.answer({ kind: 'told' })
+    sent[0]!.answer({ kind: 'confirmed' })
     await until('the second is sent', () => sent.length === 2)
-    assert.deepEqual([told(0), told(1)], [['0@1'], ['0@4', '1@7']])
+    assert.deepEqual([committed(0), committed(1)], [['0@1'], ['0@4', '1@7']])
     assert.equal(sent[1]!.offsets[0]!.leaderEpoch, 4)
   })
 
   test('positions that move in one turn go out together', async t => {
-    const { committer, sent, lease, told } = rig(t)
+    const { committer, sent, lease, committed } = rig(t)
     for (const one of [lease(0), lease(1)]) {
       one.progress.pass('5')
       committer.note(one)
     }
     await until('they are sent', () => sent.length === 1)
-    assert.deepEqual(told(0), ['0@5', '1@5'])
+    assert.deepEqual(committed(0), ['0@5', '1@5'])
   })
 
-  test('who waits is answered when the position he saw is told, and not before', async t => {
+  test('a waiting caller is answered when the position it saw is committed, and not before', async t => {
     const { committer, sent, lease } = rig(t, 60_000)
     const one = lease(0)
     one.progress.pass('1')
@@ -71,30 +71,30 @@ describe('the committer', () => {
     await until('the first is sent', () => sent.length === 1)
     one.progress.pass('2')
     let answered = false
-    const waiting = committer.tell([one]).then(missed => {
+    const waiting = committer.commit([one]).then(missed => {
       answered = true
       return missed
     })
-    sent[0]!.answer({ kind: 'told' })
+    sent[0]!.answer({ kind: 'confirmed' })
     await until('it does not rest while somebody waits', () => sent.length === 2)
     assert.equal(answered, false)
-    sent[1]!.answer({ kind: 'told' })
+    sent[1]!.answer({ kind: 'confirmed' })
     assert.equal(await waiting, 0)
-    assert.equal(one.told, '2')
-    assert.equal(await committer.tell([one]), 0, 'nothing to tell')
+    assert.equal(one.confirmed, '2')
+    assert.equal(await committer.commit([one]), 0, 'nothing to commit')
   })
 
   test('what is refused for now is repeated with the position of then', async t => {
-    const { committer, sent, lease, told } = rig(t)
+    const { committer, sent, lease, committed } = rig(t)
     const one = lease(0)
     one.progress.pass('1')
-    const waiting = committer.tell([one])
+    const waiting = committer.commit([one])
     await until('it is sent', () => sent.length === 1)
     one.progress.pass('2')
     sent[0]!.answer({ kind: 'later', reason: 'a rebalance' })
     await until('it is sent again', () => sent.length === 2)
-    assert.deepEqual(told(1), ['0@2'])
-    sent[1]!.answer({ kind: 'told' })
+    assert.deepEqual(committed(1), ['0@2'])
+    sent[1]!.answer({ kind: 'confirmed' })
     assert.equal(await waiting, 0)
   })
 
@@ -102,7 +102,7 @@ describe('the committer', () => {
     const { committer, sent, lease } = rig(t, 100)
     const one = lease(0)
     one.progress.pass('1')
-    void committer.tell([one])
+    void committer.commit([one])
     await until('it is sent', () => sent.length === 1)
     sent[0]!.answer({ kind: 'later', reason: 'a rebalance' })
     for (let turn = 0; turn < 10; turn++) await new Promise(resolve => setImmediate(resolve))
@@ -114,7 +114,7 @@ describe('the committer', () => {
     const { committer, sent, lease, member } = rig(t)
     const [a, b] = [lease(0), lease(1)]
     for (const one of [a, b]) one.progress.pass('1')
-    const waiting = committer.tell([a, b])
+    const waiting = committer.commit([a, b])
     await until('it is sent', () => sent.length === 1)
     a.progress.end()
     member.live = false
@@ -123,19 +123,19 @@ describe('the committer', () => {
     assert.equal(sent.length, 1)
   })
 
-  test('a fenced member is told so at once, a refusal is told to people', async t => {
+  test('a fenced member is answered at once, a refusal is reported', async t => {
     const { committer, sent, lease, troubles } = rig(t)
     const one = lease(0)
     one.progress.pass('1')
-    const waiting = committer.tell([one])
+    const waiting = committer.commit([one])
     await until('it is sent', () => sent.length === 1)
     sent[0]!.answer({ kind: 'fenced', reason: 'unknown member' })
     assert.equal(await waiting, 1)
     one.progress.pass('2')
-    const again = committer.tell([one])
+    const again = committer.commit([one])
     await until('it is sent', () => sent.length === 2)
     sent[1]!.answer({ kind: 'refused', reason: 'no permission' })
-    await until('people are told', () => troubles.length === 1)
+    await until('the refusal is reported', () => troubles.length === 1)
     committer.close()
     assert.equal(await again, 1, 'closing ends every wait')
   })

@@ -45,7 +45,7 @@ describe('the Kafka driver', () => {
 
   test('takes a partition once, although another of the same assignment could not be begun yet', async t => {
     const { seen, group, epochs } = rig(t)
-    seen.answers.push({ kind: 'told' }, { kind: 'later', reason: 'a rebalance' })
+    seen.answers.push({ kind: 'confirmed' }, { kind: 'later', reason: 'a rebalance' })
     group.onAssigned([0, 1], aMember())
     await until('both are read', () => epochs().length === 2)
     assert.deepEqual(epochs(), ['t/0 1', 't/1 2'])
@@ -120,6 +120,6 @@ describe('the Kafka driver', () => {
       return driver.stalled()
     }
     assert.equal(stalledAt(10_000), null)
-    assert.deepEqual(stalledAt(16_000), { forMs: 16_000, reason: 't/0 is assigned and not read yet' })
+    assert.deepEqual(stalledAt(16_000), { forMs: 16_000, reason: 't/0 is assigned but not read yet' })
   })
 })

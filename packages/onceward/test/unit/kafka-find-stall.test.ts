@@ -18,7 +18,7 @@ test('a reader is stalled when an answer is owed, the group is silent, or a part
   })
   assert.equal(findStall({ ...fine, groupMs: 4_000 }), null, 'a heartbeat may be late')
   const both = findStall({ ...fine, groupMs: 4_500, standing: [{ name: 't/1', forMs: 9_000 }] })
-  assert.deepEqual(both, { forMs: 9_000, reason: 't/1 has something to read and does not move' })
+  assert.deepEqual(both, { forMs: 9_000, reason: 't/1 has records to read and makes no progress' })
   const many = Array.from({ length: 5 }, (_, index) => ({ name: `t/${index}`, forMs: 3_000 }))
   assert.match(findStall({ ...fine, owed: many })!.reason, /t\/0, t\/1, t\/2 and 2 more$/)
 })
@@ -27,7 +27,7 @@ test('a partition that is taken over is no stall before its time is over, and on
   const unread = (forMs: number, isTaking: boolean) =>
     findStall({ ...fine, unread: [{ name: 't/2', forMs, isTaking }] })
   assert.equal(unread(14_000, true), null)
-  const reason = 't/2 is assigned and not read yet'
+  const reason = 't/2 is assigned but not read yet'
   assert.deepEqual(unread(16_000, true), { forMs: 16_000, reason })
   assert.deepEqual(unread(3_000, false), { forMs: 3_000, reason })
 })

@@ -3,8 +3,8 @@ import { describe, test } from 'node:test'
 import { decodeRecordSet } from '../../src/drivers/kafka/record-set.ts'
 import { toLogRecord } from '../../src/drivers/kafka/to-log-record.ts'
 import { LogDelivery } from '../../src/drivers/log/log-delivery.ts'
-import { recordWith } from '../../src/drivers/log/log-record.ts'
 import { PartitionProgress } from '../../src/drivers/log/partition-progress.ts'
+import { recordWith } from '../../src/ports/log-record.ts'
 import { batch } from '../kafka/batches.ts'
 
 function recordOf(value: Buffer | null, key: Buffer | null = null) {

@@ -48,6 +48,6 @@ test('a member that is none any more by the time the broker has answered takes n
     settings,
     log: { progress: 'broker', checkpoints },
   } as const
-  await assert.rejects(takePartitions(options, [0], member), /not a member/)
+  await assert.rejects(takePartitions(options, [0], member), /no longer a member/)
   assert.equal((await checkpoints.take(['t/0']))[0]!.epoch, 1)
 })

@@ -17,7 +17,7 @@ function rig(t: TestContext) {
     progress,
     member: { id: 'm', epoch: 1, live: true },
     metadata: '',
-    told: '5',
+    confirmed: '5',
   }
   let looks = 0
   const unread: number[] = []
@@ -63,7 +63,7 @@ describe('the watchdog', () => {
     assert.deepEqual(stalls, [])
   })
 
-  test('tells of a partition that stands still before records, and then of one that a rebuild did not help', async t => {
+  test('reports a partition that stalls before records, and then of one that a rebuild did not help', async t => {
     const { read, stalls } = rig(t)
     read.end = 9
     await until('it barks', () => stalls.length === 1)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import type { LogRecord } from '../../src/drivers/log/log-record.ts'
 import { LogSubscription } from '../../src/drivers/log/log-subscription.ts'
 import { type Entry, PartitionProgress } from '../../src/drivers/log/partition-progress.ts'
+import type { LogRecord } from '../../src/ports/log-record.ts'
 import type { Delivery } from '../../src/ports/source.ts'
 import { logOptions } from '../../src/testing/memory-checkpoints.ts'
 
@@ -34,7 +34,7 @@ export class LogBench {
       { ...limits, log: logOptions() },
       {
         origin: 'unit',
-        tell: async moved => {
+        commit: async moved => {
           for (const progress of moved) this.#tell(progress)
           return { missed: 0 }
         },

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import type { LogRecord } from '../../src/drivers/log/log-record.ts'
 import { LogSubscription } from '../../src/drivers/log/log-subscription.ts'
 import { PartitionProgress } from '../../src/drivers/log/partition-progress.ts'
+import type { LogRecord } from '../../src/ports/log-record.ts'
 import { logOptions } from '../../src/testing/memory-checkpoints.ts'
 
 const idle = {
   origin: 'log',
-  tell: async () => ({ missed: 0 }),
+  commit: async () => ({ missed: 0 }),
   onRoom: () => {},
   behind: () => null,
   close: async () => {},

@@ -1,6 +1,6 @@
 import type { ConsumerContract } from 'onceward'
 import { MemoryStore, type MemoryTransaction } from 'onceward/memory'
-import { createTestSurroundings } from 'onceward/testing'
+import { createTestEnvironment } from 'onceward/testing'
 import { defineConsumer } from '../../src/contract/define-consumer.ts'
 import { LogSubscription } from '../../src/drivers/log/log-subscription.ts'
 import { PartitionProgress } from '../../src/drivers/log/partition-progress.ts'
@@ -40,7 +40,7 @@ export class ScriptedLog implements Source {
   async open(options: OpenOptions): Promise<Subscription> {
     const subscription = new LogSubscription(options, {
       origin: 'scripted',
-      tell: async moved => {
+      commit: async moved => {
         for (const { partition, position } of moved) {
           this.told.set(partition, position)
           this.#history.push(`told ${partition}@${position}`)
@@ -113,7 +113,7 @@ function connectionLost(): Error {
 export function logRig(records: { readonly [partition: string]: { readonly [offset: number]: string } }) {
   const store = new ForgetfulStore()
   const log = new ScriptedLog(records, store.history)
-  const env = createTestSurroundings()
+  const env = createTestEnvironment()
   const applied = () => [...((store.committed.data.get('applied') as string[] | undefined) ?? [])]
   const apply = (tx: MemoryTransaction, id: string) => {
     tx.set('applied', [...((tx.get('applied') as string[] | undefined) ?? []), id])

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { createTestSurroundings, logOptions, MemoryCheckpoints } from 'onceward/testing'
-import { type Page, type PullReader, PullSource } from '../../src/drivers/log/pull-source.ts'
+import { createTestEnvironment, logOptions, MemoryCheckpoints } from 'onceward/testing'
+import { type PullReader, PullSource } from '../../src/drivers/log/pull-source.ts'
+import type { Page } from '../../src/ports/range-reader.ts'
 import type { LogOptions, SourceEvent } from '../../src/ports/source.ts'
 import { recordOf } from './log-bench.ts'
 
 /** One partition, whose pages a test decides. */
 async function bench(read: (from: string) => Page, progress: LogOptions['progress'] = 'broker') {
-  const env = createTestSurroundings()
+  const env = createTestEnvironment()
   const checkpoints = new MemoryCheckpoints()
   const events: SourceEvent[] = []
   const reads: string[] = []
@@ -75,7 +76,7 @@ describe('a source that is read by asking', () => {
   test('leaves the position to the transaction where that writes it', async () => {
     const { checkpoints, subscription } = await bench(() => page(0, 1), 'store')
     const received = await subscription.receive(10)
-    checkpoints.advance(subscription.progressWith!(received, received))
+    checkpoints.advance(subscription.log!.progressWith(received, received))
     const begin = checkpoints.begin
     checkpoints.begin = () => assert.fail('written a second time')
     assert.deepEqual(await subscription.settle(received), { missed: 0 })

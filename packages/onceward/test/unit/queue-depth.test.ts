@@ -39,7 +39,7 @@ describe('a queue that hands nothing over', () => {
     assert.equal((await after(5_000))?.forMs, 0)
     const stall = await after(6_000)
     assert.equal(stall?.forMs, 6_000)
-    assert.match(stall!.reason, /3 messages wait in queue work, and none is handed over/)
+    assert.match(stall!.reason, /3 messages wait in queue work, and none is delivered/)
     depth.moved()
     assert.equal(await after(1_000), null)
     assert.equal((await after(5_000))?.forMs, 0, 'it begins anew')

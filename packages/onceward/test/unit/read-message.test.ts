@@ -226,7 +226,7 @@ describe('reading a message', () => {
       const received = readerOf({ identity, message: { digestHeaders: ['x'] } })({}, { headers: hostile })
       assert.ok(!received.readable)
       assert.deepEqual([received.problem.kind, received.id], ['undecodable', 'h'])
-      assert.match(received.problem.text, /reading it failed: TypeError: no keys/)
+      assert.match(received.problem.text, /reading failed: TypeError: no keys/)
     })
 
     test('do not keep an attempt from being put on record', () => {

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { ConsumerProcess, defineConsumer, type SourceEvent } from 'onceward'
 import { MemoryQueue, MemoryStore, type MemoryTransaction } from 'onceward/memory'
-import { createTestSurroundings } from 'onceward/testing'
+import { createTestEnvironment } from 'onceward/testing'
 import type { OpenOptions, Stall } from '../../src/ports/source.ts'
 import { watchConsumer } from '../../src/runtime/run-health.ts'
 
 /** A consumer on memory, and what its source has to tell it. */
 async function start() {
-  const env = createTestSurroundings()
+  const env = createTestEnvironment()
   const queue = new MemoryQueue()
   let tell: (event: SourceEvent) => void = () => {}
   const silence: { stall: Stall | null } = { stall: null }
@@ -67,7 +67,7 @@ describe('what a source tells', () => {
     const { reader, watch, tell } = await start()
     assert.deepEqual(watch.read().reasons, [])
     tell({ kind: 'degraded', part: 'reading dead-letter queue d', reason: 'odd' })
-    assert.deepEqual(watch.read().reasons, ['reading dead-letter queue d fails and is tried again: odd'])
+    assert.deepEqual(watch.read().reasons, ['reading dead-letter queue d fails and is retried: odd'])
     tell({ kind: 'restored', part: 'reading dead-letter queue d' })
     assert.equal(watch.read().ready, true)
     tell({ kind: 'degraded', part: 'reading dead-letter queue d', reason: 'odd' })

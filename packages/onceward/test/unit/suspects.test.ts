@@ -259,7 +259,7 @@ describe('the message that killed its process', () => {
     const [held] = rig.store.memory.committed.held.values()
     assert.deepEqual(
       [held!.id, held!.state, held!.failureClass, held!.code, held!.attempts, held!.reason],
-      ['n7', 'parked', 'poison', 'process_died', 3, 'its process died 3 times'],
+      ['n7', 'parked', 'poison', 'process_died', 3, 'its process crashed 3 times'],
     )
     assert.equal(rig.store.memory.committed.held.size, 1)
     const { n7, ...others } = rig.applied

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createTestSurroundings } from 'onceward/testing'
+import { createTestEnvironment } from 'onceward/testing'
 
 test('time stands still until it is moved, and fires what falls due in order', async () => {
-  const env = createTestSurroundings()
+  const env = createTestEnvironment()
   const fired: string[] = []
   env.timers.after(20, () => fired.push(`b at ${env.clock.nowMs()}`))
   env.timers.after(10, () => {
@@ -22,7 +22,7 @@ test('time stands still until it is moved, and fires what falls due in order', a
 
 test('it keeps what was logged, counted and reached', () => {
   const points: string[] = []
-  const env = createTestSurroundings({ random: 0.25, reach: point => void points.push(point) })
+  const env = createTestEnvironment({ random: 0.25, reach: point => void points.push(point) })
   env.log.warn('careful', { n: 1 })
   env.metrics.add('outcomes', 3, { consumer: 'c', outcome: 'applied' })
   env.metrics.add('outcomes', 2, { consumer: 'c', outcome: 'applied' })

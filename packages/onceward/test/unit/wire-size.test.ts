@@ -75,10 +75,10 @@ describe('what a message takes on the wire', () => {
       )
     assert.throws(
       () => publish(100_000, 20_000),
-      /takes 20000\. .*; or raise max\.message\.bytes of the topic/,
+      /accepts 20000\. .*; or raise max\.message\.bytes of the topic/,
     )
-    assert.throws(() => publish(25_000, 100_000), /takes 25000\. .* say so with bytesMax/)
-    assert.throws(() => publish(25_000, null), /takes 25000/)
+    assert.throws(() => publish(25_000, 100_000), /accepts 25000\. .* set bytesMax/)
+    assert.throws(() => publish(25_000, null), /accepts 25000/)
     assert.equal(publish(undefined, 40_000).body.length, 30_000)
     assert.equal(doubts, 5)
   })
@@ -97,11 +97,11 @@ describe('what a message takes on the wire', () => {
     const body = Buffer.alloc(1024 * 1024)
     const publish = (to: typeof target & { bytesMax?: number }, key: string | null = null) =>
       outgoingOf(to, { id: 'm', body, key }, 'here')
-    assert.throws(() => publish(target), /here: the record takes \d+ bytes .* topic captures takes 1048588/)
+    assert.throws(() => publish(target), /here: the record takes \d+ bytes .* topic captures accepts 1048588/)
     assert.equal(publish({ ...target, bytesMax: 2 * 1024 * 1024 }).body.length, body.length)
     assert.throws(
       () => publish({ ...target, bytesMax: 1024 * 1024 + 2_000 }, 'k'.repeat(2_000)),
-      /takes 1050576/,
+      /accepts 1050576/,
     )
   })
 })

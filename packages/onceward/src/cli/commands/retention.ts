@@ -8,7 +8,7 @@ import { type PurgeResult, purgeConsumer } from '../../operations/retention/purg
 import { declareTerms, recordPassBegin, recordPassEnd } from '../../operations/retention/record-pass.ts'
 import { realEnvironment } from '../../runtime/real-environment.ts'
 import { readSourceWindow } from '../../runtime/source-window.ts'
-import { type RetentionStatus, readRetention } from '../../telemetry/read-retention.ts'
+import { type RetentionStatus, readRetention } from '../../telemetry/read-status.ts'
 import { withPool } from '../database.ts'
 import { loadConsumer, policyHelp } from '../load-consumer.ts'
 import { consoleLog, print, table } from '../output.ts'

@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { durationText } from '../../contract/duration.ts'
+import { lackText } from '../../telemetry/lack-text.ts'
 import { readStatus, type Status } from '../../telemetry/read-status.ts'
-import { lackText } from '../../telemetry/unserved-work.ts'
 import { withPool } from '../database.ts'
 import { oneLine, print, table } from '../output.ts'
 

@@ -1,12 +1,6 @@
 import { Command, Option } from 'commander'
-import {
-  type HeldDetails,
-  type HeldWork,
-  heldStates,
-  listHeld,
-  releaseHeld,
-  showHeld,
-} from '../../telemetry/inbox.ts'
+import { releaseHeld } from '../../operations/work/release-held.ts'
+import { type HeldDetails, type HeldWork, heldStates, listHeld, showHeld } from '../../telemetry/held-work.ts'
 import { withPool } from '../database.ts'
 import { print, safe, table } from '../output.ts'
 import { type SaidFlags, said } from '../said-flags.ts'

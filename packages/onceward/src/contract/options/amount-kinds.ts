@@ -11,10 +11,7 @@ export function wholeNumber(min: number, max: number): ValueCheck<number> {
   }
 }
 
-/**
- * A whole number of milliseconds. The name ends in `Ms`; a policy file writes the unit beside the number
- * instead.
- */
+/** A whole number of milliseconds. The option's name ends in `Ms`; a policy file writes the unit instead. */
 export function milliseconds(min: number, max: number, { fileMax = max } = {}): ValueCheck<number> {
   return { ...wholeNumber(min, max), inFile: { kind: 'duration', min, max: fileMax } }
 }
@@ -34,12 +31,12 @@ export function orNull<T>(kind: ValueCheck<T>): ValueCheck<T | null> {
 interface DurationBounds {
   readonly min?: number
   readonly max?: number
-  /** Durations to write, in the order of the message. */
+  /** Example durations, in the order the message lists them. */
   readonly examples: string
   readonly outOfRange?: string
 }
 
-/** Milliseconds, or a text with its unit. */
+/** Milliseconds, or a text with a unit. */
 export function duration({
   min = 0,
   max = durationMaxMs,

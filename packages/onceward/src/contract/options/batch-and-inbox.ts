@@ -7,51 +7,61 @@ import { word } from './text-kinds.ts'
 const dayMs = 86_400_000
 const mib = 1024 * 1024
 
-/** Shorter leases would be lost to a garbage collection or a busy server. */
+/** A garbage collection or a busy server would outlast a shorter lease. */
 const leaseMinMs = 500
 
-/** Shorter silences would take a garbage collection for an endless loop. */
+/** A shorter deadline would mistake a garbage collection for an endless loop. */
 const deadlineMinMs = 1_000
 
-/** Below this the runtime itself hardly fits. */
+/** Node itself hardly fits into less. */
 const memoryMinMb = 64
 
-/** How much at a time, when, and in which process. */
+/** Batch sizes, stored mode and process isolation. */
 export const batchOptions = [
   option('batch', section()),
-  option('batch.sizeMax', wholeNumber(1, 10_000), 'messages in a batch', { default: 500 }),
-  option('batch.inFlightMax', wholeNumber(1, 16), 'batches at a time', { default: 2 }),
-  option('batch.deliveriesMax', wholeNumber(1, 65_535), 'unsettled deliveries', {
+  option('batch.sizeMax', wholeNumber(1, 10_000), 'most messages in one transaction', { default: 500 }),
+  option('batch.inFlightMax', wholeNumber(1, 16), 'batches in progress at a time', { default: 2 }),
+  option('batch.deliveriesMax', wholeNumber(1, 65_535), 'most unsettled deliveries held in memory', {
     default: computed(get => (readsLog({ source: get('source') }) ? 3_000 : 2_000)),
-    defaultText: '2000, of logs 3000',
+    defaultText: '2000; for logs 3000',
   }),
-  option('batch.bytesMax', size(1, 2 ** 40), 'their bytes', { default: 64 * mib }),
+  option('batch.bytesMax', size(1, 2 ** 40), 'most bytes of unsettled deliveries held in memory', {
+    default: 64 * mib,
+  }),
   option(
     'batch.handlerTimeoutMs',
     milliseconds(1, 2 ** 31 - 1),
-    'after which a handler is aborted and its transaction rolled back',
+    'time after which a handler is aborted and its transaction rolled back',
     { default: 10_000 },
   ),
   option('inbox', section()),
-  option('inbox.mode', word(['transactional', 'stored']), 'when the work is done', {
+  option('inbox.mode', word(['transactional', 'stored']), 'when messages are applied', {
     default: 'transactional',
+    defaultText: '`transactional`: in the transaction that receives them; `stored`: later, by workers',
   }),
-  option('inbox.leaseMs', milliseconds(leaseMinMs, dayMs), 'how long a silent worker keeps what it took', {
+  option('inbox.leaseMs', milliseconds(leaseMinMs, dayMs), 'how long a silent worker keeps its lease', {
     default: 30_000,
   }),
-  option('inbox.workers', wholeNumber(1, 64), 'batches of workers at a time', { default: 2 }),
+  option('inbox.workers', wholeNumber(1, 64), 'batches the workers of one process run at a time', {
+    default: 2,
+  }),
   option('isolation', section()),
-  option('isolation.mode', word(['none', 'child']), 'where handlers run', {
+  option('isolation.mode', word(['none', 'child']), 'the process in which handlers run', {
     default: 'none',
-    defaultText: '`none`: in the process itself',
+    defaultText: "`none`: in the consumer's own process",
   }),
-  option('isolation.deadlineMs', milliseconds(deadlineMinMs, dayMs), 'how long the child may say nothing', {
-    default: computed(get => Math.max(deadlineMinMs, get('batch.handlerTimeoutMs'))),
-    defaultText: '`batch.handlerTimeout`',
-  }),
+  option(
+    'isolation.deadlineMs',
+    milliseconds(deadlineMinMs, dayMs),
+    'how long the child may be silent before it is killed',
+    {
+      default: computed(get => Math.max(deadlineMinMs, get('batch.handlerTimeoutMs'))),
+      defaultText: '`batch.handlerTimeout`',
+    },
+  ),
   option('isolation.memoryMaxMb', orNull(size(memoryMinMb, 2 ** 20, mib)), "the child's heap, in whole MiB", {
     policyKey: 'isolation.memoryMax',
     default: null,
-    defaultText: 'what Node chooses',
+    defaultText: "Node's own limit",
   }),
 ]

@@ -7,8 +7,8 @@ import type { ValueCheck } from './kind.ts'
 export const fromText = "must be a function, { header: 'name' } or { property: 'messageId' }"
 
 /**
- * Where an identity is read: by a function, or at a header or property. A policy file can name the latter
- * two. Undefined is refused: a name that was not imported would switch off what the identity is for.
+ * Where an identity is read: a function, a header or a property. A policy file can name a header or a
+ * property. Undefined is refused, because a misspelt import would silently switch the identity off.
  */
 export const from: ValueCheck<From<unknown>> = {
   holds: 'value',
@@ -29,8 +29,8 @@ export const fromOrPosition: ValueCheck<From<unknown> | 'position'> = {
   refusesUndefined: true,
 }
 
-/** What only code can give: `T` is whatever the contract says. */
-// biome-ignore lint/suspicious/noExplicitAny: a function's type is the contract's to say
+/** An option that only code can set; the contract declares its type `T`. */
+// biome-ignore lint/suspicious/noExplicitAny: the contract declares the function's type
 export function codeOnly(must: string, fits: (value: unknown) => boolean = isFunction): ValueCheck<any> {
   const check = (value: unknown, place: string, wrong: Report) => {
     if (!fits(value)) wrong(place, must)
@@ -49,10 +49,10 @@ export const secret: ValueCheck<Secret> = {
   inFile: { kind: 'secret' },
 }
 
-/** A text that a policy file keeps in the environment, put in its place when the file is applied. */
+/** A text that a policy file takes from the environment when the file is applied. */
 export const address: ValueCheck<string> = { holds: 'value', check: () => {}, inFile: { kind: 'address' } }
 
-/** Judged with its name and its target: see `target-problems.ts`. */
+/** Checked together with its name and its target in `target-problems.ts`. */
 export const header: ValueCheck<string | Secret> = {
   holds: 'value',
   check: () => {},

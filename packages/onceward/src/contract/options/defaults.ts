@@ -19,8 +19,8 @@ export type WithDefaults<S extends SectionPath> = Omit<SectionTypes[S], Defaulte
 }
 
 /**
- * A section with its defaults; those that depend on other options ask `contract` for them. A key given as
- * undefined is a key not given.
+ * A section with its defaults. Defaults that depend on other options read them from `contract`. A key given
+ * as undefined counts as not given.
  */
 export function withDefaults<S extends SectionPath>(
   section: S,
@@ -39,14 +39,14 @@ export function withDefaults<S extends SectionPath>(
 }
 
 /**
- * Reads the options of a contract: its own values, else the defaults. Durations are as the contract writes
+ * Reads the options of a contract: its own values, else the defaults. Durations stay as the contract has
  * them.
  */
 export function optionReader(contract: object, table: OptionTable = contractOptions): ReadOption {
   return readerIn(contract, table, null)
 }
 
-/** A section that stands at a path with names people chose is given apart: no path leads to it. */
+/** A section below a user-chosen name is passed separately, because its path contains `*`. */
 type OwnSection = { readonly section: string; readonly value: object | undefined } | null
 
 function readerIn(contract: object, table: OptionTable, own: OwnSection): ReadOption {
@@ -70,7 +70,7 @@ function valueAt(root: object, path: string): unknown {
   return value
 }
 
-/** One option as a started consumer knows it: durations in milliseconds, null for what is left open. */
+/** One option as a started consumer sees it: durations in milliseconds, null for an unset option. */
 export interface Resolved {
   readonly name: string
   readonly value: unknown

@@ -11,7 +11,7 @@ const declared = codeOnly(
   value => isRecord(value) && typeof value.apply === 'function' && typeof value.problems === 'function',
 )
 
-/** To what effect. */
+/** Declared effects and targets. */
 export const effectOptions = [
   option('effect', section()),
   option('effect.apply', declared, null, { elsewhere: 'is made by a function and stays in TypeScript' }),
@@ -19,33 +19,35 @@ export const effectOptions = [
   option('effect.publish', record('must be an object of targets by name', isRecord)),
 ]
 
-/** What each broker wants to be told is a rule: see `publish-problems.ts`. */
+/** `publish-problems.ts` checks which of these each broker needs. */
 const place = unchecked(text())
 
-/** Where messages go. */
+/** Targets of published messages. */
 export const publishOptions = [
   option('effect.publish.*', section("must be an object such as { broker: 'kafka', topic: '…' }")),
-  option(
-    'effect.publish.*.broker',
-    word(['kafka', 'cdc', 'postgres', 'rabbitmq']),
-    'where a publish target is',
-    { missing: true },
-  ),
-  option('effect.publish.*.topic', place, 'of Kafka, or of the connector'),
-  option('effect.publish.*.queue', place, 'of RabbitMQ or PostgreSQL'),
-  option('effect.publish.*.exchange', place, 'of RabbitMQ, with a routing key'),
-  option('effect.publish.*.routingKey', place, 'may be empty'),
-  option('effect.publish.*.bytesMax', size(1_024, 2 ** 31 - 1), 'larger messages are refused', {
-    default: kafkaBatchBytesMax,
-    defaultText: "the Kafka topic's `max.message.bytes`, or 1048588 where the cluster does not say",
+  option('effect.publish.*.broker', word(['kafka', 'cdc', 'postgres', 'rabbitmq']), 'the kind of broker', {
+    missing: true,
   }),
-  option('effect.publish.*.evidence', flag, 'whether published messages stay known to `onceward explain`', {
+  option('effect.publish.*.topic', place, 'the topic, for Kafka and CDC connectors'),
+  option('effect.publish.*.queue', place, 'the queue, for RabbitMQ and PostgreSQL'),
+  option('effect.publish.*.exchange', place, 'the RabbitMQ exchange; needs a routing key'),
+  option('effect.publish.*.routingKey', place, 'the routing key; may be empty'),
+  option(
+    'effect.publish.*.bytesMax',
+    size(1_024, 2 ** 31 - 1),
+    'the largest message; larger ones are refused',
+    {
+      default: kafkaBatchBytesMax,
+      defaultText: "the Kafka topic's `max.message.bytes`, or 1048588 if the cluster cannot be asked",
+    },
+  ),
+  option('effect.publish.*.evidence', flag, 'keeps a record of published messages for `onceward explain`', {
     default: false,
   }),
   option(
     'effect.publish.*.destination',
     place,
-    'which cluster and virtual host, as `onceward status` names it: `rabbitmq:eu-1/orders`',
-    { defaultText: 'that of the address' },
+    'the cluster and virtual host, as `onceward status` names it: `rabbitmq:eu-1/orders`',
+    { defaultText: 'the broker whose address the process has' },
   ),
 ]

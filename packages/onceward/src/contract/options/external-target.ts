@@ -7,7 +7,7 @@ import { record, section, unchecked } from './kind.ts'
 import { computed, option } from './option.ts'
 import { flag, ports, text, textOrNull, word } from './text-kinds.ts'
 
-/** One timer holds at most this; it is also more than any of these can reasonably be. */
+/** The most one timer can hold; larger than any sensible value. */
 const numberMax = 2 ** 31 - 1
 const dayMs = 86_400_000
 const count = wholeNumber(1, numberMax)
@@ -24,42 +24,48 @@ const http = { onlyFor: ['http'] } as const
 const web = { onlyFor: ['http', 'webhook'] } as const
 const email = { onlyFor: ['email'] } as const
 
-/** What every kind of target has. Which policy goes with what is a rule: see `target-problems.ts`. */
+/** Options of every kind of target. `target-problems.ts` checks which policies fit which targets. */
 const traitOptions = [
   option('effect.external.*', target),
-  option('effect.external.*.kind', word(kinds), 'how the target is spoken to', { default: 'http' }),
+  option('effect.external.*.kind', word(kinds), 'the kind of target', { default: 'http' }),
   option(
     'effect.external.*.policy',
     word(repeatPolicies),
-    'what may follow a call that may have happened; `keyed`: the target knows our key',
+    'what may follow a call with an unknown outcome; `keyed`: repeat it, because the target stores the key',
     { default: 'keyed', defaultText: null },
   ),
   option('effect.external.*.query', unchecked(codeOnly('must be a function'))),
-  option('effect.external.*.queryDelayMs', wait, 'how long after a lost call the query waits', {
-    default: 30_000,
-  }),
+  option(
+    'effect.external.*.queryDelayMs',
+    wait,
+    'wait between a call with an unknown outcome and the query',
+    {
+      default: 30_000,
+    },
+  ),
   option(
     'effect.external.*.keyLifetimeMs',
     milliseconds(1, Number.MAX_SAFE_INTEGER, { fileMax: 365 * dayMs }),
     'how long the target remembers a key',
     { default: dayMs },
   ),
-  option('effect.external.*.timeoutMs', wait, 'of one call', { default: 10_000 }),
-  option('effect.external.*.attemptsMax', count, 'calls before people are asked', { default: 8 }),
-  option('effect.external.*.retryDelayMs', wait, 'before the second call', { default: 500 }),
-  option('effect.external.*.retryDelayMaxMs', wait, 'doubled up to here', { default: 60_000 }),
-  option('effect.external.*.concurrencyMax', count, 'calls in flight from one dispatcher', { default: 16 }),
-  option('effect.external.*.ratePerSecondMax', count, 'calls a second from one dispatcher', {
-    defaultText: 'without limit',
+  option('effect.external.*.timeoutMs', wait, 'timeout of one call', { default: 10_000 }),
+  option('effect.external.*.attemptsMax', count, 'calls before an operator must decide', { default: 8 }),
+  option('effect.external.*.retryDelayMs', wait, 'delay before the second call', { default: 500 }),
+  option('effect.external.*.retryDelayMaxMs', wait, 'longest delay; each delay doubles the one before', {
+    default: 60_000,
   }),
-  option('effect.external.*.breaker', breaker, '`false`: a target that fails is called on'),
-  option(
-    'effect.external.*.breaker.failuresMax',
-    count,
-    'failed calls in a row after which it is left alone',
-    { default: 20 },
-  ),
-  option('effect.external.*.breaker.pauseMs', wait, 'for how long', { default: 10_000 }),
+  option('effect.external.*.concurrencyMax', count, 'calls in flight from one dispatcher', { default: 16 }),
+  option('effect.external.*.ratePerSecondMax', count, 'calls per second from one dispatcher', {
+    defaultText: 'no limit',
+  }),
+  option('effect.external.*.breaker', breaker, '`false`: a failing target is called without pauses'),
+  option('effect.external.*.breaker.failuresMax', count, 'failed calls in a row that open the breaker', {
+    default: 20,
+  }),
+  option('effect.external.*.breaker.pauseMs', wait, 'how long an open breaker pauses calls', {
+    default: 10_000,
+  }),
 ]
 
 const secrets = record(
@@ -67,7 +73,7 @@ const secrets = record(
   value => isRecord(value) && Object.keys(value).length > 0,
   (id, place, wrong) => {
     if (!/^[A-Za-z0-9_.-]{1,64}$/.test(id))
-      wrong(place, 'is no key id: letters, digits, dot, dash and underscore, at most 64')
+      wrong(place, 'is not a valid key id: use letters, digits, dot, dash and underscore, at most 64')
   },
 )
 const keyHeader = textOrNull(
@@ -75,10 +81,10 @@ const keyHeader = textOrNull(
   isHeaderName,
 )
 
-/** Where calls go is judged whole: see `url-problems.ts`. */
+/** `url-problems.ts` checks the complete address. */
 const webOptions = [
-  option('effect.external.*.url', unchecked(text()), 'where calls go: https, without credentials', web),
-  option('effect.external.*.method', word(['POST', 'PUT', 'PATCH']), 'of an http target', {
+  option('effect.external.*.url', unchecked(text()), 'address of the target: https, no credentials', web),
+  option('effect.external.*.method', word(['POST', 'PUT', 'PATCH']), 'HTTP method of an http target', {
     ...http,
     default: 'POST',
     defaultText: 'POST',
@@ -92,26 +98,31 @@ const webOptions = [
   option(
     'effect.external.*.headers.*',
     header,
-    'sent with every call; credentials as `Bearer $\u007benv:NAME}`',
+    'a header sent with every call; credentials as `Bearer $\u007benv:NAME}`',
   ),
-  option('effect.external.*.keyHeader', keyHeader, 'carries the key', {
+  option('effect.external.*.keyHeader', keyHeader, 'the header that carries the key', {
     ...http,
     default: 'Idempotency-Key',
-    defaultText: '`Idempotency-Key`; `null` for a target that takes none',
+    defaultText: '`Idempotency-Key`; `null` for a target that accepts no key',
   }),
   option(
     'effect.external.*.replayedHeader',
     unchecked(text()),
-    'present in an answer that was stored for this key',
+    'the header that marks an answer the target had stored for the key',
     { ...http, default: 'Idempotent-Replayed' },
   ),
   option('effect.external.*.secrets', secrets, null, { onlyFor: ['webhook'], missing: true }),
-  option('effect.external.*.secrets.*', secret, 'key id → secret a webhook is signed with'),
-  option('effect.external.*.allowPrivate', unchecked(flag), 'plain http, any port and private addresses', {
-    onlyFor: ['http', 'webhook', 'email'],
-    default: false,
-  }),
-  option('effect.external.*.ports', ports, 'ports calls may go to', { ...web, default: [443] }),
+  option('effect.external.*.secrets.*', secret, 'key id → secret that signs calls of a webhook'),
+  option(
+    'effect.external.*.allowPrivate',
+    unchecked(flag),
+    'allows plain http, any port and private addresses',
+    {
+      onlyFor: ['http', 'webhook', 'email'],
+      default: false,
+    },
+  ),
+  option('effect.external.*.ports', ports, 'ports that calls may use', { ...web, default: [443] }),
 ]
 
 const host = text('must be the name of a mail server', one => one !== '')
@@ -126,7 +137,7 @@ const mailOptions = [
     default: computed(get => (get('effect.external.*.tls') === 'implicit' ? 465 : 587)),
     defaultText: null,
   }),
-  option('effect.external.*.tls', word(['implicit', 'starttls', 'none']), 'how it is encrypted', {
+  option('effect.external.*.tls', word(['implicit', 'starttls', 'none']), 'encryption of an email target', {
     ...email,
     default: 'starttls',
   }),
@@ -136,24 +147,24 @@ const mailOptions = [
     null,
     email,
   ),
-  option('effect.external.*.credentials.user', secret, 'who logs in there', { missing: true }),
-  option('effect.external.*.credentials.password', secret, 'and with what', { missing: true }),
-  option('effect.external.*.from', sender, 'the sender', { ...email, missing: true }),
-  option('effect.external.*.messageIdDomain', unchecked(text()), "default the sender's domain", {
+  option('effect.external.*.credentials.user', secret, 'user name at the mail server', { missing: true }),
+  option('effect.external.*.credentials.password', secret, 'password at the mail server', { missing: true }),
+  option('effect.external.*.from', sender, "the sender's address", { ...email, missing: true }),
+  option('effect.external.*.messageIdDomain', unchecked(text()), 'domain of Message-IDs', {
     ...email,
     default: computed(get => get('effect.external.*.from').split('@')[1]!),
-    defaultText: null,
+    defaultText: "the sender's domain",
   }),
 ]
 
 const callOptions = [
   option(
     'effect.external.*.call',
-    codeOnly('must be a function that makes one call and answers with its outcome'),
+    codeOnly('must be a function that makes one call and returns its outcome'),
     null,
     { onlyFor: ['custom'], missing: true },
   ),
 ]
 
-/** What is reached outside the database. Functions (`query`, `call`) stay in TypeScript. */
+/** Targets of external calls. Functions (`query`, `call`) stay in TypeScript. */
 export const externalOptions = [...traitOptions, ...webOptions, ...mailOptions, ...callOptions]

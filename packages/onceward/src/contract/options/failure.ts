@@ -12,53 +12,54 @@ const attempts = wholeNumber(1, 1_000)
 const backoff = { ...flag, inFile: word(['exponential', 'exponential-jitter']).inFile }
 
 /**
- * Attempts, delays and jitter. A policy file says them by `failure.retry`, in the words operations policies
- * are written in: see `policy/retry-import.ts`.
+ * Attempts, delays and jitter. A policy file sets them under `failure.retry`, with the usual names of
+ * operations policies; `policy/retry-import.ts` translates them.
  */
 const retryOptions = [
   option('failure', section()),
   option(
     'failure.attemptsMax',
     attempts,
-    'attempts of one message, counted durably, before it is set aside',
+    'attempts of one message before it is set aside, counted in the database',
     {
       default: computed(get => (get('settle.when') === 'before effect' ? 1 : 5)),
       defaultText: '5',
       policyKey: 'failure.retry.maxAttempts',
-      elsewhere: 'is said by failure.retry.maxAttempts',
+      elsewhere: 'is set by failure.retry.maxAttempts',
     },
   ),
-  option('failure.delayMs', delay, 'before the second attempt', {
+  option('failure.delayMs', delay, 'delay before the second attempt', {
     default: 1_000,
     policyKey: 'failure.retry.initialDelay',
-    elsewhere: 'is said by failure.retry.initialDelay',
+    elsewhere: 'is set by failure.retry.initialDelay',
   }),
-  option('failure.delayMaxMs', delay, 'doubled up to here', {
+  option('failure.delayMaxMs', delay, 'longest delay; each delay doubles the one before', {
     default: 60_000,
     policyKey: 'failure.retry.maxDelay',
-    elsewhere: 'is said by failure.retry.maxDelay',
+    elsewhere: 'is set by failure.retry.maxDelay',
   }),
   option('failure.jitter', backoff, 'how the delay grows', {
     default: true,
-    defaultText: '`exponential-jitter`: anything from zero to it',
+    defaultText: '`exponential-jitter`: random, from zero to the doubled delay',
     policyKey: 'failure.retry.backoff',
-    elsewhere: "is said by failure.retry.backoff: 'exponential' or 'exponential-jitter'",
+    elsewhere: "is set by failure.retry.backoff: 'exponential' or 'exponential-jitter'",
   }),
-  option('failure.retry.retryable', texts(), 'error codes that are tried again', {
+  option('failure.retry.retryable', texts(), 'error codes that are retried', {
     fileOnly: 'failure.classes',
   }),
-  option('failure.retry.nonRetryable', texts(), 'error codes that are not', { fileOnly: 'failure.classes' }),
+  option('failure.retry.nonRetryable', texts(), 'error codes that are not retried', {
+    fileOnly: 'failure.classes',
+  }),
   option(
     'failure.mode',
     word(['block', 'defer', 'retry queue', 'retry topic']),
-    'where a message waits for its next try',
-    { default: 'block', defaultText: '`block`: unsettled, its lane behind it' },
+    'where a failed message waits for its next attempt',
+    { default: 'block', defaultText: '`block`: unacknowledged, and its lane waits' },
   ),
 ]
 
 /**
- * What a failure is, and what its class does. The defaults of a class are in `failure-rules.ts`: each class
- * has its own.
+ * How failures are classified, and what each class does. `failure-rules.ts` has the defaults of each class.
  */
 const classOptions = [
   option('failure.classes', record('must be an object', isRecord)),
@@ -75,74 +76,76 @@ const classOptions = [
   option(
     'failure.policies.*.attemptsMax',
     attempts,
-    'a budget of its own for a failure class. 1: never tried again',
+    'attempts for this failure class alone. 1: never retried',
   ),
-  option('failure.policies.*.delayMs', delay, 'its first delay'),
-  option('failure.policies.*.delayMaxMs', delay, 'its longest'),
+  option('failure.policies.*.delayMs', delay, 'first delay of the class'),
+  option('failure.policies.*.delayMaxMs', delay, 'longest delay of the class'),
   option(
     'failure.policies.*.terminal',
     word(['parked', 'dead-lettered', 'quarantined', 'halted']),
-    'where a message of this class ends',
+    'final outcome of a message of this class',
   ),
-  option('failure.policies.*.breaker', flag, 'whether such failures say that the downstream is away'),
+  option('failure.policies.*.breaker', flag, 'whether such failures count towards the breaker'),
   option('failure.poison', section()),
   option(
     'failure.poison.maxAttemptsBeforePark',
     attempts,
-    'the same class, code and place this often: parked, whatever attempts are left',
+    'failures with the same class, code and place after which a message is parked, even with attempts left',
   ),
 ]
 
-/** What happens around a message that does not get through. */
+/** The breaker, and what happens to a message without attempts left. */
 const endOptions = [
   option(
     'failure.breaker',
     section('must be an object, or false', { orFalse: true }),
-    '`false`: never pauses the source',
+    '`false`: the source is never paused',
   ),
   option(
     'failure.breaker.failuresMax',
     wholeNumber(2, 10_000),
-    'failures in a row, of two messages at least, that pause the source',
+    'consecutive failures, of at least two messages, that pause the source',
     { default: 5 },
   ),
-  option('failure.breaker.pauseMs', pause, 'until one message is tried', { default: 1_000 }),
-  option('failure.breaker.pauseMaxMs', pause, 'doubled up to here', { default: 60_000 }),
+  option('failure.breaker.pauseMs', pause, 'pause before one message is tried', { default: 1_000 }),
+  option('failure.breaker.pauseMaxMs', pause, 'longest pause; each pause doubles the one before', {
+    default: 60_000,
+  }),
   option(
     'failure.exhausted',
     word(['set aside', 'stop']),
-    'what becomes of a message without attempts left',
+    'what happens to a message without attempts left',
     { default: 'set aside' },
   ),
   option('failure.parking', section()),
   option(
     'failure.parking.perKeyMax',
     wholeNumber(1, 100_000_000),
-    'messages behind the parked head of one key',
+    'messages parked behind the first one of a key',
     { default: 10_000 },
   ),
-  option('failure.parking.totalMax', wholeNumber(1, 100_000_000), 'parked messages in all', {
+  option('failure.parking.totalMax', wholeNumber(1, 100_000_000), 'all parked messages of the consumer', {
     default: 1_000_000,
   }),
   option('failure.deadLetter', section('must name a queue, or be an object', { shorthand: 'to' })),
   option(
     'failure.deadLetter.to',
     text('must name a queue'),
-    'queue or topic on the same broker that gets a copy of dead letters',
+    'queue or topic on the same broker that receives a copy of dead letters',
   ),
-  option('failure.deadLetter.owner', text('must name a team'), 'who answers for them', {
+  option('failure.deadLetter.owner', text('must name a team'), 'the team responsible for dead letters', {
     default: computed(get => get('owner')),
     defaultText: 'the owner',
   }),
   option(
     'failure.deadLetter.manualReviewRequired',
     flag,
-    'nothing is dead-lettered by itself: it is parked, for a person to decide',
+    'a message that would be dead-lettered is parked instead, and an operator decides',
   ),
   option(
     'failure.deadLetter.passingAcceptedBy',
     text('must name who accepts it on the business side'),
-    'who accepts that later messages go on past a dead letter',
+    'who accepts that later messages pass a dead letter',
   ),
 ]
 

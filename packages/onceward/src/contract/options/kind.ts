@@ -1,43 +1,43 @@
 import type { Report } from '../check-values.ts'
 import type { ValueKind } from './value-kind.ts'
 
-/** What may stand where an option stands. */
+/** What an option holds. */
 export type OptionKind = ValueCheck | SectionKind | RecordKind
 
-/** A value. `T` is the type it is proven to have in the hand-written contract. */
+/** A value. The compiler proves that its type in the contract is `T`. */
 export interface ValueCheck<T = unknown> {
   readonly holds: 'value'
-  /** Reports what is wrong with a value that is given. */
+  /** Reports what is wrong with a given value. */
   readonly check: (value: unknown, place: string, wrong: Report) => void
-  /** How a policy file writes it; null where a file cannot say it. */
+  /** How a policy file writes it; null if a policy file cannot set it. */
   readonly inFile: ValueKind | null
-  /** What a started consumer is told instead of it: milliseconds of a duration. */
+  /** The value a started consumer gets instead: milliseconds for a duration. */
   readonly resolve?: (value: unknown) => unknown
-  /** True: a key that is given as undefined is refused, where otherwise it is a key not given. */
+  /** True: a key given as undefined is refused. Otherwise it counts as not given. */
   readonly refusesUndefined?: true
-  /** True: null is a value. Elsewhere it is as good as nothing. */
+  /** True: null is a value. Otherwise it counts as not given. */
   readonly takesNull?: true
   readonly type?: T
 }
 
-/** An object with options of its own: their paths begin with its path. */
+/** An object with options of its own; their paths begin with its path. */
 export interface SectionKind {
   readonly holds: 'section'
-  /** What is said of anything else; given the names of the options below. */
+  /** The problem reported for any other value; a function receives the names of the options below. */
   readonly must: string | ((names: readonly string[]) => string)
   readonly inFile: ValueKind | null
   readonly fits?: (value: Record<string, unknown>) => boolean
-  /** Values that may stand in its place. */
+  /** Values accepted in its place. */
   readonly alsoAccepts?: (value: unknown) => boolean
-  /** The option below it that a plain text stands for. */
+  /** The option below it that a plain text sets. */
   readonly shorthand?: string
-  /** True: it has keys that are no options. */
+  /** True: it may have keys that are not options. */
   readonly allowsOtherKeys?: boolean
-  /** The option below it that decides which of the others it has. */
+  /** The option below it that selects which of the others apply. */
   readonly variants?: { readonly by: string; readonly of: readonly string[]; readonly fallback: string }
 }
 
-/** An object with names people choose: the option at `path.*` says what stands below each. */
+/** An object with user-chosen names; the option at `path.*` describes the value of each. */
 export interface RecordKind {
   readonly holds: 'record'
   readonly check: (value: unknown, place: string, wrong: Report) => boolean
@@ -59,7 +59,7 @@ export function section(
   return { holds: 'section', must, inFile: null, ...rest, ...off }
 }
 
-/** `fits` null: nothing is asked of the object itself. */
+/** `fits` null: the object itself is not checked. */
 export function record(
   must: string,
   fits: ((value: unknown) => boolean) | null,
@@ -73,7 +73,7 @@ export function record(
   return { holds: 'record', check, inFile: null, ...(checkName && { checkName }) }
 }
 
-/** Not looked at by the table: a rule beside it judges the value, or it is taken as it is. */
+/** Not checked by the table: a rule elsewhere checks the value, or any value is accepted. */
 export function unchecked<T>(kind: ValueCheck<T>): ValueCheck<T> {
   return { ...kind, check: () => {} }
 }

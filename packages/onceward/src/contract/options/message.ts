@@ -16,7 +16,7 @@ const limitSize = size(1, 2 ** 31)
 const limitCount = wholeNumber(1, 2 ** 31)
 const types = texts('must be a list of names', { fits: name => name !== '', least: 1 })
 
-/** What it reads. */
+/** How messages are read. */
 export const messageOptions = [
   option('message', message),
   option('message.schema', unchecked(codeOnly('must be a Standard Schema')), null, inCode),
@@ -25,32 +25,34 @@ export const messageOptions = [
   option(
     'message.digestHeaders',
     texts('must be a list of header names'),
-    'headers that are part of the content',
+    'headers that belong to the content, and therefore to the digest',
     { default: computed(() => []) },
   ),
-  option('message.types', types, 'types this consumer knows; others are parked'),
+  option('message.types', types, 'message types this consumer handles; others are parked'),
   option(
     'message.versions',
     versions,
-    'schema versions it can read, as a list or as `{ min, max }`; others are parked',
+    'schema versions it can read: a list, or `{ min, max }`; others are parked',
   ),
   option(
     'message.tombstones',
     word(['quarantine', 'handle']),
-    'records without a body: set aside, or given to the handler as `null`',
+    'records without a body: quarantined, or passed to the handler as `null`',
     {
       default: computed(get =>
         get('effect.apply')?.tombstones || acceptsNull(get('message.schema')) ? 'handle' : 'quarantine',
       ),
-      defaultText: '`handle` where the schema takes null, else `quarantine`',
+      defaultText: '`handle` if the schema accepts null, else `quarantine`',
     },
   ),
-  option('message.limits.bytesMax', limitSize, 'body as the broker carried it', { default: mib }),
-  option('message.limits.decompressedBytesMax', limitSize, 'body after decompression', { default: 16 * mib }),
-  option('message.limits.headerBytesMax', limitSize, 'names and values of the headers', {
+  option('message.limits.bytesMax', limitSize, 'size of the body as delivered', { default: mib }),
+  option('message.limits.decompressedBytesMax', limitSize, 'size of the body after decompression', {
+    default: 16 * mib,
+  }),
+  option('message.limits.headerBytesMax', limitSize, 'size of header names and values together', {
     default: 64 * 1024,
   }),
   option('message.limits.headersMax', limitCount, 'number of headers', { default: 100 }),
-  option('message.limits.depthMax', limitCount, 'nesting of a JSON body', { default: 64 }),
+  option('message.limits.depthMax', limitCount, 'nesting depth of a JSON body', { default: 64 }),
   option('message.limits.keysMax', limitCount, 'object members in a JSON body', { default: 100_000 }),
 ]

@@ -4,20 +4,20 @@ import { duration, share, wholeNumber } from './amount-kinds.ts'
 import { section } from './kind.ts'
 import { computed, option } from './option.ts'
 
-/** Prometheus looks back by whole seconds, and nobody keeps its samples for longer. */
+/** Prometheus looks back by whole seconds, and samples are rarely kept for longer than a month. */
 const lookBack = (min: number) =>
   duration({
     min,
     max: 31 * 86_400_000,
     examples: "'500ms', '90s' or '5m'",
-    outOfRange: 'must be from 1 s (applyP99Max: 1 ms) to 31 d, the times alerts can look back',
+    outOfRange: 'must be from 1 s (applyP99Max: 1 ms) to 31 d, the range alerts can look back',
   })
 const age = lookBack(1_000)
 const count = wholeNumber(0, 1_000_000_000)
 
 /**
- * Somebody waits for money, an authority and a notification; a projection is looked at; the rest is read
- * later.
+ * People wait for payments, reports to an authority and notifications. They look at projections when they
+ * need them, and read the rest later.
  */
 const lagByRisk: Record<Risk, string> = {
   money: '1m',
@@ -28,47 +28,51 @@ const lagByRisk: Record<Risk, string> = {
   'low value': '1h',
 }
 
-/** What being in time means. */
+/** Service levels. */
 export const objectivesOptions = [
   option('objectives', section()),
-  option('objectives.lagMax', age, 'age of what is not applied yet', {
+  option('objectives.lagMax', age, 'greatest age of a message that is not applied yet', {
     default: computed(get => lagByRisk[get('risk')]),
     defaultText: 'by risk',
   }),
-  option('objectives.lagRecordsMax', count, 'records that may wait at the broker while their number grows', {
-    default: 10_000,
-  }),
-  option('objectives.applyP99Max', lookBack(1), '99 of 100 batches are applied within it', {
+  option(
+    'objectives.lagRecordsMax',
+    count,
+    'records that may wait at the broker while their number is growing',
+    {
+      default: 10_000,
+    },
+  ),
+  option('objectives.applyP99Max', lookBack(1), '99th percentile of the time to apply a batch', {
     default: computed(get => get('batch.handlerTimeoutMs') / 2),
     defaultText: 'half of `batch.handlerTimeout`',
   }),
-  option('objectives.duplicateShareMax', share, 'share of deliveries that may be repeats', { default: 0.1 }),
+  option('objectives.duplicateShareMax', share, 'share of deliveries that may be duplicates', {
+    default: 0.1,
+  }),
   option(
     'objectives.setAsideMax',
     count,
-    'dead letters, parked and quarantined messages that may wait for a person, of one reason',
+    'dead-lettered, parked and quarantined messages of one reason that may await an operator',
     {
       default: computed(get => (criticalRisks.has(get('risk')) ? 0 : 10)),
       defaultText: 'by risk',
     },
   ),
-  option('objectives.setAsideAgeMax', age, 'how long any of them may wait, however few they are', {
+  option('objectives.setAsideAgeMax', age, 'how long any such message may wait, even if there are few', {
     default: '24h',
   }),
-  option('objectives.leasesExpiredPerHourMax', count, 'work taken from silent workers in an hour', {
+  option('objectives.leasesExpiredPerHourMax', count, 'leases of silent workers that may expire per hour', {
     default: 5,
   }),
   option('objectives.outboxAgeMax', age, 'age of the oldest message in the outbox', {
     default: computed(get => get('objectives.lagMax')),
-    defaultText: 'as lagMax',
+    defaultText: '`objectives.lagMax`',
   }),
-  option(
-    'objectives.parkingShareMax',
-    share,
-    'share of failure.parking.totalMax from which parking is nearly full',
-    { default: 0.8 },
-  ),
-  option('objectives.idleMax', age, 'the source is never silent for longer', {
-    defaultText: ': as the day before',
+  option('objectives.parkingShareMax', share, 'share of `failure.parking.totalMax` at which an alert fires', {
+    default: 0.8,
+  }),
+  option('objectives.idleMax', age, 'longest time without a message', {
+    defaultText: ': an hour without messages in which messages arrived the day before',
   }),
 ]

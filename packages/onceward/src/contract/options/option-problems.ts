@@ -4,8 +4,8 @@ import type { Option } from './option.ts'
 import { contractOptions, type OptionTable } from './table.ts'
 
 /**
- * What is wrong with single values of a contract: unknown keys, wrong types, values out of range. Also usable
- * on data that is no contract.
+ * Reports problems of single values in a contract: unknown keys, wrong types, values out of range. Accepts
+ * data of any shape.
  */
 export function optionProblems(
   contract: Record<string, unknown>,
@@ -15,7 +15,7 @@ export function optionProblems(
   sectionProblems({ table, wrong }, '', contract, '')
 }
 
-/** The same for what stands at one path, such as a target that stands in no contract. */
+/** The same for the value of one path, such as a target outside a contract. */
 export function problemsAt(
   path: string,
   value: unknown,

@@ -2,34 +2,36 @@ import { isRecord } from '../check-values.ts'
 import type { OptionKind } from './kind.ts'
 import type { OptionPath, ValueAt } from './section-types.ts'
 
-/** One option of a contract: what everything that is said of it is made from. */
+/**
+ * One option of a contract. Checks, defaults, policy keys, the JSON Schema and the reference derive from it.
+ */
 export interface Option<P extends string = string, K extends OptionKind = OptionKind> extends OptionMore {
-  /** Where it stands in the contract, with `*` for a name people choose. */
+  /** Its path in the contract, with `*` for a user-chosen name. */
   readonly path: P
   readonly kind: K
-  /** The line of the reference; null for what a policy file cannot say. */
+  /** Its line in the reference; null for an option that a policy file cannot set. */
   readonly description: string | null
 }
 
 export interface OptionMore {
-  /** Used where the contract says nothing. One that depends on other options is given as `computed(…)`. */
+  /** The value used when the contract has none. A default that depends on other options is `computed(…)`. */
   readonly default?: unknown
-  /** The default as the reference names it, where its value alone would not do; null: not mentioned. */
+  /** The default as the reference states it, if the value alone does not explain it; null: not mentioned. */
   readonly defaultText?: string | null
   /**
-   * What is said when it is missing; true: what its kind says of a wrong value. Without it the option may be
-   * left out.
+   * The problem reported when it is missing; true: the problem its kind reports for a wrong value. Without
+   * this, the option may be omitted.
    */
   readonly missing?: true | string
-  /** The key of a policy file, where it is not the path (without `Ms`); null: a file cannot say it. */
+  /** The key in a policy file, if it is not the path (without `Ms`); null: a policy file cannot set it. */
   readonly policyKey?: string | null
-  /** Said to those who write it into a policy file nevertheless. */
+  /** The problem reported when a policy file sets it although it cannot. */
   readonly elsewhere?: string
-  /** The variants of its section that have it. Default all. */
+  /** The variants of its section that have it. Default: all. */
   readonly onlyFor?: readonly string[]
   /**
-   * A key of the policy file that is no option: where the contract is told what it says, or true where it is
-   * told nothing.
+   * A key of the policy file that is not an option: the contract path that receives its value, or true if
+   * none does.
    */
   readonly fileOnly?: true | string
 }
@@ -54,7 +56,7 @@ export function computed<const T>(compute: (get: ReadOption) => T): ComputedDefa
   return { compute }
 }
 
-/** Null where there is none, or it is a value. */
+/** Null if there is no default, or it is a plain value. */
 export function computedDefault({ default: fallback }: Pick<OptionMore, 'default'>): ComputedDefault | null {
   const isComputed = isRecord(fallback) && typeof fallback.compute === 'function'
   return isComputed ? (fallback as unknown as ComputedDefault) : null

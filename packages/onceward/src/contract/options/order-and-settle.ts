@@ -2,27 +2,34 @@ import { section, unchecked } from './kind.ts'
 import { computed, option } from './option.ts'
 import { text, word } from './text-kinds.ts'
 
-/** In which order, what remembers, and when the source is told. */
+/** Order, deduplication, and when deliveries are acknowledged. */
 export const orderOptions = [
-  option('order', word(['none', 'key', 'partition']), 'what is kept in order', { default: 'none' }),
-  option('dedup', word(['marker', 'checkpoint', 'version']), 'what remembers that a message was applied', {
+  option('order', word(['none', 'key', 'partition']), 'which messages are applied in order', {
+    default: 'none',
+  }),
+  option('dedup', word(['marker', 'checkpoint', 'version']), 'how applied messages are recognised', {
     default: 'marker',
   }),
   option(
     'duplicates',
     word(['skip']),
-    'what happens to a duplicate: it is skipped and counted, always. For readers of the file',
+    'duplicates are always skipped and counted; the key only documents this',
     { fileOnly: true },
   ),
   option('settle', section()),
-  option('settle.when', word(['after effect', 'with effect', 'before effect']), 'when the source is told', {
-    default: computed(get => (get('dedup') === 'checkpoint' ? 'with effect' : 'after effect')),
-    defaultText: '`after effect`; `before effect` loses what is in flight',
-  }),
+  option(
+    'settle.when',
+    word(['after effect', 'with effect', 'before effect']),
+    'when deliveries are acknowledged',
+    {
+      default: computed(get => (get('dedup') === 'checkpoint' ? 'with effect' : 'after effect')),
+      defaultText: '`after effect`; `before effect` loses the messages in flight when a process dies',
+    },
+  ),
   option(
     'settle.lossAcceptable',
     unchecked(text()),
-    'why losing messages is acceptable; needed by `before effect`',
+    'the reason why losing messages is acceptable; required by `before effect`',
     { default: '', defaultText: null },
   ),
 ]

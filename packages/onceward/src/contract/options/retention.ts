@@ -7,8 +7,8 @@ import { word } from './text-kinds.ts'
 const term = duration({ examples: "'36h', '30d' or '7y'" })
 
 /**
- * Money is audited for years, a projection can be rebuilt, telemetry matters as long as its windows may still
- * change.
+ * Money is audited for years, a projection can be rebuilt, and telemetry matters only while its windows may
+ * still change.
  */
 const markersByRisk: Record<Risk, string> = {
   money: '7y',
@@ -21,19 +21,19 @@ const markersByRisk: Record<Risk, string> = {
 
 const parksOldMessages: ReadonlySet<Risk> = new Set(['money', 'regulatory', 'notification'])
 const asMarkers = computed(get => get('retention.markers'))
-const atLeastMarkers = { default: asMarkers, defaultText: 'and least: as long as markers' }
+const atLeastMarkers = { default: asMarkers, defaultText: 'and minimum: as long as markers' }
 const likeMarkers = { default: asMarkers, defaultText: ': as long as markers' }
 
-/** How long what is done is remembered. */
+/** How long records are kept. */
 export const retentionOptions = [
   option('retention', section()),
-  option('retention.markers', term, 'how long a repeated message is recognised', {
+  option('retention.markers', term, 'markers: how long a duplicate is recognised', {
     default: computed(get => markersByRisk[get('risk')]),
     defaultText: null,
   }),
   option('retention.businessKeys', term, 'business keys', atLeastMarkers),
   option('retention.effects', term, 'completed external effects', atLeastMarkers),
-  option('retention.notes', term, 'what was said of messages that were not simply applied', {
+  option('retention.notes', term, 'recorded reasons of messages that were not simply applied', {
     default: asMarkers,
     defaultText: null,
   }),
@@ -41,21 +41,25 @@ export const retentionOptions = [
   option('retention.deadLetters', term, 'dead letters and quarantined messages', {
     defaultText: ': never removed',
   }),
+  option('retention.suppressedEffects', term, 'effects that finished campaigns suppressed', likeMarkers),
   option(
-    'retention.suppressedEffects',
+    'retention.heldActions',
     term,
-    'what campaigns that are over would have asked for',
+    "operators' actions on messages that are no longer held",
     likeMarkers,
   ),
-  option('retention.heldActions', term, 'what people did to messages that are held no more', likeMarkers),
-  option('retention.sourceKeeps', term, 'longest time after which the source may hand a message over again'),
-  option('retention.action', word(['delete', 'archive']), 'what happens to what is forgotten', {
+  option(
+    'retention.sourceKeeps',
+    term,
+    'longest time after which the source may redeliver a message, if the source cannot report it',
+  ),
+  option('retention.action', word(['delete', 'archive']), 'what happens to expired rows', {
     default: 'delete',
   }),
   option(
     'retention.behindHorizon',
     word(['park', 'apply']),
-    'what happens to a message older than the markers that are left',
+    'what happens to a message older than the remaining markers',
     {
       default: computed(get => (parksOldMessages.has(get('risk')) ? 'park' : 'apply')),
       defaultText: 'by risk',
@@ -64,7 +68,7 @@ export const retentionOptions = [
   option(
     'retention.partitions',
     word(['daily']),
-    'a table for each day of the ids, dropped when all of it may be forgotten. Needs `identity.idTime`',
+    'one table of markers per day of the ids, dropped when all of them have expired. Needs `identity.idTime`',
     { defaultText: ': one table' },
   ),
 ]

@@ -27,7 +27,7 @@ import type {
   RetentionSection,
 } from '../upkeep-sections.ts'
 
-/** Which hand-written type has the options below a path; '' for the contract itself. */
+/** The hand-written type of the options below each path; '' is the contract itself. */
 export interface SectionTypes {
   '': ConsumerContract
   identity: IdentitySection<unknown>
@@ -57,7 +57,7 @@ export interface SectionTypes {
 
 export type SectionPath = keyof SectionTypes
 
-/** The type of the option at a path; never where no section has it. */
+/** The type of the option at a path; never if no section has it. */
 export type ValueAt<P extends string, Sections = SectionTypes> = {
   [S in keyof Sections & string]: NameIn<S, P> extends infer K
     ? K extends keyof Sections[S]
@@ -68,12 +68,12 @@ export type ValueAt<P extends string, Sections = SectionTypes> = {
 
 type NameIn<S extends string, P extends string> = S extends '' ? P : P extends `${S}.${infer K}` ? K : never
 
-/** The path of an option, as its section's type names it. */
+/** The path of an option, as the type of its section names it. */
 export type OptionPath<Sections = SectionTypes> = {
   [S in keyof Sections & string]: PathIn<S, keyof Sections[S] & string>
 }[keyof Sections & string]
 export type PathIn<S extends string, K extends string> = S extends '' ? K : `${S}.${K}`
 
-/** Every key that one of the members of a union has. */
+/** Every key that any member of a union has. */
 type AnyOf<U> = { [K in U extends unknown ? keyof U : never]?: MemberValue<U, K> }
 type MemberValue<U, K extends PropertyKey> = U extends unknown ? (K extends keyof U ? U[K] : never) : never

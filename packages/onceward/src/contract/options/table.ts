@@ -13,9 +13,9 @@ import { retentionOptions } from './retention.ts'
 import { sourceOptions } from './source.ts'
 
 /**
- * Every option of a contract, in the order of the reference. Known names, checks of single values, defaults,
- * keys of the policy file, its JSON Schema and the reference are made from it. What several options have to
- * do with each other is judged by `contract/*-problems.ts`.
+ * Every option of a contract, in the order of the reference. The known names, the checks of single values,
+ * the defaults, the keys of the policy file, its JSON Schema and the reference derive from this table.
+ * `contract/*-problems.ts` checks combinations of options.
  */
 export const listedOptions = [
   ...consumerOptions,
@@ -35,7 +35,7 @@ export const listedOptions = [
 
 export type ListedOption = (typeof listedOptions)[number]
 
-/** An option of a section, and its name there. */
+/** An option and its name within its section. */
 export interface NamedOption {
   readonly name: string
   readonly option: Option
@@ -67,7 +67,8 @@ export class OptionTable {
   }
 
   /**
-   * The options directly below a section, '' being the contract; of one variant, where the section has some.
+   * The options directly below a section ('' is the contract), restricted to one variant if the section has
+   * variants.
    */
   below(section: string, variant?: string): readonly NamedOption[] {
     const options = this.#bySection.get(section) ?? []
@@ -77,7 +78,7 @@ export class OptionTable {
     )
   }
 
-  /** Which variant of its section a value is; undefined where the section has none. */
+  /** The variant of its section that a value has; undefined if the section has no variants. */
   variantOf(section: string, value: object | undefined): string | undefined {
     const kind = this.find(section)?.kind
     if (kind?.holds !== 'section' || kind.variants === undefined) return undefined

@@ -84,5 +84,5 @@ function rangeProblems(range: Record<string, unknown>, place: string, wrong: Rep
     if (range[end] === undefined) wrong(`${place}.${end}`, 'is missing')
     wholeNumber(range[end], `${place}.${end}`, 0, 2 ** 31, wrong)
   }
-  if (Number(range.min) > Number(range.max)) wrong(place, 'has its ends the wrong way round')
+  if (Number(range.min) > Number(range.max)) wrong(place, 'must have min at most max')
 }

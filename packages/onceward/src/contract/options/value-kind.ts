@@ -1,11 +1,13 @@
-/** What a policy file may write for an option. Read, described and put into the JSON Schema by `policy/`. */
+/**
+ * What a policy file may write for an option. `policy/` reads and describes it and writes the JSON Schema.
+ */
 export type ValueKind =
   | { readonly kind: 'text' }
   | { readonly kind: 'texts' }
   | { readonly kind: 'word'; readonly words: readonly string[] }
   | { readonly kind: 'words'; readonly words: readonly string[] }
   | { readonly kind: 'flag' }
-  /** Nothing but `false`: switches off what the keys below it describe. */
+  /** Only `false`: switches off the section below it. */
   | { readonly kind: 'off' }
   | { readonly kind: 'count'; readonly min: number; readonly max: number }
   | { readonly kind: 'share' }
@@ -18,13 +20,10 @@ export type ValueKind =
   | { readonly kind: 'from or position' }
   /** A list, or a range of whole numbers. */
   | { readonly kind: 'versions' }
-  /**
-   * A reference to the environment and nothing else; `address`: the value is needed as a text when something
-   * is opened.
-   */
+  /** Only a reference to the environment. `address`: resolved to a text when a connection opens. */
   | { readonly kind: 'secret' }
   | { readonly kind: 'address' }
-  /** A text, or a reference to the environment with a text before it. */
+  /** A text, or a reference to the environment after a text. */
   | { readonly kind: 'header' }
-  /** Named, or none: `null`. */
+  /** A text, or `null` for none. */
   | { readonly kind: 'text or none' }

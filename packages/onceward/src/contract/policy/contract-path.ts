@@ -2,7 +2,7 @@ import { isRecord } from '../check-values.ts'
 
 type Path = readonly string[]
 
-/** What stands at a path: its value, or the plain value above it that leaves no room for one. */
+/** What is at a path: nothing, a value, or a plain value above it that has no keys. */
 export type PathValue =
   | { readonly is: 'free' }
   | { readonly is: 'value'; readonly value: unknown }
@@ -18,7 +18,7 @@ export function find(root: unknown, path: Path): PathValue {
   return value === undefined ? { is: 'free' } : { is: 'value', value }
 }
 
-/** A copy in which `value` stands at the path; everything beside it stays as it is. */
+/** A copy with `value` at the path; everything else is unchanged. */
 export function put(root: unknown, path: Path, value: unknown): unknown {
   const [part, ...rest] = path
   if (part === undefined) return value

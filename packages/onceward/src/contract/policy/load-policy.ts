@@ -6,11 +6,11 @@ import type { Policy } from './read-policy.ts'
 export const policyFileName = 'onceward.yaml'
 
 /**
- * Reads a policy file from disk, no more of it than a policy can have. What is wrong with it is told by
- * `withPolicy`, all at once.
+ * Reads a policy file from disk, up to the largest size of a policy. `withPolicy` reports all of its
+ * problems.
  */
 export async function loadPolicy(path: string, shownAs = path): Promise<Policy> {
-  // Loaded for a policy only: the YAML parser is a seventh of the modules of a process that has none.
+  // Loaded only with a policy: the YAML parser is a seventh of the modules of a process without one.
   const [{ policyBytesMax }, { readPolicy }] = await Promise.all([
     import('./parse-yaml.ts'),
     import('./read-policy.ts'),
@@ -20,8 +20,8 @@ export async function loadPolicy(path: string, shownAs = path): Promise<Policy> 
 
 async function firstBytes(path: string, bytes: number): Promise<Uint8Array> {
   try {
-    // Asked before it is opened: opening a pipe waits for its writer.
-    if (!(await stat(path)).isFile()) throw new Error('it is no regular file')
+    // Checked before it is opened: opening a pipe waits for its writer.
+    if (!(await stat(path)).isFile()) throw new Error('it is not a regular file')
     const file = await open(path)
     return await upTo(bytes, file).finally(() => file.close())
   } catch (cause) {
@@ -43,7 +43,7 @@ async function upTo(bytes: number, file: FileHandle): Promise<Uint8Array> {
   return buffer.subarray(0, length)
 }
 
-/** A path as people type it, where that is shorter. */
+/** The path relative to the folder, if that is shorter. */
 export function shownPath(path: string, folder: string): string {
   const short = relative(folder, path)
   return short.startsWith(`..${sep}`) || short === '' ? path : short

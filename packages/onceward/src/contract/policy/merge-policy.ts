@@ -9,8 +9,8 @@ import type { Policies } from './read-policy.ts'
 type Contract = Readonly<Record<string, unknown>>
 
 /**
- * The contract with what the file says of it. What the TypeScript contract and the file's consumer both say
- * must be the same; a source's and everybody's defaults fill in what is still open, the source's first.
+ * The contract with the values of the file. A value that both the TypeScript contract and the file's consumer
+ * set must be equal. Defaults fill in what is still unset: first those of the source, then the general ones.
  */
 export function mergePolicy(
   contract: Contract,
@@ -24,41 +24,39 @@ export function mergePolicy(
     from.set(path.join('.'), given)
   }
   const own = consumers.get(String(contract.name)) ?? emptyLayer
-  for (const { given, path } of told(own)) {
+  for (const { given, path } of contractValues(own)) {
     const found = find(merged, path)
     if (found.is === 'free') set(given, path)
     else if (found.is === 'blocked' || !sameValue(found.value, given))
-      refuse(
-        given.at,
-        given.filePath,
-        'is said differently by the contract in TypeScript: say it in one of the two',
-      )
+      refuse(given.at, given.filePath, 'differs from the contract in TypeScript: set it in one of the two')
   }
   for (const layer of [sources.get(sourceName(contract) ?? '') ?? emptyLayer, defaults]) {
     const before = merged
-    for (const { given, path } of told(layer)) if (mayFill(before, path)) set(given, path)
+    for (const { given, path } of contractValues(layer)) if (mayFill(before, path)) set(given, path)
   }
   return { merged, from }
 }
 
-function told({ values }: Layer): { readonly given: GivenValue; readonly path: readonly string[] }[] {
+/** The values of a layer that belong to the contract. */
+function contractValues({
+  values,
+}: Layer): { readonly given: GivenValue; readonly path: readonly string[] }[] {
   return values.flatMap(given => (given.path === null ? [] : [{ given, path: given.path }]))
 }
 
 function mayFill(contract: Contract, path: readonly string[]): boolean {
   if (find(contract, path).is !== 'free') return false
-  // Without a retention section nothing is ever removed, and saying how long a source keeps must not be what
-  // begins it.
+  // Without a retention section nothing is ever removed. A general value of sourceKeeps must not change that.
   return path.join('.') !== 'retention.sourceKeeps' || contract.retention !== undefined
 }
 
-/** A value of a contract in the form the file's values have. */
+/** Compares a value of the contract in the form of the file's values. */
 function sameValue(inContract: unknown, { key, value }: GivenValue): boolean {
   const comparable = key.kind === 'duration' ? durationMs(inContract) : inContract
   return isDeepStrictEqual(comparable, value)
 }
 
-/** A contract may name the dead-letter queue alone. */
+/** A contract may give the dead-letter queue as a plain text. */
 function normalised(contract: Contract): Contract {
   const deadLetter = isRecord(contract.failure) ? contract.failure.deadLetter : undefined
   return typeof deadLetter === 'string'
@@ -66,7 +64,7 @@ function normalised(contract: Contract): Contract {
     : contract
 }
 
-/** The name people know a source by. */
+/** The name of a source's queue, topic, stream or file pattern. */
 export function sourceName({ source }: { readonly source?: unknown }): string | null {
   if (!isRecord(source)) return null
   const name = source.queue ?? source.topic ?? source.stream ?? source.pattern

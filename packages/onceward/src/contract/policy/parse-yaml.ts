@@ -12,7 +12,7 @@ import {
 } from 'yaml'
 import type { FilePlace, Refuse } from './problem.ts'
 
-/** YAML as a tree that knows where everything stands; nothing in it is shared or endless. */
+/** YAML as a tree with the place of every node; nothing in it is shared or cyclic. */
 export type Placed = FilePlace &
   (
     | { readonly kind: 'map'; readonly entries: readonly PlacedEntry[] }
@@ -33,20 +33,20 @@ const aliasesMax = 100
 const start: FilePlace = { line: 1, column: 1 }
 
 /**
- * What a parser error means to the writer of a policy. Its own texts quote the file, which may hold what
- * nobody should see.
+ * The meaning of a parser error for the author of a policy. The parser's own texts quote the file, which may
+ * contain secrets.
  */
 const meanings: Readonly<Record<string, string>> = {
-  BAD_INDENT: 'is indented unlike what it belongs to',
+  BAD_INDENT: 'is indented differently from its siblings',
   TAB_AS_INDENT: 'is indented with a tab: use spaces',
   MISSING_CHAR: 'misses a character: a colon, a comma, a quote or a bracket',
   MULTIPLE_DOCS: 'begins a second document: a policy file has one',
-  BAD_ALIAS: 'refers to an anchor that is not there',
+  BAD_ALIAS: 'refers to an anchor that does not exist',
   TAG_RESOLVE_FAILED: 'has a tag: a policy file is plain data',
   RESOURCE_EXHAUSTION: 'is nested too deeply',
 }
 
-/** The file as a tree, or null when nothing of it can be read. Reports everything it meets. */
+/** The file as a tree, or null if none of it is readable. Reports every problem it finds. */
 export function parseYaml(bytes: Uint8Array | string, refuse: Refuse): Placed | null {
   const text = decoded(bytes, refuse)
   if (text === null) return null
@@ -60,7 +60,7 @@ export function parseYaml(bytes: Uint8Array | string, refuse: Refuse): Placed | 
     const { line, col } = lines.linePos(offset)
     return { line: Math.max(1, line), column: Math.max(1, col) }
   }
-  for (const { code, pos } of told([...document.errors, ...document.warnings]))
+  for (const { code, pos } of distinctErrors([...document.errors, ...document.warnings]))
     refuse(place(pos[0]), [], meanings[code] ?? 'is not readable as YAML')
   if (document.contents === null) {
     if (document.errors.length === 0) refuse(start, [], 'the file is empty')
@@ -69,8 +69,8 @@ export function parseYaml(bytes: Uint8Array | string, refuse: Refuse): Placed | 
   return new Reading(place, aliasTargets(document.contents), refuse).read(document.contents, [], 0)
 }
 
-/** Each once, and none of those that follow from giving up. */
-function told(errors: readonly YAMLError[]): readonly YAMLError[] {
+/** Each error once, without those that follow from a parser that gave up. */
+function distinctErrors(errors: readonly YAMLError[]): readonly YAMLError[] {
   const end = errors.findIndex(({ code }) => code === 'RESOURCE_EXHAUSTION')
   const seen = new Set<string>()
   return errors.slice(0, end === -1 ? undefined : end + 1).filter(({ code, pos }) => {
@@ -89,21 +89,21 @@ function decoded(bytes: Uint8Array | string, refuse: Refuse): string | null {
   try {
     text = typeof bytes === 'string' ? bytes : new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
-    refuse(start, [], 'the file is no text: it is not UTF-8')
+    refuse(start, [], 'the file is not a text: it is not UTF-8')
     return null
   }
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: a text has none of these
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: a text contains none of these
   const control = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/.exec(text)
   if (control === null) return text
   const before = text.slice(0, control.index).split('\n')
   const at = { line: before.length, column: before.at(-1)!.length + 1 }
-  refuse(at, [], 'the file is no text: it holds a control character')
+  refuse(at, [], 'the file is not a text: it contains a control character')
   return null
 }
 
 /**
- * Unique keys are looked at here, with a map: the parser compares each with each. Null when it runs out of
- * stack.
+ * Duplicate keys are found below with a set, because the parser compares every pair. Null if the parser runs
+ * out of stack.
  */
 function parsed(text: string, lineCounter: LineCounter) {
   try {
@@ -120,8 +120,7 @@ function parsed(text: string, lineCounter: LineCounter) {
 }
 
 /**
- * What each alias stands for: the nearest anchor of its name before it. One pass, where asking the parser
- * takes one for each.
+ * The target of each alias: the nearest earlier anchor of its name. The parser would need one pass per alias.
  */
 function aliasTargets(contents: Node): ReadonlyMap<Alias, Node> {
   const anchors = new Map<string, Node>()
@@ -173,7 +172,7 @@ class Reading {
       return this.#stop(at, `unfolds more than ${aliasesMax} aliases`, nothing)
     const target = this.#targets.get(node)
     if (target !== undefined) return this.read(target, path, depth + 1, at)
-    this.#refuse(at, path, 'refers to an anchor that is not there')
+    this.#refuse(at, path, 'refers to an anchor that does not exist')
     return nothing
   }
 
@@ -188,7 +187,7 @@ class Reading {
       const at = this.#placeOf(key)
       const name = isScalar(key) && key.value !== null ? String(key.value) : null
       if (name === null) {
-        this.#refuse(at, path, 'has a key that is no name')
+        this.#refuse(at, path, 'has a key that is not a name')
         continue
       }
       const below = [...path, name]

@@ -1,6 +1,6 @@
 /**
- * One thing that is wrong, and where: lines and columns count from 1. Values are never part of it: one of
- * them may be a secret.
+ * One problem and its place; lines and columns start at 1. It never contains a value, because a value may be
+ * a secret.
  */
 export interface PolicyProblem {
   readonly file: string
@@ -16,7 +16,7 @@ export interface FilePlace {
   readonly column: number
 }
 
-/** Takes down one problem. */
+/** Records one problem. */
 export type Refuse = (at: FilePlace, path: readonly string[], text: string) => void
 
 export function refusing(file: string, problems: PolicyProblem[]): Refuse {
@@ -24,7 +24,7 @@ export function refusing(file: string, problems: PolicyProblem[]): Refuse {
     void problems.push({ file, line, column, key: path.map(shownName).join('.'), text })
 }
 
-/** A name from the file, short enough to be read and without what a terminal would act on. */
+/** A name from the file, shortened, and without characters that a terminal would interpret. */
 export function shownName(name: string): string {
   const clean = name.toWellFormed().replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '?')
   return clean.length > 60 ? `${clean.slice(0, 60)}…` : clean
@@ -32,7 +32,7 @@ export function shownName(name: string): string {
 
 const shownMax = 200
 
-/** Every problem on a line of its own, in the order of the file, as editors and terminals link them. */
+/** One line per problem, in the order of the file, in the form that editors and terminals link. */
 export function problemLines(problems: readonly PolicyProblem[]): string {
   const ordered = problems.toSorted(
     (a, b) => a.file.localeCompare(b.file) || a.line - b.line || a.column - b.column,

@@ -2,16 +2,16 @@ import { nearestName } from '../../ports/nearest-name.ts'
 import { contractOptions } from '../options/table.ts'
 import type { KeyBranch } from './keys/key-tree.ts'
 import type { PolicyKey } from './keys/policy-key.ts'
-import { saidElsewhere } from './keys/policy-keys.ts'
+import { setElsewhere } from './keys/policy-keys.ts'
 import type { Placed, PlacedEntry } from './parse-yaml.ts'
 import { type FilePlace, type Refuse, shownName } from './problem.ts'
 import { readValue } from './read-value.ts'
-import { asContractSays, refuseTwoClasses, retryHabits } from './retry-import.ts'
+import { refuseTwoClasses, retryHabits, toContractValues } from './retry-import.ts'
 
-/** One value of the file, for one place of the contract. */
+/** One value of the file, and its place in the contract. */
 export interface GivenValue {
   readonly key: PolicyKey
-  /** In the contract; null for what no contract is told. */
+  /** In the contract; null for a key the contract does not have. */
   readonly path: readonly string[] | null
   readonly value: unknown
   readonly at: FilePlace
@@ -22,15 +22,15 @@ export interface GivenValue {
 export interface Layer {
   readonly at: FilePlace
   readonly values: readonly GivenValue[]
-  /** What could not be read, as paths of the contract: nobody needs to be told again that it is missing. */
+  /** Values that were unreadable, as paths of the contract. They are not reported again as missing. */
   readonly unread: readonly (readonly string[])[]
 }
 
 export const emptyLayer: Layer = { at: { line: 1, column: 1 }, values: [], unread: [] }
 
-const elsewhere = new Map([...saidElsewhere(contractOptions), ...retryHabits])
+const elsewhere = new Map([...setElsewhere(contractOptions), ...retryHabits])
 
-/** Everything a consumer, a source or the defaults say. Reports what it cannot use and goes on. */
+/** Reads everything below a consumer, a source or the defaults. Reports each unusable value and continues. */
 export function readLayer(node: Placed, tree: KeyBranch, filePath: readonly string[], refuse: Refuse): Layer {
   const layer = { at: placeOf(node), values: [] as GivenValue[], unread: [] as (readonly string[])[] }
   if (node.kind === 'scalar' && node.value === null) return layer
@@ -41,7 +41,7 @@ export function readLayer(node: Placed, tree: KeyBranch, filePath: readonly stri
 
 interface Where {
   readonly filePath: readonly string[]
-  /** Those people chose, in the order of the `*` they stand for. */
+  /** User-chosen names, in the order of the `*` they replace. */
   readonly names: readonly string[]
   /** How much of the path is above the layer. */
   readonly depth: number
@@ -74,7 +74,7 @@ function walkEntry(
   if (known !== undefined) return walk(value, known, { ...where, filePath }, layer, refuse)
   if (branch.anyName !== null) {
     const isName = /^[\x21-\x7e]([\x20-\x7e]{0,98}[\x21-\x7e])?$/.test(name) && name !== '__proto__'
-    if (!isName) return refuse(at, filePath, 'is no name: 1 to 100 visible ASCII characters')
+    if (!isName) return refuse(at, filePath, 'is not a valid name: use 1 to 100 visible ASCII characters')
     return walk(value, branch.anyName, { ...where, filePath, names: [...where.names, name] }, layer, refuse)
   }
   refuse(at, filePath, unknownKey(name, filePath.slice(where.depth), branch))
@@ -95,7 +95,7 @@ function take(node: Placed, key: PolicyKey, where: Where, layer: Writable, refus
     layer.unread.push(path ?? [])
   } else {
     const given = { key, path, value: read.value, at: placeOf(node), filePath: where.filePath }
-    layer.values.push(...asContractSays(given))
+    layer.values.push(...toContractValues(given))
   }
 }
 

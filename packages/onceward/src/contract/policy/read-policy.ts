@@ -7,7 +7,7 @@ import { type PolicyProblem, type Refuse, refusing } from './problem.ts'
 import { emptyLayer, type Layer, readLayer } from './read-layer.ts'
 import { type PolicyWaiver, readWaivers } from './read-waivers.ts'
 
-/** A policy file as it was read: what can be used of it, and everything that cannot. */
+/** A policy file after reading: its usable values, and every problem. */
 export interface Policy {
   readonly file: string
   readonly policies: Policies
@@ -15,25 +15,25 @@ export interface Policy {
   readonly problems: readonly PolicyProblem[]
 }
 
-/** From the general to the particular: a particular one wins. */
+/** From general to specific: the specific value wins. */
 export interface Policies {
   /** For every consumer. */
   readonly defaults: Layer
-  /** For those that read the queue, topic, stream or file of this name. */
+  /** For consumers that read the queue, topic, stream or file of this name. */
   readonly sources: ReadonlyMap<string, Layer>
   readonly consumers: ReadonlyMap<string, Layer>
 }
 
 export const topKeys = {
-  defaults: 'for every consumer, where neither it nor its source says otherwise',
+  defaults: 'for every consumer, unless the consumer or its source sets another value',
   sources: 'by name of the queue, topic, stream or file: for every consumer that reads it',
-  consumers: 'by name: every consumer that is run beside this file',
-  waivers: 'findings of `onceward check` that people have decided to live with',
+  consumers: 'by name: every consumer that runs with this file',
+  waivers: 'findings of `onceward check` that the team accepts',
 } as const
 
 const consumerName = /^[a-z][a-z0-9_]{0,47}$/
 
-/** Reads a policy file. Pure: the environment is not looked at, and no input makes it throw. */
+/** Reads a policy file. Pure: it does not read the environment, and no input makes it throw. */
 export function readPolicy(
   content: Uint8Array | string,
   file: string,
@@ -71,7 +71,7 @@ export function readPolicy(
         refuse(at, [name], unknownTop(name))
     }
   }
-  for (const waiver of waivers) waivedNobody(waiver, policies.consumers, refuse)
+  for (const waiver of waivers) refuseUnknownConsumer(waiver, policies.consumers, refuse)
   return { file, policies, waivers, problems }
 }
 
@@ -96,11 +96,15 @@ function unknownTop(name: string): string {
 function nameProblem({ name, at }: PlacedEntry, refuse: Refuse): void {
   const fitting = name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '_')
   const hint = name.length <= 48 && consumerName.test(fitting) ? `, such as ${fitting}` : ''
-  refuse(at, ['consumers', name], `is no name of a consumer: lower case, digits and underscores${hint}`)
+  refuse(
+    at,
+    ['consumers', name],
+    `is not a valid consumer name: use lower case, digits and underscores${hint}`,
+  )
 }
 
-/** A waiver for a name that is misspelt would waive nothing. */
-function waivedNobody(
+/** A waiver with a misspelt name would waive nothing. */
+function refuseUnknownConsumer(
   { consumer, place }: PolicyWaiver,
   consumers: ReadonlyMap<string, Layer>,
   refuse: Refuse,
@@ -111,7 +115,7 @@ function waivedNobody(
   refuse(
     { line, column },
     ['waivers'],
-    `is about a consumer this file does not name${near === null ? '' : `; did you mean '${near}'?`}`,
+    `names a consumer that this file does not have${near === null ? '' : `; did you mean '${near}'?`}`,
   )
 }
 

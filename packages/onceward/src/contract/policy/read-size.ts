@@ -1,6 +1,6 @@
 const unitBytes = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 }
 
-/** Bytes of '512B', '64KiB', '10MiB', '1.5GiB'. Null when it cannot be read. */
+/** Bytes of '512B', '64KiB', '10MiB', '1.5GiB'. Null if it is unreadable. */
 export function readSize(text: unknown): number | null {
   const parts = typeof text === 'string' ? /^(\d{1,12}(?:\.\d{1,3})?) ?(B|KiB|MiB|GiB)$/.exec(text) : null
   if (parts === null) return null
@@ -8,7 +8,7 @@ export function readSize(text: unknown): number | null {
   return Number.isSafeInteger(bytes) ? bytes : null
 }
 
-/** The largest unit in which it is a whole number. */
+/** In the largest unit that divides it. */
 export function sizeText(bytes: number): string {
   const units = Object.entries(unitBytes).reverse()
   const [unit, size] = units.find(([, one]) => bytes >= one && bytes % one === 0) ?? ['B', 1]

@@ -8,12 +8,12 @@ import { readSize, sizeText } from './read-size.ts'
 import { envExample, refersSomewhere, secretReference } from './secret-reference.ts'
 
 /**
- * What a contract is told, or why the value cannot be used. The reason names what is allowed, never what was
- * written.
+ * The value for the contract, or the reason why it is unusable. The reason lists allowed values, and never
+ * quotes the given one.
  */
 export type ReadValue = { readonly value: unknown } | { readonly wrong: string }
 
-/** The value of one key, in the contract's own units. */
+/** The value of one key, in the units of the contract. */
 export function readValue(node: Placed, key: PolicyKey): ReadValue {
   const text = node.kind === 'scalar' && typeof node.value === 'string' ? node.value : null
   const refers = text !== null && refersSomewhere(text)
@@ -27,8 +27,7 @@ export function readValue(node: Placed, key: PolicyKey): ReadValue {
   }
 }
 
-const onlySecrets =
-  'refers to the environment, which only secrets may: everything else is to be read in the file'
+const onlySecrets = 'refers to the environment, which only secrets may: write all other values in the file'
 
 function readSecret(node: Placed, kind: 'secret' | 'address' | 'header'): ReadValue {
   const text = node.kind === 'scalar' && typeof node.value === 'string' ? node.value : null
@@ -62,7 +61,7 @@ function readPlain(node: Placed, key: ValueKind): ReadValue {
     case 'flag':
       return typeof value === 'boolean' ? { value } : { wrong: 'must be true or false' }
     case 'off':
-      return value === false ? { value } : { wrong: 'must be false, or have keys of its own' }
+      return value === false ? { value } : { wrong: 'must be false, or have keys below it' }
     case 'ports':
       return readList(
         node,
@@ -120,7 +119,7 @@ function readList(node: Placed, fits: (one: unknown) => boolean, wrong: string):
     : { value: values }
 }
 
-const fromHint = "must say where it stands: { header: 'name' } or { property: 'messageId' }"
+const fromHint = "must name where it is read: { header: 'name' } or { property: 'messageId' }"
 
 function readFrom(node: Placed, positionToo: boolean): ReadValue {
   const hint = positionToo ? `${fromHint}, or position` : fromHint

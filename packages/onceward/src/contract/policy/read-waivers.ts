@@ -3,25 +3,25 @@ import type { Placed, PlacedEntry } from './parse-yaml.ts'
 import type { Refuse } from './problem.ts'
 import { refersSomewhere } from './secret-reference.ts'
 
-/** A finding of `onceward check` that people have decided to live with. */
+/** A finding of `onceward check` that the team accepts. */
 export interface PolicyWaiver {
   readonly rule: string
-  /** Absent: of every consumer. */
+  /** Absent: every consumer. */
   readonly consumer?: string
   readonly reason: string
   readonly owner: string
-  /** The last day it holds, as in 2027-03-31, in UTC. */
+  /** The last day of its validity, as in 2027-03-31, in UTC. */
   readonly until: string
-  /** Where it is written: `onceward.yaml:12:5`. */
+  /** Its place in the file: `onceward.yaml:12:5`. */
   readonly place: string
 }
 
 export const waiverFields = {
   rule: 'the id of the rule',
-  consumer: 'the consumer it is about. Default every one',
-  reason: 'why the finding can be lived with',
-  owner: 'who answers for that',
-  until: 'the last day it holds, as 2027-03-31, in UTC',
+  consumer: 'the consumer it applies to. Default: every consumer',
+  reason: 'why the finding is acceptable',
+  owner: 'who is responsible for it',
+  until: 'the last day of its validity, as 2027-03-31, in UTC',
 } as const
 
 const required = ['rule', 'reason', 'owner', 'until'] as const

@@ -3,18 +3,15 @@ import type { FailureClass } from '../failure-section.ts'
 import type { Refuse } from './problem.ts'
 import type { GivenValue } from './read-layer.ts'
 
-/** Keys that retry policies elsewhere have, and how they are written here. */
+/** Keys of other systems' retry policies, and their equivalent here. */
 export const retryHabits: readonly (readonly [string, string])[] = [
-  ['failure.retry.jitter', "is said by failure.retry.backoff: 'exponential' or 'exponential-jitter'"],
-  ['failure.retry.initialDelayMs', "is written with its unit: initialDelay: '1s'"],
-  ['failure.retry.maxDelayMs', "is written with its unit: maxDelay: '60s'"],
+  ['failure.retry.jitter', "is set by failure.retry.backoff: 'exponential' or 'exponential-jitter'"],
+  ['failure.retry.initialDelayMs', "is written with a unit: initialDelay: '1s'"],
+  ['failure.retry.maxDelayMs', "is written with a unit: maxDelay: '60s'"],
 ]
 
-/**
- * What `failure.retry` says in the words of operations policies, as the contract has it. Everything else
- * stays as it is.
- */
-export function asContractSays(given: GivenValue): readonly GivenValue[] {
+/** Translates a key of `failure.retry` into options of the contract. Returns every other value unchanged. */
+export function toContractValues(given: GivenValue): readonly GivenValue[] {
   switch (given.key.key) {
     case 'failure.retry.backoff':
       return [{ ...given, value: given.value === 'exponential-jitter' }]
@@ -27,12 +24,12 @@ export function asContractSays(given: GivenValue): readonly GivenValue[] {
   }
 }
 
-/** A code with two classes in one place: nobody could say which of them counts. */
+/** Refuses a code that has two classes in one place, because it would be unclear which one counts. */
 export function refuseTwoClasses(values: readonly GivenValue[], refuse: Refuse): void {
   const seen = new Set<string>()
   for (const { path, at, filePath } of values) {
     if (path?.[0] !== 'failure' || path[1] !== 'classes' || path[2] === undefined) continue
-    if (seen.has(path[2])) refuse(at, filePath, `names '${path[2]}', which is classed elsewhere too`)
+    if (seen.has(path[2])) refuse(at, filePath, `names '${path[2]}', which has a class elsewhere too`)
     seen.add(path[2])
   }
 }
@@ -42,7 +39,7 @@ function classed(given: GivenValue, classOf: (code: string) => FailureClass): re
   return codes.map(code => ({ ...given, path: ['failure', 'classes', code], value: classOf(code) }))
 }
 
-/** Codes people have a word for keep the class they are known by where that fits the list. */
+/** A well-known code keeps its usual class if that class fits the list. */
 function listedClass(
   code: string,
   fits: (known: FailureClass) => boolean,

@@ -1,22 +1,22 @@
-/** A value that stands in the environment; what is written before it is no secret, as `Bearer ` is. */
+/** A value from the environment. The prefix, such as `Bearer `, is not secret. */
 export interface SecretReference {
   readonly env: string
   readonly prefix?: string
 }
 
-/** How a reference is written, for texts. */
+/** An example of a reference, for texts. */
 export const envExample = `$\u007benv:NAME}`
 
 const reference = /^(.*?)\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}$/s
 
-/** `${env:NAME}`, where `prefixed` with a text before it. Null for anything else. */
+/** `${env:NAME}`; if `prefixed`, with an optional text before it. Null for anything else. */
 export function secretReference(text: string, prefixed: boolean): SecretReference | null {
   const [, prefix = '', env] = reference.exec(text) ?? []
   if (env === undefined || prefix.includes('${') || (prefix !== '' && !prefixed)) return null
   return { env, ...(prefix !== '' && { prefix }) }
 }
 
-/** Whether a text tries to refer to something. */
+/** Whether a text attempts a reference. */
 export function refersSomewhere(text: string): boolean {
   return text.includes('${')
 }

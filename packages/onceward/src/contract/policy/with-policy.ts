@@ -12,8 +12,8 @@ import type { Policy } from './read-policy.ts'
 import type { SecretReference } from './secret-reference.ts'
 
 /**
- * A contract of which a policy file says the rest: what only code can say is here, owner and risk may be
- * there.
+ * A contract that a policy file completes. The parts that need code are in TypeScript; owner, risk and
+ * identity may be in the file.
  */
 export type ConsumerParts<M = unknown, Tx = SqlTransaction> = Omit<
   ConsumerContract<M, Tx>,
@@ -21,7 +21,7 @@ export type ConsumerParts<M = unknown, Tx = SqlTransaction> = Omit<
 > &
   Partial<Pick<ConsumerContract<M, Tx>, 'owner' | 'risk' | 'identity'>>
 
-/** Gives the parts their types; what is missing is looked for in the policy file when they are used. */
+/** Types the parts of a contract. `withPolicy` takes the missing ones from the policy file. */
 export function consumerParts<M = unknown, Tx = SqlTransaction>(
   parts: ConsumerParts<M, Tx>,
 ): ConsumerParts<M, Tx> {
@@ -30,15 +30,15 @@ export function consumerParts<M = unknown, Tx = SqlTransaction>(
 
 export interface WithPolicyOptions {
   /**
-   * Where `${env:NAME}` is looked up. Without it addresses are left out: for looking at a contract, not for
-   * running it.
+   * Where `${env:NAME}` is looked up. Without it, addresses are omitted: enough to inspect a contract, but
+   * not to run it.
    */
   readonly environment?: Readonly<Record<string, string | undefined>>
 }
 
 /**
- * The consumer that a contract and a policy file make together. Throws one error with everything that is
- * wrong in either, the file's with line and column; nothing is started.
+ * The consumer made from a contract and a policy file. Throws one error that lists every problem in either,
+ * with line and column for those of the file; starts nothing.
  */
 export function withPolicy<M = unknown, Tx = SqlTransaction>(
   contract: ConsumerParts<M, Tx> | Consumer<M, Tx>,
@@ -63,8 +63,7 @@ export function withPolicy<M = unknown, Tx = SqlTransaction>(
 }
 
 /**
- * A consumer beside a policy file that does not name it is either misspelt or was forgotten: its policy would
- * be nobody's.
+ * A consumer that the policy file does not name was misspelt or forgotten, and would run without its policy.
  */
 function namedProblem(name: unknown, { policies: { consumers } }: Policy, refuse: Refuse): void {
   if (typeof name !== 'string' || consumers.has(name)) return
@@ -78,7 +77,7 @@ function namedProblem(name: unknown, { policies: { consumers } }: Policy, refuse
   )
 }
 
-/** A problem of the contract that stands in the file is reported there. */
+/** Reports a problem of the contract at the place in the file that set the value. */
 function placed(
   place: string,
   text: string,
@@ -92,10 +91,7 @@ function placed(
   return true
 }
 
-/**
- * Whether the file says something at this place that could not be read: it has been reported, and is not
- * missing.
- */
+/** Whether the file has an unreadable value at this place. It has been reported, and is not missing. */
 function isUnread(place: string, contract: { name?: unknown }, { policies }: Policy): boolean {
   const { consumers, sources, defaults } = policies
   const layers = [

@@ -1,8 +1,7 @@
 import { open } from 'node:fs/promises'
 import { OncewardError } from '../../errors.ts'
+import type { Edge, Edges, LogRange, Page, RangeReader } from '../../ports/range-reader.ts'
 import type { Position } from '../../ports/source.ts'
-import type { Page } from '../log/pull-source.ts'
-import type { Edges, LogRange, RangeReader } from '../log/range-reader.ts'
 import { recordOf } from './file-reader.ts'
 import { fileAt, matchingFiles } from './find-files.ts'
 import { readLines } from './read-lines.ts'
@@ -10,8 +9,8 @@ import { readLines } from './read-lines.ts'
 const lineBytesMax = 1024 * 1024
 
 /**
- * Files of JSON lines as they were at one moment: what is appended later is left alone, a file that shrank or
- * was replaced is not read on.
+ * Files of JSON lines as they were at one moment. Lines appended later are not read; a file that shrank or
+ * was replaced is a loss.
  */
 export class FileRangeReader implements RangeReader {
   readonly origin: string
@@ -20,20 +19,22 @@ export class FileRangeReader implements RangeReader {
     this.origin = pattern
   }
 
-  /** Files know no times: whole, or from a byte on at which a line begins. */
+  /** Files have no times: a range is the whole file, or begins at a byte at which a line begins. */
   async survey({ start, end }: Edges): Promise<readonly LogRange[]> {
     for (const edge of [start, end])
       if (typeof edge === 'object' && 'timestampMs' in edge)
-        throw refuse('a file knows no times: leave them out, or give bytes at which lines begin')
+        throw refuse('a file has no times; leave them out, or give bytes at which lines begin')
     const ranges: LogRange[] = []
     for (const path of await matchingFiles(this.origin)) {
       const found = await fileAt(path)
       if (found === null) throw refuse(`there is no file ${path}`)
       const handle = await open(path)
       const { size } = await handle.stat().finally(() => handle.close())
-      const at = (edge: typeof start, whole: number) =>
-        typeof edge === 'object' && 'offsets' in edge ? (edge.offsets[path] ?? null) : whole
-      const [from, to] = [at(start, 0), at(end, size)]
+      const at = (edge: Edge) => {
+        if (typeof edge === 'object') return 'offsets' in edge ? (edge.offsets[path] ?? null) : null
+        return edge === 'first' ? 0 : size
+      }
+      const [from, to] = [at(start), at(end)]
       if (from === null || to === null) continue
       if (from > size || to > size) throw refuse(`${path} has ${size} bytes`)
       const { incarnation } = found
@@ -63,5 +64,5 @@ export class FileRangeReader implements RangeReader {
 }
 
 function refuse(why: string): OncewardError {
-  return new OncewardError('configuration', `Files cannot be replayed so: ${why}. Nothing was read.`)
+  return new OncewardError('configuration', `Files cannot be replayed: ${why}. Nothing was read.`)
 }

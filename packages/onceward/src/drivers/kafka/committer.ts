@@ -2,28 +2,30 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { PartitionProgress } from '../log/partition-progress.ts'
 import type { CommitAnswer, Member, OffsetToCommit } from './client/kafka-client.ts'
 
-/** The right to commit for one partition: it ends with the membership or the ownership it was given under. */
+/**
+ * The right to commit for one partition. It ends with the membership or the ownership it was granted under.
+ */
 export interface PartitionLease {
   readonly partition: number
   readonly progress: PartitionProgress
   readonly member: Member
-  /** Kept as it was found: it says how many partitions there were at the beginning. */
+  /** The metadata found on the broker, kept because it records the number of partitions at the beginning. */
   readonly metadata: string
-  /** The position the broker is known to have. */
-  told: string
+  /** The position that the broker last confirmed. */
+  confirmed: string
 }
 
 export interface CommitterOptions {
   readonly send: (offsets: readonly OffsetToCommit[], member: Member) => Promise<CommitAnswer>
   readonly leaderEpochAt: (partition: number, offset: number) => number
-  /** Rest after a commit before the next; the first goes out at once. */
+  /** Pause after a commit before the next; the first is sent at once. */
   readonly restMs: number
   readonly onTrouble: (reason: string) => void
 }
 
 const retryDelayMs = 100
 
-/** Somebody who waits until these are told. */
+/** A caller waiting until the positions of these leases are committed. */
 interface Wait {
   readonly leases: Set<PartitionLease>
   readonly done: (missed: number) => void
@@ -31,9 +33,9 @@ interface Wait {
 }
 
 /**
- * Tells the broker positions: one commit in flight, whatever moves meanwhile joins the next. What is refused
- * is repeated only while the lease is valid, because the broker takes a live member's commit for a partition
- * that is another's by now.
+ * Commits positions to the broker with one commit in flight; positions that move meanwhile join the next. A
+ * refused commit is repeated only while the lease is valid: the broker accepts a live member's commit even
+ * for another member's partition.
  */
 export class Committer {
   readonly #options: CommitterOptions
@@ -47,19 +49,22 @@ export class Committer {
     this.#options = options
   }
 
-  /** To be told soon. */
+  /** Schedules a commit. */
   note(lease: PartitionLease): void {
     this.#moved.add(lease)
     if (!this.#running) void this.#run()
   }
 
-  /** Resolves when the present positions of these are told, with the number of leases that ended before. */
-  tell(leases: readonly PartitionLease[]): Promise<number> {
-    const untold = leases.filter(({ progress, told }) => progress.position !== told)
-    if (untold.length === 0) return Promise.resolve(0)
+  /**
+   * Resolves when the present positions of these leases are committed, with the number of leases that ended
+   * before.
+   */
+  commit(leases: readonly PartitionLease[]): Promise<number> {
+    const unconfirmed = leases.filter(({ progress, confirmed }) => progress.position !== confirmed)
+    if (unconfirmed.length === 0) return Promise.resolve(0)
     const { promise, resolve } = Promise.withResolvers<number>()
-    this.#waiting.push({ leases: new Set(untold), done: resolve, missed: 0 })
-    for (const lease of untold) this.#moved.add(lease)
+    this.#waiting.push({ leases: new Set(unconfirmed), done: resolve, missed: 0 })
+    for (const lease of unconfirmed) this.#moved.add(lease)
     this.#hurry.resolve()
     if (!this.#running) void this.#run()
     return promise
@@ -76,15 +81,15 @@ export class Committer {
   async #run(): Promise<void> {
     this.#running = true
     try {
-      // Whatever moves in the same turn joins the first commit.
+      // Positions that move in the same tick join the first commit.
       await Promise.resolve()
       while (this.#moved.size > 0 && !this.#closed) {
         const round = [...this.#moved]
         this.#moved.clear()
         const waiting = [...this.#waiting]
-        const isTold = await this.#send(round, waiting)
+        const isConfirmed = await this.#send(round, waiting)
         if (this.#closed) return
-        if (!isTold) await this.#rest(retryDelayMs)
+        if (!isConfirmed) await this.#rest(retryDelayMs)
         else if (this.#waiting.length === 0) await this.#rest(this.#options.restMs)
       }
     } finally {
@@ -92,19 +97,19 @@ export class Committer {
     }
   }
 
-  /** False when some of it has to be told again. */
+  /** False when some positions have to be committed again. */
   async #send(round: readonly PartitionLease[], waiting: readonly Wait[]): Promise<boolean> {
     const gone = round.filter(lease => !isValid(lease))
     this.#conclude(gone, waiting, true)
     const valid = round.filter(isValid)
-    let isTold = true
+    let isConfirmed = true
     for (const [member, leases] of Map.groupBy(valid, lease => lease.member)) {
       const positions = leases.map(({ progress }) => progress.position)
       const offsets = leases.map(lease => this.#offsetOf(lease))
       const answer = await this.#options.send(offsets, member)
-      if (answer.kind === 'told') {
+      if (answer.kind === 'confirmed') {
         leases.forEach((lease, index) => {
-          lease.told = positions[index]!
+          lease.confirmed = positions[index]!
         })
         this.#conclude(leases, waiting, false)
         continue
@@ -112,9 +117,9 @@ export class Committer {
       if (answer.kind === 'refused') this.#options.onTrouble(answer.reason)
       if (answer.kind === 'fenced') this.#conclude(leases, waiting, true)
       else for (const lease of leases) this.#moved.add(lease)
-      isTold = false
+      isConfirmed = false
     }
-    return isTold
+    return isConfirmed
   }
 
   #offsetOf({ partition, progress, metadata }: PartitionLease): OffsetToCommit {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Bounds, KafkaClient } from './client/kafka-client.ts'
 
-/** Where a reader stands: the next offset, and the leader epoch of the record before it, -1 when unknown. */
+/** A reader's position: the next offset, and the leader epoch of the record before it, -1 when unknown. */
 export interface Stand {
   readonly offset: number
   readonly leaderEpoch: number
@@ -10,16 +10,15 @@ export interface Stand {
 const askAgainMs = 200
 const steadyMs = 3_000
 /**
- * A leader of an earlier epoch than that of a record we have read is one that was replaced, unless the
- * cluster was restored.
+ * How long to wait for a leader whose epoch is older than that of a record already read. Such a leader was
+ * replaced, unless the cluster was restored.
  */
 const staleMs = 10_000
 
 /**
- * The bounds of partitions, at once where each reaches as far as we know it did. A leader that has just taken
- * over may not know yet how far it may hand records over: then the end of its whole log counts. A log that is
- * shorter than that is asked for again until it has ended at the same place under the same leader epoch for a
- * while.
+ * Reads the bounds of partitions, and returns at once when each log reaches the expected offset. A new leader
+ * may not know its high watermark yet, so the end of its whole log counts. A log shorter than expected is
+ * queried again until its end and its leader epoch stay the same for a while.
  */
 export async function confirmBounds(
   client: Pick<KafkaClient, 'bounds' | 'logEnds'>,

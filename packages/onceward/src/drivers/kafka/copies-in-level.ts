@@ -6,13 +6,13 @@ import { listOffsets } from './client/list-offsets.ts'
 import { levelGroup } from './retry-topic.ts'
 import type { TopicDeclaration } from './topic.ts'
 
-/** A copy is never written in a transaction that may be aborted. */
+/** Copies are written outside transactions, so uncommitted reads see no aborted ones. */
 const all = { isolation: 'uncommitted' } as const
 
 type Reachable = TopicDeclaration & ConstructorParameters<typeof KafkaConnections>[0]
 
 /**
- * Records of a delay level that the consumer's group has not read; null where there is no such topic. Joins
+ * Records of a delay level that the consumer's group has not read; null when the topic does not exist. Joins
  * no group and commits nothing.
  */
 export async function copiesInLevel(
@@ -36,7 +36,7 @@ export async function copiesInLevel(
       return sum + Math.max(0, Number(offset ?? 0) - read)
     }, 0)
   } catch (error) {
-    throw toOncewardError(error, `Looking into topic ${topic}`, 'Nothing was started.')
+    throw toOncewardError(error, `Inspecting topic ${topic}`, 'Nothing was started.')
   } finally {
     await connections.close()
   }

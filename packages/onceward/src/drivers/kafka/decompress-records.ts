@@ -1,12 +1,15 @@
 import { gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { compressionsAlgorithmsByBitmask } from './client/wire.ts'
 
-/** Decompressed bytes of one batch: brokers take compressed megabytes, and JSON shrinks to a tenth. */
+/**
+ * Maximum decompressed bytes of one batch. Brokers accept megabytes of compressed data, and JSON compresses
+ * to a tenth.
+ */
 export const batchBytesMax = 64 * 1024 * 1024
 
 /**
- * The records of a compressed batch. Its size is known before a byte is written, or cut off by the decoder.
- * Throws on anything else.
+ * Decompresses the records of a batch. The size is computed before any byte is written, or the decoder
+ * enforces the limit. Throws on malformed input.
  */
 export function decompressRecords(codec: number, packed: Buffer, bytesMax: number = batchBytesMax): Buffer {
   switch (codec) {
@@ -32,7 +35,7 @@ function decompressWasm(codec: number, packed: Buffer, size: number, bytesMax: n
 
 const xerialMagic = Buffer.from([0x82, 0x53, 0x4e, 0x41, 0x50, 0x50, 0x59, 0])
 
-/** Snappy says first how long it becomes; Java's framing repeats that for every chunk. */
+/** Snappy stores the decompressed length first; Java's framing repeats it for every chunk. */
 function snappySize(packed: Buffer): number {
   if (!packed.subarray(0, 8).equals(xerialMagic)) return snappyBlockSize(packed, 0)
   let size = 0
@@ -52,10 +55,10 @@ function snappyBlockSize(packed: Buffer, start: number): number {
     size += (byte & 127) * factor
     if (byte < 128) return size
   }
-  throw new RangeError('a snappy length that does not end')
+  throw new RangeError('an unterminated snappy length')
 }
 
-/** Walks an LZ4 frame without writing: frames need not say how long they become. */
+/** Walks an LZ4 frame without writing, because frames need not contain their decompressed length. */
 export function lz4Size(frame: Buffer): number {
   if (frame.length < 7 || frame.readUInt32LE(0) !== 0x184d2204) throw new RangeError('not an LZ4 frame')
   const flags = frame[4]!
@@ -73,7 +76,10 @@ export function lz4Size(frame: Buffer): number {
   }
 }
 
-/** A block is literals and copies, each with a length of four bits that may go on in further bytes. */
+/**
+ * A block consists of literals and copies, each with a length of four bits that may continue in further
+ * bytes.
+ */
 function lz4BlockSize(frame: Buffer, start: number, end: number): number {
   let size = 0
   for (let at = start; at < end; ) {

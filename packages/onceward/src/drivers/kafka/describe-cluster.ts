@@ -3,14 +3,14 @@ import type { KafkaConnectionOptions } from './client/connection-options.ts'
 import { KafkaConnections } from './client/connections.ts'
 import { answerOf, toOncewardError, troubleOfCode } from './client/kafka-error.ts'
 import { describeConfigsV4, metadataV12 } from './client/wire.ts'
-import { recordLifeMs } from './record-life.ts'
+import { recordRetentionMs } from './record-retention.ts'
 import { type KeySample, sampleKeys } from './sample-keys.ts'
 
-/** What a check needs to know of a cluster. */
+/** The state of a cluster that a check needs. */
 export interface ClusterState {
   readonly brokers: number
   readonly cluster: string | null
-  /** How long the offsets of a group without members are kept; null where the broker does not say. */
+  /** How long the broker keeps the offsets of a group without members; null when it does not report that. */
   readonly offsetsKeptMs: number | null
   /** Topics that do not exist have no entry. */
   readonly topics: ReadonlyMap<string, TopicState>
@@ -18,18 +18,18 @@ export interface ClusterState {
 
 export interface TopicState {
   readonly partitions: number
-  /** Copies of the partition that has the fewest, and those of them that are in step. */
+  /** Replicas of the partition with the fewest, and how many of them are in sync. */
   readonly replicas: number
   readonly inSync: number
   readonly leaderless: number
-  /** As the broker gives them; empty where this login may not look. */
+  /** As reported by the broker; empty when this login lacks the permission. */
   readonly configs: ReadonlyMap<string, string>
-  readonly recordLifeMs: number
-  /** The newest records; null where they were not or could not be read. */
+  readonly recordRetentionMs: number
+  /** A sample of the newest records; null when they were not or could not be read. */
   readonly sample: KeySample | null
-  /** Why its newest records could not be read. */
+  /** Why the newest records could not be read. */
   readonly unsampled: string | null
-  /** Why nothing but its name is known. */
+  /** Why only the topic's name is known. */
   readonly unasked: string | null
 }
 
@@ -47,11 +47,11 @@ const atATime = 16
 
 export interface AskedTopics {
   readonly read: readonly string[]
-  /** Only whether they exist: a login that writes to a topic need not be able to read it. */
+  /** Only their existence is checked: a login that writes to a topic may lack the permission to read it. */
   readonly written: readonly string[]
 }
 
-/** Reads and changes nothing: joins no group, commits nothing, and makes no topic by asking for it. */
+/** Reads and changes nothing: joins no group, commits nothing, and never auto-creates a topic. */
 export async function describeCluster(
   options: KafkaConnectionOptions,
   { read, written }: AskedTopics,
@@ -88,7 +88,7 @@ export async function describeCluster(
       topics: states,
     }
   } catch (error) {
-    throw toOncewardError(error, 'Asking Kafka', 'Nothing was changed.')
+    throw toOncewardError(error, 'Querying Kafka', 'Nothing was changed.')
   } finally {
     await connections.close()
   }
@@ -134,7 +134,7 @@ async function readConfigs(
       false,
     ),
   )
-  // A topic may have the name of a broker's number.
+  // A topic's name may equal a broker's id.
   const found = new Map(results.map(result => [`${result.resourceType}/${result.resourceName}`, result]))
   return {
     of: (type, name) =>
@@ -148,7 +148,7 @@ async function readConfigs(
 
 type DescribedTopic = Awaited<ReturnType<typeof metadataV12.api.async>>['topics'][number]
 
-/** As metadata tells it. */
+/** The state as far as metadata contains it. */
 function toState({ partitions }: DescribedTopic): TopicState {
   return {
     ...nothingKnown,
@@ -159,12 +159,15 @@ function toState({ partitions }: DescribedTopic): TopicState {
   }
 }
 
-function configured(name: string, all: Configs): Pick<TopicState, 'configs' | 'recordLifeMs' | 'unasked'> {
+function configured(
+  name: string,
+  all: Configs,
+): Pick<TopicState, 'configs' | 'recordRetentionMs' | 'unasked'> {
   const configs = all.of(topicResource, name)
   const trouble = all.trouble(topicResource, name)
   return {
     configs,
-    recordLifeMs: recordLifeMs(configs),
+    recordRetentionMs: recordRetentionMs(configs),
     unasked: trouble === null ? null : `the configuration of topic ${name} cannot be read: ${trouble}`,
   }
 }
@@ -175,7 +178,7 @@ const nothingKnown: TopicState = {
   inSync: 0,
   leaderless: 0,
   configs: new Map(),
-  recordLifeMs: Number.NaN,
+  recordRetentionMs: Number.NaN,
   sample: null,
   unsampled: null,
   unasked: null,

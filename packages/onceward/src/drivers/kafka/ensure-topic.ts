@@ -6,15 +6,15 @@ import { createTopicsV7 } from './client/wire.ts'
 
 export interface CreateTopicOptions {
   readonly partitions: number
-  /** Default: what the cluster has for new topics. */
+  /** Default: the cluster's default for new topics. */
   readonly replicationFactor?: number
   readonly configs?: Readonly<Record<string, string>>
 }
 
 /**
- * Makes sure that a topic is there, so that dead letters can leave. It is created only when `create` says
- * how: partitions and replicas decide how much a topic can carry and whether it survives a broker, and
- * neither is ours to guess. An existing topic is left as it is.
+ * Ensures that a topic exists, so dead letters can be published. It is created only when `create` is given:
+ * partitions and replicas determine a topic's capacity and whether it survives a broker, and Onceward cannot
+ * guess either. An existing topic is left unchanged.
  */
 export async function ensureTopic(
   options: KafkaConnectionOptions,
@@ -56,7 +56,7 @@ async function createTopic(
 function missing(name: string): OncewardError {
   return new OncewardError(
     'configuration',
-    `There is no topic ${name}, or this user may not see it. Nothing was started. Create it: kafka-topics.sh --create --topic ${name} --partitions … --replication-factor …`,
+    `Topic ${name} does not exist, or this user is not allowed to see it. Nothing was started. Create it: kafka-topics.sh --create --topic ${name} --partitions … --replication-factor …`,
     { details: { kafka: 'UNKNOWN_TOPIC_OR_PARTITION', topic: name } },
   )
 }

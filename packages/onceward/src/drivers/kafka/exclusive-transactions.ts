@@ -8,21 +8,21 @@ export interface ExclusiveOptions {
   /** Ends every wait. */
   readonly stopping: AbortSignal
   /**
-   * Fenced again and again: another process runs under our name. Null where nobody else can have it: then
-   * time-outs fenced us.
+   * Called after repeated fencing: another process uses the same transactional id. Null when the id is
+   * unique; then timeouts caused the fencing.
    */
   readonly onRival: (() => void) | null
-  /** The producer cannot be started again. */
+  /** Called when the producer cannot be started again. */
   readonly onRefused: (error: OncewardError) => void
 }
 
 const retryDelayMs = 200
-/** So often in a row it is no time-out. */
+/** More fences in a row than timeouts explain. */
 const fencesMax = 3
 
 /**
- * One transaction at a time, and none before the last one is out of the way: aborted, or made an end of by
- * starting the producer anew.
+ * Runs one transaction at a time. The next one starts only after the last one is committed, aborted, or ended
+ * by a restart of the producer.
  */
 export class ExclusiveTransactions {
   readonly #producer: TransactionalProducer
@@ -35,7 +35,7 @@ export class ExclusiveTransactions {
     this.#options = options
   }
 
-  /** Rejects with what `transact` threw, once nothing of it is left. */
+  /** Rejects with the error of `transact`, after its transaction has ended. */
   run<T>(transact: () => Promise<T>): Promise<T> {
     const result = this.#last.then(async () => {
       try {
@@ -53,13 +53,13 @@ export class ExclusiveTransactions {
 
   async #clear(error: unknown): Promise<void> {
     const { log, onRival } = this.#options
-    log.warn('transaction not committed; its records are read again', { reason: errorText(error, 500) })
+    log.warn('transaction not committed; its records will be read again', { reason: errorText(error, 500) })
     const isFenced = error instanceof OncewardError && error.code === 'producer_fenced'
     if (isFenced && ++this.#fences >= fencesMax) onRival?.()
     while (this.#producer.state !== 'ready' && (await this.#tryToClear()));
   }
 
-  /** False when there is nothing more to try. */
+  /** False when no further attempt is possible. */
   async #tryToClear(): Promise<boolean> {
     const { stopping, onRefused } = this.#options
     try {

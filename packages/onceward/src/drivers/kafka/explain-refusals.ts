@@ -4,14 +4,13 @@ import type { RecordResult } from './client/partition-line.ts'
 import type { TopicRecord } from './client/producer.ts'
 import { batchBytes } from './client/record-batch.ts'
 
-/** The confirms of the same call wait for the answer, so it is not waited for any longer. */
+/** Maximum wait for the limits: the results of the whole call wait for them. */
 const askMs = 1_000
 
 type Limits = ReadonlyMap<string, number | Error>
 
 /**
- * Says of each record that its topic does not take for its size how large it is, and what the topic takes.
- * Asks only then.
+ * Adds to each size refusal the size of the record and the limit of its topic. Queries the limits only then.
  */
 export async function explainRefusals(
   results: readonly RecordResult[],
@@ -40,11 +39,11 @@ function explained(refusal: OncewardError, record: TopicRecord, limits: Limits |
   const bytesMax = typeof limit === 'number' ? limit : null
   const takes =
     bytesMax === null
-      ? `Topic ${record.topic} does not take ${bytes} bytes`
-      : `Topic ${record.topic} takes ${bytesMax} bytes, and this record has ${bytes}`
+      ? `Topic ${record.topic} does not accept ${bytes} bytes`
+      : `Topic ${record.topic} accepts ${bytesMax} bytes, and this record has ${bytes}`
   return new OncewardError(
     'publish_refused',
-    `${takes}: Kafka refused it with ${refusal.details.kafka}. It was not stored. Raise max.message.bytes of the topic, and it is sent at the next try; or drop it with "onceward outbox drop".`,
+    `${takes}: Kafka refused it with ${refusal.details.kafka}. It was not stored. Raise max.message.bytes of the topic, and the next attempt succeeds; or drop it with "onceward outbox drop".`,
     { cause: refusal.cause, details: { ...refusal.details, bytes, bytesMax } },
   )
 }

@@ -1,16 +1,16 @@
 import { type Connection, fetchV17, type Reader } from './client/wire.ts'
 
-/** What a leader answered about one partition, its record set still bytes. */
+/** A leader's answer about one partition; its record set is not decoded yet. */
 export interface FetchedPartition {
   readonly topicId: string
   readonly partition: number
   readonly errorCode: number
   readonly highWatermark: bigint
-  /** Records from here on belong to transactions that are still open. */
+  /** Records from this offset on belong to transactions that are still open. */
   readonly lastStableOffset: bigint
   readonly logStartOffset: bigint
   readonly aborted: readonly AbortedTransaction[]
-  /** Where this leader's log parts from the one we read, when it does. */
+  /** Where this leader's log diverges from the log that was read; null when it does not. */
   readonly diverging: { readonly epoch: number; readonly endOffset: bigint } | null
   readonly records: Buffer
 }
@@ -40,9 +40,9 @@ export interface FetchRequest {
 }
 
 /**
- * One fetch without a session: two concurrent fetches of one session break it. The client's own parser throws
- * all partitions away when one has an error, checks no CRC and leaks records of aborted transactions, hence
- * this one.
+ * One fetch without a session: two concurrent fetches of one session break it. The client library's parser
+ * discards all partitions when one has an error. It also checks no CRC and leaks records of aborted
+ * transactions. This parser replaces it.
  */
 export function fetchRecords(connection: Connection, request: FetchRequest): Promise<FetchAnswer> {
   const { maxWaitMs, bytesMax, isolation, topicId, partitions } = request
@@ -71,7 +71,7 @@ export function fetchRecords(connection: Connection, request: FetchRequest): Pro
   return promise
 }
 
-/** Fetch response, version 17. Throws a RangeError on lengths that point outside. */
+/** Parses a fetch response, version 17. Throws a RangeError on lengths outside the response. */
 export function parseFetch(reader: Reader): FetchAnswer {
   reader.readInt32() // throttle time
   const errorCode = reader.readInt16()
@@ -94,7 +94,7 @@ function parsePartition(reader: Reader, topicId: string): FetchedPartition {
     producerId: one.readInt64(),
     firstOffset: one.readInt64(),
   }))
-  reader.readInt32() // preferred read replica: we give no rack
+  reader.readInt32() // preferred read replica: the request names no rack
   const records = readRecords(reader)
   let diverging: FetchedPartition['diverging'] = null
   readTags(reader, tag => {
@@ -124,7 +124,7 @@ function readRecords(reader: Reader): Buffer {
   return records
 }
 
-/** Each tag is skipped by its own length, whatever was read of it. */
+/** Each tag is skipped by its own length, regardless of how much of it was read. */
 function readTags(reader: Reader, read: (tag: number) => void): void {
   for (let count = reader.readUnsignedVarInt(); count > 0; count--) {
     const tag = reader.readUnsignedVarInt()

@@ -1,34 +1,35 @@
 import type { Stall } from '../../ports/source.ts'
 
-/** What is silent, and for how long. */
+/** Silent components and for how long. */
 export interface Silences {
   /** Since the group last confirmed this member. */
   readonly groupMs: number
   readonly heartbeatMs: number
-  /** By partition: for how long its leader has owed an answer. */
+  /** By partition: for how long its leader has not answered. */
   readonly owed: readonly { readonly name: string; readonly forMs: number }[]
-  /** By partition: for how long it has records and does not move. */
+  /** By partition: for how long it has had records without progress. */
   readonly standing: readonly { readonly name: string; readonly forMs: number }[]
-  /** By partition: for how long it is ours and not read. */
+  /** By partition: for how long it has been assigned and not read. */
   readonly unread: readonly Unread[]
 }
 
 interface Unread {
   readonly name: string
   readonly forMs: number
-  /** Its position is being found out. */
+  /** Its position is being determined. */
   readonly isTaking: boolean
 }
 
-/** A fetch waits half a second for news. */
+/** Allowed time for a fetch, which waits half a second for new records. */
 const answerMs = 2_000
 
 /**
- * To take a partition over: a log that seems cut is looked at for ten seconds, and a database may be slow.
+ * Allowed time to take a partition: a log that seems truncated is checked for ten seconds, and a database may
+ * be slow.
  */
 const takeMs = 15_000
 
-/** The longest silence that should not be; null while there is none. */
+/** The longest silence beyond its allowed time; null when there is none. */
 export function findStall({ groupMs, heartbeatMs, owed, standing, unread }: Silences): Stall | null {
   const found: Stall[] = []
   const late = owed.filter(({ forMs }) => forMs > answerMs)
@@ -40,10 +41,10 @@ export function findStall({ groupMs, heartbeatMs, owed, standing, unread }: Sile
   if (standing.length > 0)
     found.push({
       forMs: longest(standing),
-      reason: `${namesOf(standing)} has something to read and does not move`,
+      reason: `${namesOf(standing)} has records to read and makes no progress`,
     })
   if (left.length > 0)
-    found.push({ forMs: longest(left), reason: `${namesOf(left)} is assigned and not read yet` })
+    found.push({ forMs: longest(left), reason: `${namesOf(left)} is assigned but not read yet` })
   return found.length === 0 ? null : found.reduce((a, b) => (b.forMs > a.forMs ? b : a))
 }
 

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Log } from '../../environment.ts'
 import { errorText, OncewardError } from '../../errors.ts'
+import type { LogRecord } from '../../ports/log-record.ts'
 import type { Loss, OpenLoss, OpenOptions, Position, Stall } from '../../ports/source.ts'
 import { brokenRecord, keptBytesMax } from '../log/broken-record.ts'
-import type { LogRecord } from '../log/log-record.ts'
 import { type LogDriver, LogSubscription } from '../log/log-subscription.ts'
 import { declaredAgain, withdrawLossAt } from '../log/open-loss.ts'
 import { PartitionProgress } from '../log/partition-progress.ts'
@@ -19,7 +19,7 @@ import type {
 } from './client/kafka-client.ts'
 import { Committer, type PartitionLease } from './committer.ts'
 import { findStall, type Silences } from './find-stall.ts'
-import { lossError, madeAgain, outOfRange, unreadable } from './loss.ts'
+import { lossError, outOfRange, recreated, unreadable } from './loss.ts'
 import {
   beginPartition,
   partitionName,
@@ -37,43 +37,44 @@ export interface DriverOptions {
   readonly settings: TopicSettings
   readonly open: OpenOptions
   readonly log: Log
-  /** Partitions the topic had when it was opened. */
+  /** Partitions of the topic when it was opened. */
   readonly partitions: number
 }
 
 const takeRetryMs = 300
 const lastCommitMs = 3_000
-/** Rest between commits. The broker's position is only a hint where the store keeps it. */
+/** Pause between commits. The broker's position is only a hint when the store keeps it. */
 const restMs = { broker: 100, first: 0, store: 1_000, only: 1_000 } as const
 
 /**
  * Reads one topic as a member of its group and feeds a subscription.
  *
- *   assigned ─▶ taken (offsets, store, position decided) ─▶ owned, fetched ─▶ revoked: stopped, drained, committed ─▶ dropped
- *                     └─ position does not fit the log: loss declared, receive rejects      └─ or lost: dropped, nothing committed
+ *   assigned ─▶ taken: offsets, store, decision ─▶ owned, fetched ─▶ revoked: drained, committed ─▶ dropped
+ *                 └─ position not in the log:                  └─▶ lost: dropped, nothing committed
+ *                    loss declared, receive rejects
  */
 export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
   readonly origin: string
-  readonly tellsBroker = true
+  readonly commitsToBroker = true
   readonly subscription: LogSubscription
   readonly #options: DriverOptions
   readonly #settings: TopicSettings
   readonly #take: TakeOptions
   readonly #leases = new Map<number, PartitionLease>()
-  /** What the group gave us, and the taking that is under way for it. */
-  readonly #claims = new Map<number, Claim>()
+  /** Partitions that the group assigned, with the taking in progress. */
+  readonly #assignments = new Map<number, Assignment>()
   readonly #committer: Committer
   readonly #fetcher: Fetcher
   readonly #membership: Membership
   readonly #watchdog: Watchdog
   readonly #warned = new Set<string>()
-  /** Added partitions that are ours and wait until those before them are drained. */
-  readonly #waiting = new Map<number, Claim>()
-  /** Added partitions that have waited. */
+  /** Added partitions that are assigned and wait until the earlier ones are drained. */
+  readonly #waiting = new Map<number, Assignment>()
+  /** Added partitions that have finished waiting. */
   readonly #drained = new Set<number>()
-  /** Batches nobody can read, while there are unfinished records before them. */
+  /** Unreadable batches with unfinished records before them. */
   readonly #unreadable = new WeakMap<PartitionProgress, UnreadableAt>()
-  /** Losses declared before, until the log is seen to have their records after all. */
+  /** Losses declared earlier, until the log proves to have their records. */
   readonly #openLosses = new WeakMap<PartitionProgress, OpenLoss>()
   #connected = false
   /** When the group last confirmed this member. */
@@ -92,7 +93,7 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
     this.#committer = new Committer({
       send: async (offsets, member) => {
         const answer = await client.commit(offsets, member)
-        open.log.onTold?.(answer.kind === 'told')
+        open.log.onPositionCommit?.(answer.kind === 'confirmed')
         return answer
       },
       leaderEpochAt: (partition, offset) => this.#fetcher.leaderEpochAt(partition, offset),
@@ -113,11 +114,11 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
 
   // ── as a log driver ──
 
-  async tell(moved: readonly PartitionProgress[]): Promise<{ readonly missed: number }> {
+  async commit(moved: readonly PartitionProgress[]): Promise<{ readonly missed: number }> {
     const leases = moved.flatMap(progress => this.#leaseOf(progress) ?? [])
     for (const { progress } of leases) this.#declareUnreadable(progress)
     if (this.#options.open.log.progress === 'first') {
-      return { missed: moved.length - leases.length + (await this.#committer.tell(leases)) }
+      return { missed: moved.length - leases.length + (await this.#committer.commit(leases)) }
     }
     for (const lease of leases) this.#committer.note(lease)
     return { missed: 0 }
@@ -165,21 +166,21 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
   // ── what the group says ──
 
   onAssigned(partitions: readonly number[], member: Member): void {
-    const claim = { member, takingSinceMs: performance.now() }
-    for (const partition of partitions) this.#claims.set(partition, claim)
-    void this.#own(partitions, claim)
+    const assignment = { member, takingSinceMs: performance.now() }
+    for (const partition of partitions) this.#assignments.set(partition, assignment)
+    void this.#own(partitions, assignment)
   }
 
   async onRevoked(partitions: readonly number[]): Promise<void> {
     const names = partitions.map(partition => partitionName(this.#settings, partition))
     for (const name of names) this.subscription.stop(name)
-    for (const partition of partitions) this.#claims.delete(partition)
+    for (const partition of partitions) this.#assignments.delete(partition)
     const { rebalanceTimeoutMs } = this.#settings
-    // What was lost meanwhile and given to us again is not what is revoked here.
-    const going = () => partitions.filter(partition => !this.#claims.has(partition))
+    // A partition that was lost and assigned again meanwhile is not part of this revocation.
+    const going = () => partitions.filter(partition => !this.#assignments.has(partition))
     await within(rebalanceTimeoutMs / 2, this.#options.open.log.onRevoke(names))
     const leases = going().flatMap(partition => this.#leases.get(partition) ?? [])
-    await within(Math.min(lastCommitMs, rebalanceTimeoutMs / 4), this.#committer.tell(leases))
+    await within(Math.min(lastCommitMs, rebalanceTimeoutMs / 4), this.#committer.commit(leases))
     this.#drop(going(), 'they go to another member of the group', { orderly: true })
   }
 
@@ -233,7 +234,7 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
     const { checkpoints } = this.#options.open.log
     withdrawLossAt(checkpoints, { partition, epoch, openLoss }, position, { isSameLog: sameLog }).catch(
       error =>
-        this.#options.log.warn('a loss that was none stays open', {
+        this.#options.log.warn('a withdrawn loss could not be closed', {
           partition,
           reason: errorText(error, 300),
         }),
@@ -250,9 +251,9 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
   }
 
   /**
-   * Kept with its bytes where they can be, in the place of its records, and quarantined by the engine. Else
-   * it is a loss: what stands before it is finished first, because whoever accepts the loss goes on behind
-   * it.
+   * Delivers an unreadable batch with its bytes in place of its records, when they fit; the engine
+   * quarantines it. Otherwise it is a loss, declared after the records before it are finished, because an
+   * accepted loss resumes behind it.
    */
   onUnreadable(progress: PartitionProgress, batch: UnreadableAt): void {
     const { at, next, reason, bytes } = batch
@@ -263,9 +264,7 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
     const { partition } = progress
     const number = numberOf(partition)
     const broken = { partition, offset: at, records: next - at, bytes, problem: reason, redelivered: false }
-    this.onWarning(
-      `${partition}@${at}: ${reason}; its bytes are handed over as one record that cannot be read`,
-    )
+    this.onWarning(`${partition}@${at}: ${reason}; its bytes are delivered as one unreadable record`)
     const leaderEpoch = this.#fetcher.leaderEpochAt(number, at)
     this.#fetcher.remove(number)
     this.onRecords(progress, [brokenRecord(broken)], next)
@@ -280,7 +279,7 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
     void this.#declare([unreadable(progress.partition, standing(progress), at, next, reason)])
   }
 
-  /** Brokers may only be late to hear of a topic, so it is looked at closely first. */
+  /** Verifies first that the topic is gone, because brokers may learn of a new topic late. */
   onTopicGone(): void {
     if (this.#lookingForTopic) return
     this.#lookingForTopic = true
@@ -295,7 +294,7 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
     const { client } = this.#options
     const facts = await client.describe()
     if (facts === null) {
-      const reason = `topic ${this.#settings.topic} does not exist any more`
+      const reason = `topic ${this.#settings.topic} no longer exists`
       if (this.#warned.has(reason)) return
       this.#warned.add(reason)
       return this.#options.open.onEvent({ kind: 'cancelled', reason })
@@ -305,26 +304,29 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
     const bounds = await client.bounds([0])
     await this.#declare(
       orphans.map(({ progress }) =>
-        madeAgain(progress.partition, standing(progress), facts.id, bounds.get(0)!),
+        recreated(progress.partition, standing(progress), facts.id, bounds.get(0)!),
       ),
     )
   }
 
-  async #own(partitions: readonly number[], claim: Claim): Promise<void> {
-    claim.takingSinceMs = performance.now()
-    await this.#takeAndPlace(partitions, claim)
-    claim.takingSinceMs = null
+  async #own(partitions: readonly number[], assignment: Assignment): Promise<void> {
+    assignment.takingSinceMs = performance.now()
+    await this.#takeAndPlace(partitions, assignment)
+    assignment.takingSinceMs = null
   }
 
-  async #takeAndPlace(partitions: readonly number[], claim: Claim): Promise<void> {
-    // Without those that are read already: taking them again would end the ownership they are read under.
+  async #takeAndPlace(partitions: readonly number[], assignment: Assignment): Promise<void> {
+    // Excludes partitions that are already read: taking them again would end the ownership they are read
+    // under.
     const ours = () =>
-      partitions.filter(partition => this.#claims.get(partition) === claim && this.#isUnread(partition))
-    const { member } = claim
+      partitions.filter(
+        partition => this.#assignments.get(partition) === assignment && this.#isUnread(partition),
+      )
+    const { member } = assignment
     while (ours().length > 0 && member.live && this.#closing === null) {
       try {
         const taken = await takePartitions(this.#take, ours(), member)
-        return await this.#place(taken, claim)
+        return await this.#place(taken, assignment)
       } catch (error) {
         if (error instanceof OncewardError && error.code === 'configuration') return this.#halt(error)
         this.#options.log.warn('partitions not taken yet', { reason: errorText(error, 300) })
@@ -333,7 +335,7 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
     }
   }
 
-  async #place(taken: readonly TakenPartition[], claim: Claim): Promise<void> {
+  async #place(taken: readonly TakenPartition[], assignment: Assignment): Promise<void> {
     const losses = taken.flatMap(({ decision }) => (decision.kind === 'lost' ? [decision.loss] : []))
     if (losses.length > 0) return this.#declare(losses)
     if (taken.some(({ decision }) => decision.kind === 'unstarted')) throw unstarted(this.#settings)
@@ -342,13 +344,13 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
       const { decision, incarnation, partition, name } = one
       if (decision.kind !== 'read') continue
       if (decision.isNew && one.wasAdded && this.#mustWait(partition)) {
-        void this.#ownOnceDrained(partition, name, claim)
+        void this.#ownOnceDrained(partition, name, assignment)
         continue
       }
       const position = { incarnation, next: String(decision.offset) }
-      if (decision.isNew) await beginPartition(this.#take, one, position, claim.member)
-      if (this.#claims.get(partition) !== claim || this.#closing !== null) continue
-      this.#start(one, position, decision.leaderEpoch, claim.member)
+      if (decision.isNew) await beginPartition(this.#take, one, position, assignment.member)
+      if (this.#assignments.get(partition) !== assignment || this.#closing !== null) continue
+      this.#start(one, position, decision.leaderEpoch, assignment.member)
       names.push(name)
     }
     if (names.length > 0)
@@ -359,20 +361,20 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
     return this.#options.open.log.ordersKeys === true && !this.#drained.has(partition)
   }
 
-  /** Taken once more afterwards: another may have owned it meanwhile. */
-  async #ownOnceDrained(partition: number, name: string, claim: Claim): Promise<void> {
+  /** Takes the partition again afterwards, because another member may have owned it meanwhile. */
+  async #ownOnceDrained(partition: number, name: string, assignment: Assignment): Promise<void> {
     const { addedPartitionsWaitMs } = this.#settings
-    const waits = () => this.#claims.get(partition) === claim && this.#closing === null
-    this.#waiting.set(partition, claim)
+    const waits = () => this.#assignments.get(partition) === assignment && this.#closing === null
+    this.#waiting.set(partition, assignment)
     const found = await untilDrained({
       client: this.#options.client,
-      member: claim.member,
+      member: assignment.member,
       partition,
       limitMs: addedPartitionsWaitMs,
       waits,
       onTrouble: reason => this.#options.log.warn('added partition waits', { partition: name, reason }),
     })
-    if (this.#waiting.get(partition) === claim) this.#waiting.delete(partition)
+    if (this.#waiting.get(partition) === assignment) this.#waiting.delete(partition)
     if (found.kind === 'gone') return
     this.#drained.add(partition)
     if (found.kind === 'late') {
@@ -380,10 +382,10 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
       const behind =
         names === '' ? 'it is not known whether the others are drained' : `${names} is not drained`
       this.onWarning(
-        `${name} was added and is read after ${addedPartitionsWaitMs} ms although ${behind}: records of a key that moved may be applied before its earlier ones`,
+        `${name} was added and is read after ${addedPartitionsWaitMs} ms, although ${behind}: records of a key that moved may be applied before its earlier ones`,
       )
     }
-    await this.#own([partition], claim)
+    await this.#own([partition], assignment)
   }
 
   #start(
@@ -394,7 +396,7 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
   ): void {
     const progress = new PartitionProgress(name, epoch, position)
     if (openLoss !== undefined) this.#openLosses.set(progress, openLoss)
-    this.#leases.set(partition, { partition, progress, member, metadata, told: position.next })
+    this.#leases.set(partition, { partition, progress, member, metadata, confirmed: position.next })
     this.subscription.own(progress)
     this.#fetcher.add(partition, progress, Number(position.next), leaderEpoch)
   }
@@ -402,7 +404,7 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
   #drop(partitions: readonly number[], reason: string, how: { readonly orderly?: true } = {}): void {
     const names: string[] = []
     for (const partition of partitions) {
-      this.#claims.delete(partition)
+      this.#assignments.delete(partition)
       this.#fetcher.remove(partition)
       if (!this.#leases.delete(partition)) continue
       const name = partitionName(this.#settings, partition)
@@ -421,7 +423,7 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
     try {
       for (const loss of losses) await this.#options.open.log.checkpoints.declareLoss(loss)
     } catch (error) {
-      this.#options.log.error('a loss could not be written down', { reason: errorText(error, 300) })
+      this.#options.log.error('a loss could not be recorded', { reason: errorText(error, 300) })
     }
     this.#halt(lossError(losses))
   }
@@ -432,16 +434,17 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
   }
 
   /**
-   * Ours by the group, and nobody reads it here: it is still being taken, or the store said that it is
-   * another's.
+   * Assigned partitions that are not read: they are still being taken, or the store recorded another owner.
    */
   #unread(): number[] {
     const isWaiting = (partition: number) => this.#waiting.has(partition)
-    return [...this.#claims.keys()].filter(partition => this.#isUnread(partition) && !isWaiting(partition))
+    return [...this.#assignments.keys()].filter(
+      partition => this.#isUnread(partition) && !isWaiting(partition),
+    )
   }
 
   #describeUnread(partition: number): Silences['unread'][number] {
-    const sinceMs = this.#claims.get(partition)?.takingSinceMs ?? null
+    const sinceMs = this.#assignments.get(partition)?.takingSinceMs ?? null
     return {
       name: partitionName(this.#settings, partition),
       isTaking: sinceMs !== null,
@@ -456,13 +459,13 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
   #rebuild(reason: string, isWorse: boolean): void {
     this.#warned.delete(reason)
     this.onWarning(reason)
-    for (const [claim, partitions] of Map.groupBy(this.#unread(), one => this.#claims.get(one)!)) {
-      if (claim.takingSinceMs !== null) continue
+    for (const [assignment, partitions] of Map.groupBy(this.#unread(), one => this.#assignments.get(one)!)) {
+      if (assignment.takingSinceMs !== null) continue
       for (const partition of partitions) {
         this.#fetcher.remove(partition)
         this.#leases.delete(partition)
       }
-      void this.#own(partitions, claim)
+      void this.#own(partitions, assignment)
     }
     this.#fetcher.restart()
     if (isWorse) this.#membership.rejoin(reason)
@@ -470,7 +473,7 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
 
   #onPartitions(before: number, after: number): void {
     const order = this.#options.open.log.ordersKeys
-      ? 'the new ones are read once the others are drained to where they end now, for the order of keys'
+      ? 'to keep the order of keys, the new ones are read once the others are drained to their present ends'
       : 'new records of a key may go to another partition than its earlier ones'
     this.onWarning(`topic ${this.#settings.topic} has ${after} partitions instead of ${before}: ${order}`)
     this.#membership.partitionsAdded()
@@ -479,17 +482,17 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
   async #close(): Promise<void> {
     this.#watchdog.close()
     this.#fetcher.close()
-    await within(lastCommitMs, this.#committer.tell([...this.#leases.values()]))
+    await within(lastCommitMs, this.#committer.commit([...this.#leases.values()]))
     this.#committer.close()
     await within(lastCommitMs, this.#membership.leave())
     await this.#options.client.close()
   }
 }
 
-/** A partition the group gave us. */
-interface Claim {
+/** A partition that the group assigned. */
+interface Assignment {
   readonly member: Member
-  /** When finding out its position began; null while nobody does. */
+  /** When determining its position began; null otherwise. */
   takingSinceMs: number | null
 }
 
@@ -501,7 +504,7 @@ function numberOf(partition: string): number {
   return Number(partition.slice(partition.lastIndexOf('/') + 1))
 }
 
-/** Waits for it, but no longer than that, and whatever becomes of it. */
+/** Waits at most this long, and ignores the outcome. */
 async function within(timeoutMs: number, work: Promise<unknown>): Promise<void> {
   const early = new AbortController()
   const late = sleep(timeoutMs, undefined, { signal: early.signal }).catch(() => {})

@@ -9,19 +9,22 @@ import { keyBytes } from './key-bytes.ts'
 import { readTopicLimits } from './topic-limits.ts'
 
 export interface KafkaPublisherOptions extends KafkaConnectionOptions {
-  /** Default 10 s, from the call of `publish` to its last confirm. */
+  /** Default 10 s, from the call of `publish` to its last confirmation. */
   readonly confirmTimeoutMs?: number
   readonly compression?: ProducerOptions['compression']
-  /** Called with each cluster that is met, before anything is sent there. Where it rejects nothing is. */
+  /**
+   * Called with the identity of each cluster before the first record is sent to it. If it rejects, nothing is
+   * sent.
+   */
   readonly onBroker?: ((broker: BrokerIdentity) => Promise<void>) | undefined
 }
 
 export interface KafkaOutgoingMessage {
   /** The topic. */
   readonly queue: string
-  /** The same at every try; the header `message-id`. */
+  /** The same at every attempt; sent as the header `message-id`. */
   readonly messageId: string
-  /** Decides the partition, as Java's default partitioner does. Without one, any will do. */
+  /** Selects the partition, as Java's default partitioner does. Without a key, any partition is used. */
   readonly key?: string | null
   readonly headers?: Readonly<Record<string, unknown>>
   readonly properties?: DeliveryProperties
@@ -32,17 +35,17 @@ export type KafkaPublishResult = 'confirmed' | OncewardError
 
 export interface KafkaPublisher {
   /**
-   * Publishes with every in-sync replica's confirmation, and resolves when the brokers have answered for each
-   * message or the time is up; results are in the order of the messages. Only `confirmed` means that the
-   * topic has it. After an error the caller publishes again under the same message id: a copy may have
-   * arrived. Never rejects.
+   * Publishes with the confirmation of every in-sync replica, and resolves when the brokers have answered for
+   * each message or the time is up. Results are in the order of the messages. Only `confirmed` means that the
+   * topic has the record. After an error a copy may have arrived, so the caller publishes again under the
+   * same message id. Never rejects.
    */
   publish(messages: readonly KafkaOutgoingMessage[]): Promise<readonly KafkaPublishResult[]>
   /** Resolves when a broker has answered. Rejects with an OncewardError. */
   connect(): Promise<void>
-  /** `max.message.bytes` of each topic, or why the cluster does not say. Rejects where no broker answers. */
+  /** `max.message.bytes` of each topic, or the error the cluster returned. Rejects when no broker answers. */
   readLimits(topics: readonly string[]): Promise<ReadonlyMap<string, number | Error>>
-  /** Lets calls in progress fail as unconfirmed, and disconnects. Never rejects. */
+  /** Fails calls in progress as unconfirmed, and disconnects. Never rejects. */
   close(): Promise<void>
 }
 
@@ -81,8 +84,8 @@ const propertyHeaders = {
 } as const
 
 /**
- * The record's time is when it is published: a copy of an old record under its old time would be the first
- * that retention takes. The original one becomes a header.
+ * The record's timestamp is the time of publishing, because retention would delete a copy with an old
+ * timestamp first. The original timestamp becomes a header.
  */
 function toRecord({
   queue,
@@ -110,7 +113,7 @@ function toRecord({
   }
 }
 
-/** Bytes and text as they are; an array is the same name several times; anything else as JSON. */
+/** Bytes and text stay as they are; an array repeats the name; other values become JSON. */
 function headerValues(value: unknown): (Buffer | null)[] {
   if (Array.isArray(value)) return value.flatMap(headerValues)
   if (value === null || value === undefined) return [null]

@@ -1,9 +1,8 @@
 import { OncewardError } from '../../errors.ts'
+import type { LogRecord } from '../../ports/log-record.ts'
+import type { Edge, Edges, LogRange, Page, RangeReader } from '../../ports/range-reader.ts'
 import type { Position } from '../../ports/source.ts'
 import { brokenRecord, keptBytesMax } from '../log/broken-record.ts'
-import type { LogRecord } from '../log/log-record.ts'
-import type { Page } from '../log/pull-source.ts'
-import type { Edge, Edges, LogRange, RangeReader } from '../log/range-reader.ts'
 import type { KafkaConnectionOptions } from './client/connection-options.ts'
 import { KafkaConnections, type TopicDescription } from './client/connections.ts'
 import { fetchCommitted } from './client/fetch-committed.ts'
@@ -16,7 +15,7 @@ import { toLogRecord } from './to-log-record.ts'
 export interface KafkaRangeOptions extends KafkaConnectionOptions {
   readonly topic: string
   readonly isolation: 'committed' | 'uncommitted'
-  /** Of the live consumer. Its offsets are only read. */
+  /** The live consumer's group. Its offsets are only read. */
   readonly group: string
 }
 
@@ -24,7 +23,7 @@ const fetchBytesMax = 1024 * 1024
 const decodedBytesMax = 4 * 1024 * 1024
 const damagedReadsMax = 3
 
-/** A topic's records between two places, read from the leaders. Belongs to no group and commits nothing. */
+/** Reads a topic's records between two positions from the leaders. Joins no group and commits nothing. */
 export class KafkaRangeReader implements RangeReader {
   readonly origin: string
   readonly #options: KafkaRangeOptions
@@ -59,19 +58,19 @@ export class KafkaRangeReader implements RangeReader {
 
   async read(partition: string, from: Position): Promise<Page> {
     const topic = this.#topic ?? (await this.#describe())
-    if (topic.id !== from.incarnation) return lost(`topic ${this.origin} was deleted and made again`)
+    if (topic.id !== from.incarnation) return lost(`topic ${this.origin} was deleted and created again`)
     const number = numberOf(partition)
     const answer = await this.#fetch(topic, number, BigInt(from.next)).catch(error => {
       this.#topic = null
       throw error
     })
-    if (answer === null) return lost(`${partition} has no offset ${from.next} any more`)
+    if (answer === null) return lost(`${partition} no longer has offset ${from.next}`)
     const { records, next } = this.#decode(answer, partition, Number(from.next))
     const behind = Math.max(0, Number(answer.highWatermark) - next)
     return { kind: 'records', records, next: String(next), atEnd: false, behind }
   }
 
-  async told(partitions: readonly string[]): Promise<ReadonlyMap<string, Position>> {
+  async committed(partitions: readonly string[]): Promise<ReadonlyMap<string, Position>> {
     const { group, topic } = this.#options
     const { id } = this.#topic ?? (await this.#describe())
     const committed = await fetchCommitted(this.#connections, group, topic, partitions.map(numberOf))
@@ -92,11 +91,11 @@ export class KafkaRangeReader implements RangeReader {
     if (this.#topic !== null) return this.#topic
     throw new OncewardError(
       'configuration',
-      `There is no topic ${this.origin} on this cluster, or this user may not see it. Nothing was read.`,
+      `Topic ${this.origin} does not exist on this cluster, or this user is not allowed to see it. Nothing was read.`,
     )
   }
 
-  /** The end is the last stable offset: what an open transaction may still bring is not history yet. */
+  /** The end is the last stable offset, because an open transaction may still be aborted. */
   async #offsets(partitions: readonly number[], edge: Edge): Promise<ReadonlyMap<number, number>> {
     if (typeof edge === 'object' && 'offsets' in edge) return this.#named(partitions, edge.offsets)
     const { isolation } = this.#options
@@ -121,10 +120,10 @@ export class KafkaRangeReader implements RangeReader {
   }
 
   #assertWithin(partition: number, range: Span, log: Span): void {
-    if (range.from >= log.from && range.to <= log.to) return
+    if (range.from >= log.from && range.from <= log.to && range.to <= log.to) return
     throw new OncewardError(
       'configuration',
-      `${this.origin}/${partition} reaches from ${log.from} to ${log.to} now, and offsets ${range.from} to ${range.to} were asked for. Nothing was read. Ask for what is there, or from another place that still has the rest.`,
+      `${this.origin}/${partition} now begins at ${log.from} and ends before ${log.to}, but offsets ${range.from} to ${range.to} were requested. Nothing was read. Request the offsets that exist, or read the rest from another source that still has them.`,
     )
   }
 
@@ -155,10 +154,7 @@ export class KafkaRangeReader implements RangeReader {
     throw new KafkaError(trouble, `${this.origin}/${partition}`)
   }
 
-  /**
-   * What stands before a batch that cannot be read comes first; the batch itself is one record that nobody
-   * can read.
-   */
+  /** Returns the records before an unreadable batch first, then the batch itself as one unreadable record. */
   #decode({ records, aborted }: FetchedPartition, partition: string, from: number): Decoded {
     const { isolation } = this.#options
     const decoded = (set: RecordSet) => ({
@@ -173,7 +169,7 @@ export class KafkaRangeReader implements RangeReader {
     }
   }
 
-  /** Fetched again first: it may have been damaged on its way. */
+  /** Fetches the batch again first, because it may have been damaged in transit. */
   #broken(error: UnreadableBatch, partition: string, from: number): Decoded {
     const { message, next, bytes } = error
     const place = `${partition}@${from}`
@@ -193,7 +189,7 @@ export class KafkaRangeReader implements RangeReader {
     }
     throw new OncewardError(
       'configuration',
-      `${this.origin}: the batch at offset ${error.offset} cannot be read (${message}), and its bytes cannot be kept. Nothing of it was handed over. Leave it out with ranges before and after it.`,
+      `${this.origin}: the batch at offset ${error.offset} cannot be read (${message}), and its bytes cannot be kept. Nothing of it was delivered. Exclude it with ranges before and after it.`,
       { cause: error },
     )
   }

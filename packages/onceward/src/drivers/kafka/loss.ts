@@ -2,21 +2,21 @@ import { OncewardError } from '../../errors.ts'
 import type { LogOptions, Loss, Ownership, Position } from '../../ports/source.ts'
 import type { Bounds, CommittedOffset, OutOfRange } from './client/kafka-client.ts'
 
-/** All that is known about a partition at the moment it becomes ours. */
+/** Everything known about a partition when this member is assigned to it. */
 export interface PartitionStanding {
   readonly progress: LogOptions['progress']
   readonly ownership: Pick<Ownership, 'partition' | 'stored' | 'resumeAt'>
-  /** Id of the topic as it is now. */
+  /** Id of the current topic. */
   readonly incarnation: string
-  /** What the group has on the broker; null for nothing. */
+  /** The group's committed offset on the broker; null when there is none. */
   readonly committed: CommittedOffset | null
   readonly bounds: Bounds
-  /** Where one that was never here begins; null when nobody has said so. */
+  /** Where a group without a position begins; null when the contract does not say. */
   readonly start: number | null
 }
 
 export type PartitionResume =
-  /** `isNew`: the broker is told, then the store, before a record is handed over. */
+  /** `isNew`: the position is committed to the broker, then stored, before the first record is delivered. */
   | {
       readonly kind: 'read'
       readonly offset: number
@@ -24,11 +24,11 @@ export type PartitionResume =
       readonly isNew: boolean
     }
   | { readonly kind: 'lost'; readonly loss: Loss }
-  /** It never began and nobody has said where to. */
+  /** The group has no position and the contract names no start. */
   | { readonly kind: 'unstarted' }
 
 /**
- * Where to read on. Nothing is ever reset: a position that does not fit the log is a loss, and a person
+ * Decides where to resume. No position is ever reset: a position outside the log is a loss, and an operator
  * decides.
  */
 export function decidePosition(standing: PartitionStanding): PartitionResume {
@@ -48,7 +48,7 @@ export function decidePosition(standing: PartitionStanding): PartitionResume {
   }
   if (stored.incarnation !== incarnation) return within(standing, stored, -1, false)
   if (committed === null) {
-    // Nothing was written since: whatever the broker forgot, there is nothing to miss.
+    // No record was written since. The broker forgot the offset, but no record can be missed.
     if (Number(stored.next) === standing.bounds.end) return within(standing, stored, -1, true)
     return { kind: 'lost', loss: forgotten(standing, stored) }
   }
@@ -64,13 +64,13 @@ function within(
   const { incarnation, bounds, ownership, progress } = standing
   const { partition } = ownership
   if (at.incarnation !== incarnation)
-    return { kind: 'lost', loss: madeAgain(partition, at, incarnation, bounds) }
+    return { kind: 'lost', loss: recreated(partition, at, incarnation, bounds) }
   const offset = Number(at.next)
   const loss = outOfRange(partition, at, { kind: 'bounds', bounds }, progress)
   return loss === null ? { kind: 'read', offset, leaderEpoch, isNew } : { kind: 'lost', loss }
 }
 
-/** What a position has lost in a log as it is found; null when nothing. */
+/** The loss of a position relative to the log's present bounds; null when there is none. */
 export function outOfRange(
   partition: string,
   from: Position,
@@ -84,27 +84,27 @@ export function outOfRange(
   const readsAgain = progress === 'broker' || progress === 'store'
   if (found.kind === 'truncated') {
     const where = found.at === null ? 'somewhere before our position' : `to ${found.at}`
-    const reason = `the log was cut back ${where} (leader epoch ${found.leaderEpoch}) and written anew: records read before are no longer in it, and others stand in their place`
+    const reason = `the log was cut back ${where} (leader epoch ${found.leaderEpoch}) and written anew: records read earlier are no longer in it, and others took their place`
     const parts = found.at ?? (readsAgain ? start : at)
     return { partition, from, to: upTo(Math.min(parts, at)), records: null, reason }
   }
   if (at < start) {
-    const reason = `the log begins at ${start} now: older records were deleted before they were settled`
+    const reason = `the log now begins at ${start}: older records were deleted before they were settled`
     return { partition, from, to: upTo(start), records: start - at, reason }
   }
   if (at <= end) return null
   const again = readsAgain ? start : end
-  const reason = `the log ends at ${end}, before our position: it was cut back or restored from an older copy. What stands there now may never have been read; ${again === end ? 'going on at its end may skip records' : 'going on at its start reads everything again, and what has a marker is recognised'}`
+  const reason = `the log ends at ${end}, before our position: it was cut back or restored from an older copy. Its present records may never have been read; ${again === end ? 'resuming at its end may skip records' : 'resuming at its start reads everything again, and records with a marker are recognised'}`
   return { partition, from, to: upTo(again), records: null, reason }
 }
 
-/** A topic that was deleted and made again under its name. */
-export function madeAgain(partition: string, from: Position, incarnation: string, bounds: Bounds): Loss {
-  const reason = `the topic was deleted and made again (it was ${from.incarnation}, it is ${incarnation}): whatever was left of the old one is gone`
+/** A topic that was deleted and created again under the same name. */
+export function recreated(partition: string, from: Position, incarnation: string, bounds: Bounds): Loss {
+  const reason = `the topic was deleted and created again (id ${from.incarnation} before, ${incarnation} now): the unread records of the old topic are gone`
   return { partition, from, to: { incarnation, next: String(bounds.start) }, records: null, reason }
 }
 
-/** A batch nobody can read. */
+/** A batch that cannot be decoded. */
 export function unreadable(
   partition: string,
   from: Position,
@@ -113,13 +113,13 @@ export function unreadable(
   problem: string,
 ): Loss {
   const to = next === null ? null : { incarnation: from.incarnation, next: String(next) }
-  const reason = `the log has ${problem} at ${at}, and the broker gave the same bytes every time`
+  const reason = `the log has ${problem} at ${at}, and the broker returned the same bytes every time`
   return { partition, from, to, records: next === null ? null : next - at, reason }
 }
 
 function forgotten({ ownership, bounds, incarnation }: PartitionStanding, stored: Position): Loss {
   const next = Math.max(bounds.start, Math.min(Number(stored.next), bounds.end))
-  const reason = `the broker has no position of this group any more: its offsets expired in an empty group (offsets.retention.minutes), were deleted, or stand under the name it had before its consumer was renamed (then name that group in the contract). We last knew ${stored.next} for certain; going on at ${next} hands records over again, and what has a marker is recognised`
+  const reason = `the broker no longer has a position of this group: its offsets expired in an empty group (offsets.retention.minutes), were deleted, or belong to the group's name before the consumer was renamed (then name that group in the contract). The last known position is ${stored.next}; resuming at ${next} delivers records again, and those with a marker are recognised`
   const records = Math.max(0, bounds.start - Number(stored.next))
   return {
     partition: ownership.partition,
@@ -130,16 +130,20 @@ function forgotten({ ownership, bounds, incarnation }: PartitionStanding, stored
   }
 }
 
-/** For people, after the losses are on record. */
+/** The error shown to people after the losses are recorded. */
 export function lossError(losses: readonly Loss[]): OncewardError {
-  const told = losses.map(({ partition, from, to, records, reason }) => {
-    const many = records === null ? 'How many records is unknown' : `At most ${records} records are gone`
-    const on = to === null ? 'There is nothing to go on from' : `Accepted, reading goes on at ${to.next}`
+  const sentences = losses.map(({ partition, from, to, records, reason }) => {
+    const many =
+      records === null ? 'The number of lost records is unknown' : `At most ${records} records are lost`
+    const on =
+      to === null
+        ? 'There is no position to resume from'
+        : `If you accept the loss, reading resumes at ${to.next}`
     return `${partition}@${from.next}: ${reason}. ${many}. ${on}.`
   })
   return new OncewardError(
     'records_lost',
-    `${told.join(' ')} Nothing was settled or committed. Restore the log, or accept the loss, then start again.`,
+    `${sentences.join(' ')} Nothing was settled or committed. Restore the log, or accept the loss, then start again.`,
     { details: { losses } },
   )
 }

@@ -1,21 +1,21 @@
 export type RawHeader = readonly [name: string, value: Buffer | null]
 
 /**
- * A record as the log keeps it. Thousands of them are read ahead and outlive a garbage collection or two, so
- * each is little more than its value; the key is cut out for whoever asks.
+ * A record as stored in the log. The client reads thousands ahead and they survive garbage collections, so
+ * each holds little more than its value. The key is extracted on access.
  */
 export class RawRecord {
   readonly offset: number
   readonly timestampMs: number
   /** Null is a tombstone. */
   readonly value: Buffer | null
-  /** In the order of the producer; names may repeat. */
+  /** In the producer's order; names may repeat. */
   readonly headers: readonly RawHeader[]
   readonly #bytes: Buffer
   readonly #keyAt: number
   readonly #keyLength: number
 
-  /** The key is `keyLength` of the bytes from `keyAt` on; less than none is no key. */
+  /** The key is `keyLength` bytes from `keyAt`; a negative length means no key. */
   constructor(
     offset: number,
     timestampMs: number,

@@ -1,7 +1,7 @@
 import { type RawHeader, RawRecord } from './raw-record.ts'
 
 /**
- * Reads records of format 2 one after the other. Every length is checked: what lies outside throws a
+ * Reads records of format 2 one after the other. Every length is checked: one that is out of range throws a
  * RangeError.
  */
 export class RecordReader {
@@ -19,7 +19,7 @@ export class RecordReader {
     return this.#end - this.#at
   }
 
-  /** `appendedMs`: when the broker wrote the batch, where that is what counts. */
+  /** `appendedMs`: when the broker appended the batch, for topics that use that time. */
   read(baseOffset: number, baseTimestampMs: number, appendedMs: number | null): RawRecord {
     const length = this.#varint()
     const end = this.#at + length
@@ -73,7 +73,7 @@ export class RecordReader {
     }
   }
 
-  /** Exact up to 2^53: times in milliseconds are far below. */
+  /** Exact up to 2^53, far above any time in milliseconds. */
   #varlong(): number {
     let value = 0
     let factor = 1
@@ -85,7 +85,7 @@ export class RecordReader {
   }
 
   #byte(shift: number, shiftMax: number): number {
-    if (this.#at >= this.#end || shift > shiftMax) throw new RangeError('a number that does not end')
+    if (this.#at >= this.#end || shift > shiftMax) throw new RangeError('an unterminated number')
     return this.#bytes[this.#at++]!
   }
 }

@@ -5,7 +5,7 @@ import type { RawRecord } from './raw-record.ts'
 import { RecordReader } from './record-reader.ts'
 
 export interface RecordSetOptions {
-  /** Records before it are left out: a leader answers in whole batches. */
+  /** Records before this offset are omitted, because a leader answers in whole batches. */
   readonly from: number
   readonly isolation: 'committed' | 'uncommitted'
   readonly aborted: readonly AbortedTransaction[]
@@ -15,24 +15,24 @@ export interface RecordSetOptions {
 
 export interface RecordSet {
   readonly records: readonly RawRecord[]
-  /** Where to read on: past the last batch that was read, whatever was in it. */
+  /** The next offset to read: after the last decoded batch, including batches without visible records. */
   readonly next: number
   /** Where leader epochs begin among the batches, in order. */
   readonly epochs: readonly { readonly epoch: number; readonly from: number }[]
-  /** True when `bytesMax` left something out. */
+  /** True when `bytesMax` cut the set. */
   readonly cut: boolean
 }
 
-/** A batch nobody can read: damaged on its way, or in the log. Those before it were read. */
+/** A batch that cannot be decoded, damaged in transit or in the log. The batches before it were decoded. */
 export class UnreadableBatch extends Error {
   override readonly name = 'UnreadableBatch'
-  /** Where reading stands before it. */
+  /** The reading position before the batch. */
   readonly offset: number
-  /** Where the log goes on after it; null when nobody can tell. */
+  /** Where the log continues after the batch; null when that cannot be determined. */
   readonly next: number | null
-  /** What stood before it. */
+  /** The records before the batch. */
   readonly before: RecordSet
-  /** Its own, as they came. */
+  /** The raw bytes of the batch. */
   readonly bytes: Buffer
 
   constructor(reason: string, offset: number, next: number | null, before: RecordSet, bytes: Buffer) {
@@ -48,11 +48,11 @@ const headerBytes = 61
 const [compressionBits, createTimeBit, transactionalBit, controlBit] = [7, 8, 16, 32]
 
 /**
- * Reads batches in order; a partial one at the end is left for the next fetch.
+ * Decodes batches in order; a partial one at the end is left for the next fetch.
  *
  * Aborted transactions: a producer's id joins the aborted ones at the first batch that reaches the
  * transaction's first offset, and leaves them at its abort marker. One producer may abort several times
- * within a fetch, and the marker may lie beyond it; keeping one range per producer handed over 46 to 57 of 57
+ * within a fetch, and the marker may lie beyond it. Keeping one range per producer delivered 46 to 57 of 57
  * aborted records.
  */
 export function decodeRecordSet(bytes: Buffer, options: RecordSetOptions): RecordSet {
@@ -112,7 +112,9 @@ function headerProblem(bytes: Buffer, start: number, end: number): string | null
   return lastDelta < 0 ? `a batch with a last offset delta of ${lastDelta}` : null
 }
 
-/** Where reading could go on after a batch that does not even say so: at the next one, if that is sound. */
+/**
+ * Where reading could resume after a batch with a damaged header: at the next batch, if that one is valid.
+ */
 function soundBaseAt(bytes: Buffer, start: number, after: number): number | null {
   if (start <= 0 || bytes.length - start < headerBytes) return null
   const end = start + 12 + bytes.readInt32BE(start + 8)
@@ -154,7 +156,7 @@ function isAbortMarker(bytes: Buffer, start: number, end: number): boolean {
   return key !== null && key.length >= 4 && key.readInt16BE(2) === 0
 }
 
-/** Says how many bytes were decoded. */
+/** Returns the number of decoded bytes. */
 function decodeBatch(
   { bytes, start, end, base, attributes }: Batch,
   from: number,

@@ -6,8 +6,8 @@ import { createKafkaSource, type KafkaSourceOptions } from './source.ts'
 import type { TopicDeclaration } from './topic.ts'
 
 /**
- * A delay level of a topic: read by a group of its own, so that what waits here never holds the topic's
- * members up, and from its beginning, because everything in it was put there for us.
+ * A delay level of a topic. A separate group reads it, so waiting records never delay the topic's members.
+ * The group starts at the beginning, because every record was written for this consumer.
  */
 export function createRetryTopicSource(
   declaration: TopicDeclaration,
@@ -45,7 +45,10 @@ export function levelGroup(
   return levelQueue(group ?? `${name}.${generation}`, levelMs)
 }
 
-/** The record as it was first read, in its new place. What is no copy of ours is handed over as it stands. */
+/**
+ * Restores the record as first read, at its new position. A record that is not one of our copies is delivered
+ * unchanged.
+ */
 function asFirstRead(delivery: Delivery, topic: string): Delivery {
   const table = tableOf(delivery.headers[retryHeader])
   if (table === null || table.queue !== topic || !isTable(table.headers) || !isTable(table.properties))

@@ -5,15 +5,17 @@ import { fetchRecords } from './fetch-response.ts'
 import type { RawRecord } from './raw-record.ts'
 import { decodeRecordSet, UnreadableBatch } from './record-set.ts'
 
-/** How the newest records of a topic are spread. Keys themselves are nobody's business and not kept. */
+/**
+ * How the newest records of a topic are distributed. The keys themselves may be sensitive and are not kept.
+ */
 export interface KeySample {
-  /** Offsets between the first and the end of each partition. */
+  /** Number of offsets between the start and the end of each partition. */
   readonly sizes: readonly number[]
   readonly records: number
   readonly withoutKey: number
   /**
-   * The share of the most frequent key among those that have one, from 0 to 1; and how many different ones
-   * there are.
+   * The share of the most frequent key among records with a key, from 0 to 1, and the number of distinct
+   * keys.
    */
   readonly largestShare: number
   readonly keys: number
@@ -24,8 +26,8 @@ const recordsPerPartition = 200
 const partitionBytesMax = 64 * 1024
 
 /**
- * The last records of each partition, one fetch per leader. Joins no group. Rejects where a partition cannot
- * be read.
+ * Samples the last records of each partition with one fetch per leader. Joins no group. Rejects when a
+ * partition cannot be read.
  */
 export async function sampleKeys(connections: KafkaConnections, name: string): Promise<KeySample> {
   const topic = await connections.describeTopic(name)

@@ -9,17 +9,17 @@ import { KafkaDriver } from './kafka-driver.ts'
 import { settingsOf, type TopicDeclaration } from './topic.ts'
 
 export interface KafkaSourceOptions {
-  /** Used where the declaration names none. */
+  /** Used when the declaration names no address. */
   readonly bootstrap?: string
   /** Default silent. */
   readonly log?: Log
-  /** Gives up an `open` that is still trying to reach the broker. */
+  /** Aborts an `open` that is still trying to reach the broker. */
   readonly signal?: AbortSignal
 }
 
 const reconnectDelayMs = 500
 
-/** A Kafka topic as a source. Nothing is connected until `open`. */
+/** A Kafka topic as a source. It connects in `open`. */
 export function createKafkaSource(declaration: TopicDeclaration, options: KafkaSourceOptions = {}): Source {
   const name = `kafka topic ${declaration.topic}`
   return {
@@ -61,7 +61,7 @@ async function openTopic(
   }
 }
 
-/** Keeps trying while a broker is away; refuses what trying again cannot mend. */
+/** Retries while no broker is available; throws on errors that a retry cannot fix. */
 async function reach(
   client: KafkaClient,
   topic: string,
@@ -75,13 +75,13 @@ async function reach(
       if (facts !== null) return facts
       throw new OncewardError(
         'configuration',
-        `There is no topic ${topic} on this cluster, or this user may not see it. Nothing was read or committed. Create the topic, or correct its name.`,
+        `Topic ${topic} does not exist on this cluster, or this user is not allowed to see it. Nothing was read or committed. Create the topic, or correct its name.`,
         { details: { topic } },
       )
     } catch (error) {
       const known = toOncewardError(error, `Opening topic ${topic}`, 'Nothing was read or committed.')
       if (known.code !== 'broker_unreachable' || signal?.aborted) throw known
-      log.warn('Kafka cannot be reached yet', { reason: known.message })
+      log.warn('Kafka is not reachable yet', { reason: known.message })
       await sleep(reconnectDelayMs, undefined, signal === undefined ? {} : { signal }).catch(() => {})
       if (signal?.aborted) throw known
     }

@@ -6,16 +6,16 @@ import { confirmBounds } from './confirm-bounds.ts'
 import { decidePosition, type PartitionResume } from './loss.ts'
 import type { TopicSettings } from './topic.ts'
 
-/** A partition that became ours, and what to do with it. */
+/** An assigned partition and the decision where to resume it. */
 export interface TakenPartition {
   readonly partition: number
   readonly name: string
   readonly epoch: number
   readonly incarnation: string
-  /** What our commits carry beside the offset. */
+  /** The metadata that commits carry with the offset. */
   readonly metadata: string
   readonly decision: PartitionResume
-  /** It came to the topic after this group had begun. */
+  /** The partition was added to the topic after this group had begun. */
   readonly wasAdded: boolean
   readonly openLoss?: OpenLoss
 }
@@ -27,8 +27,8 @@ export interface TakeOptions {
 }
 
 /**
- * Finds out where each of these is to be read on: what the group committed first, then the store, which ends
- * what earlier owners began.
+ * Finds where to resume each partition. It reads the group's commits first, then the store, which ends the
+ * ownership of earlier owners.
  */
 export async function takePartitions(
   { client, settings, log }: TakeOptions,
@@ -39,8 +39,8 @@ export async function takePartitions(
   if (facts === null) throw new Error(`topic ${settings.topic} is gone`)
   const committed = await client.committed(partitions, member)
   const known = await beside(client, facts, partitions, committed, member)
-  // Frozen meanwhile, it would end the ownership of whoever reads them now.
-  if (!member.live) throw new Error('not a member of the group any more')
+  // A process that was frozen in between would end the ownership of the partitions' present readers.
+  if (!member.live) throw new Error('no longer a member of the group')
   const names = new Map(partitions.map(partition => [partitionName(settings, partition), partition]))
   const ownerships = await log.checkpoints.take([...names.keys()])
   const expected = new Map(
@@ -72,7 +72,8 @@ export async function takePartitions(
       name: ownership.partition,
       epoch: ownership.epoch,
       incarnation: facts.id,
-      // Other clients leave it empty, so a group that was theirs begins here as far as this is concerned.
+      // Other clients leave the metadata empty, so this records the present number of partitions as the
+      // beginning.
       metadata: own === null || own.metadata === '' ? writeMetadata(facts) : own.metadata,
       decision,
       wasAdded: wasAdded(partition, known),
@@ -83,9 +84,8 @@ export async function takePartitions(
 }
 
 /**
- * What a loss that nobody has accepted says about the decision. Where no epoch tells whether the log that
- * reaches the position now is the one we read, the times of its records do: those written since the loss was
- * declared are others than those we have read.
+ * Applies an open loss to the decision. Without a leader epoch, only the timestamps can show whether the log
+ * at the position is the one that was read. Records written since the loss was declared are different ones.
  */
 async function withOpenLoss(client: KafkaClient, taken: TakenPartition): Promise<PartitionResume> {
   const { partition, name, incarnation, decision, openLoss } = taken
@@ -100,8 +100,8 @@ async function withOpenLoss(client: KafkaClient, taken: TakenPartition): Promise
 }
 
 /**
- * What the whole group has, where one of ours has nothing. As it is now: others that commit in transactions
- * would never be still at once.
+ * The offsets of the whole group, when one of these partitions has none. Pending offsets are ignored: members
+ * that commit in transactions would never all be stable at once.
  */
 async function beside(
   client: KafkaClient,
@@ -129,9 +129,9 @@ async function startsOf(
 }
 
 /**
- * Partitions that came to the topic after this group had begun are read from their first record: `latest`
- * would skip what was written between their creation and our hearing of it. How many there were at the
- * beginning stands beside the offsets.
+ * Partitions added after this group had begun are read from their first record: `latest` would skip the
+ * records written before the group noticed them. The metadata of the offsets contains the number of
+ * partitions at the beginning.
  */
 function wasAdded(partition: number, committed: ReadonlyMap<number, CommittedOffset>): boolean {
   for (const { metadata } of committed.values()) {
@@ -149,7 +149,9 @@ export function partitionName({ topic }: Pick<TopicSettings, 'topic'>, partition
   return `${topic}/${partition}`
 }
 
-/** Tells the broker, then the store, where a partition begins. From then on a missing position is a loss. */
+/**
+ * Commits the start of a partition to the broker, then stores it. From then on a missing position is a loss.
+ */
 export async function beginPartition(
   { client, log }: TakeOptions,
   taken: TakenPartition,
@@ -162,17 +164,17 @@ export async function beginPartition(
   if (answer.kind === 'refused') {
     throw new OncewardError(
       'configuration',
-      `The broker refuses the group's position for ${name}: ${answer.reason}. Nothing was handed over.`,
+      `The broker refused the group's position for ${name}: ${answer.reason}. Nothing was delivered.`,
     )
   }
-  if (answer.kind !== 'told') throw new Error(`committing ${name}@${position.next}: ${answer.reason}`)
+  if (answer.kind !== 'confirmed') throw new Error(`committing ${name}@${position.next}: ${answer.reason}`)
   await log.checkpoints.begin(name, epoch, position)
 }
 
 export function unstarted({ topic, group }: TopicSettings): OncewardError {
   return new OncewardError(
     'configuration',
-    `Group ${group} has never read topic ${topic}, and the contract does not say where to begin. Nothing was read or committed. Write topic('${topic}', { start: 'earliest' }) to read all that is there, 'latest' for what comes from now on, or { timestampMs } for a moment.`,
+    `Group ${group} has never read topic ${topic}, and the contract does not say where to begin. Nothing was read or committed. Write topic('${topic}', { start: 'earliest' }) to read all existing records, 'latest' for new records only, or { timestampMs } to begin at a time.`,
     { details: { topic, group } },
   )
 }

@@ -1,12 +1,12 @@
 import { isUtf8 } from 'node:buffer'
 import { bareMap, emptyMap } from '../../message/bare-map.ts'
+import type { LogRecord } from '../../ports/log-record.ts'
 import type { DeliveryProperties } from '../../ports/source.ts'
-import type { LogRecord } from '../log/log-record.ts'
 import type { RawHeader, RawRecord } from './raw-record.ts'
 
 const noBody = Buffer.alloc(0)
 
-/** A record in the words of the contract. `partition` is its full name, as `case-events/3`. */
+/** Adapts a Kafka record to the port. `partition` is its full name, as `case-events/3`. */
 export function toLogRecord(record: RawRecord, partition: string, redelivered: boolean): LogRecord {
   return new KafkaRecord(record, partition, redelivered)
 }
@@ -58,10 +58,7 @@ class KafkaRecord implements LogRecord {
   }
 }
 
-/**
- * Values stay bytes, as Kafka has them. Of a repeated name the last one counts, as Kafka's own `lastHeader`
- * has it.
- */
+/** Values stay bytes, as in Kafka. Of a repeated name the last one counts, as in Kafka's `lastHeader`. */
 function headersOf(list: readonly RawHeader[]): Record<string, unknown> {
   const headers = bareMap()
   for (const [name, value] of list) headers[name] = value
@@ -70,16 +67,18 @@ function headersOf(list: readonly RawHeader[]): Record<string, unknown> {
 
 const marked = 'base64:'
 
-/** A key that is no text is marked, and so is a text that begins like the mark: no two keys become one. */
+/**
+ * Marks a key that is not valid UTF-8, and a text that begins with the mark, so two keys never become one.
+ */
 function keyText(key: Buffer): string {
   const text = isUtf8(key) ? key.toString('utf8') : null
   return text === null || text.startsWith(marked) ? marked + key.toString('base64') : text
 }
 
-type Told = 'messageId' | 'correlationId' | 'type' | 'contentType' | 'contentEncoding' | 'appId'
+type MappedProperty = 'messageId' | 'correlationId' | 'type' | 'contentType' | 'contentEncoding' | 'appId'
 
-/** Header names that mean a property: our own publisher's, CloudEvents', and common spellings. */
-const meanings: Readonly<Record<string, Told>> = {
+/** Header names mapped to properties: those of Onceward's publisher, CloudEvents, and common spellings. */
+const meanings: Readonly<Record<string, MappedProperty>> = {
   'message-id': 'messageId',
   messageId: 'messageId',
   message_id: 'messageId',

@@ -5,8 +5,9 @@ import { describeConfigsV4 } from './client/wire.ts'
 const topicResource = 2
 
 /**
- * The largest batch that each topic takes, the broker's own limit included; an error for a topic that the
- * cluster says nothing about. Needs the right DescribeConfigs on the topic. Rejects where no broker answers.
+ * The largest batch that each topic accepts, including the broker's own limit; an error for a topic that the
+ * cluster does not describe. Needs the DescribeConfigs permission on the topic. Rejects when no broker
+ * answers.
  */
 export async function readTopicLimits(
   connections: KafkaConnections,

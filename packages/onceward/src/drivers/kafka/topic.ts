@@ -3,59 +3,59 @@ import { assertKnownOptions } from '../../ports/known-options.ts'
 import type { KafkaSasl, KafkaTls } from './client/connection-options.ts'
 import { defaultTimeoutsMs } from './client/default-timeouts.ts'
 
-/** A Kafka topic as a contract names it: plain data, made by `topic(...)`. */
+/** A Kafka topic as named by a contract: plain data, created by `topic(...)`. */
 export interface TopicDeclaration {
   readonly kind: 'kafka'
   readonly topic: string
-  /** `host:port`, several separated by commas; where absent the process that runs the consumer gives it. */
+  /** `host:port`, several separated by commas; by default the process that runs the consumer provides it. */
   readonly bootstrap?: string
-  /** The cluster's name, instead of its id: messages go back to where this name says. */
+  /** A name for the cluster, used instead of its id to return messages to it. */
   readonly cluster?: string
   /**
-   * Name of the consumer group on the broker. Default `<consumer name>.<generation>`, so that a rebuild reads
-   * on its own.
+   * Name of the consumer group on the broker. Default `<consumer name>.<generation>`, so a rebuild reads
+   * independently.
    */
   readonly group?: string
   /**
-   * Static membership: a lasting name of this process in its group, another in every process. A restart
-   * within the session time-out then takes its partitions back without a rebalance; nobody else gets them
+   * Static membership: a stable name of this process, unique within its group. After a restart within the
+   * session timeout, the process regains its partitions without a rebalance. No other member receives them
    * before the session ends.
    */
   readonly instance?: string
   /**
-   * How the group agrees. Default `classic` (cooperative-sticky); `consumer` is KIP-848, whose session
-   * time-out the broker sets.
+   * The group protocol. Default `classic` (cooperative-sticky); `consumer` is KIP-848, whose session timeout
+   * the broker sets.
    */
   readonly protocol?: 'classic' | 'consumer'
   /**
-   * Where a group that has never been here begins: it is asked once, and never again, so it can never skip
-   * records because a position went missing. There is no default. Partitions that are added later are read
-   * from their first record whatever it says.
+   * Where a group without a position begins. It is used once and never again, so a lost position can never
+   * skip records. There is no default. Partitions that are added later are always read from their first
+   * record.
    */
   readonly start?: TopicStart
   /**
-   * Records of open or aborted transactions are not handed over. `uncommitted` hands over all of them.
+   * `committed` skips the records of open and aborted transactions; `uncommitted` delivers all records.
    * Default `committed`.
    */
   readonly isolation?: 'committed' | 'uncommitted'
   /**
-   * Silence after which the broker gives our partitions to others. Default 10 s, or 45 s with `consumer`, as
-   * brokers have it.
+   * Time without heartbeats after which the broker reassigns this member's partitions. Default 10 s, or 45 s
+   * with `consumer`, as on brokers.
    */
   readonly sessionTimeoutMs?: number
-  /**
-   * Longest time a member may take to finish what it holds of a partition that goes to another. Default 60 s.
-   */
+  /** Longest time a member may take to finish its records of a revoked partition. Default 60 s. */
   readonly rebalanceTimeoutMs?: number
-  /** Longest wait for a broker's answer, beyond what it is asked to wait. Default 10 s. */
+  /** Longest wait for a broker's answer, in addition to the wait requested from the broker. Default 10 s. */
   readonly requestTimeoutMs?: number
-  /** Longest wait for a connection, handshake and login included. Default 5 s. */
+  /** Longest wait for a connection, including handshake and login. Default 5 s. */
   readonly connectTimeoutMs?: number
-  /** Time between heartbeats. Default a tenth of the session, from 200 ms to 3 s; 1 s with `consumer`. */
+  /**
+   * Time between heartbeats. Default a tenth of the session timeout, from 200 ms to 3 s; 1 s with `consumer`.
+   */
   readonly heartbeatMs?: number
   /**
-   * With order by key: longest time for which partitions that were added wait until those before them are
-   * drained. Past it they are read, and people are told. Default 10 min.
+   * With order by key: longest time that added partitions wait until the earlier ones are drained. After it
+   * they are read and a warning is reported. Default 10 min.
    */
   readonly addedPartitionsWaitMs?: number
   readonly tls?: boolean | KafkaTls
@@ -104,7 +104,7 @@ const optionNames: readonly (keyof TopicOptions)[] = [
   'sasl',
 ]
 
-/** Names the topic a consumer reads. Nothing is opened. */
+/** Names the topic a consumer reads. Opens nothing. */
 export function topic(name: string, options: TopicOptions = {}): TopicDeclaration {
   assertKnownOptions(`Kafka topic ${String(name)}`, options, optionNames)
   return { kind: 'kafka', topic: name, ...options }
@@ -128,7 +128,7 @@ export interface TopicSettings {
   readonly addedPartitionsWaitMs: number
 }
 
-/** Refuses what cannot be right, before any broker is asked. */
+/** Rejects invalid settings before any request to a broker. */
 export function settingsOf(
   declaration: TopicDeclaration,
   consumer: { readonly name: string; readonly generation: number },
@@ -169,7 +169,7 @@ export function settingsOf(
   return { topic: name, group, instance, protocol, start, isolation, ...timeouts, addedPartitionsWaitMs }
 }
 
-/** Others wait for about one heartbeat when the group changes. */
+/** Other members wait for about one heartbeat when the group changes. */
 function tenthOf(sessionTimeoutMs: number): number {
   return Math.min(3_000, Math.max(200, Math.floor(sessionTimeoutMs / 10)))
 }

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Log } from '../../environment.ts'
 import { errorText, OncewardError } from '../../errors.ts'
+import type { LogRecord } from '../../ports/log-record.ts'
 import type { Checkpoints } from '../../ports/source.ts'
-import type { LogRecord } from '../log/log-record.ts'
 import { PartitionProgress } from '../log/partition-progress.ts'
 import type {
   FetchEvents,
@@ -23,11 +23,14 @@ import type { TopicSettings } from './topic.ts'
 import { type KafkaTransformInput, toInput } from './transform-records.ts'
 import { Watchdog } from './watchdog.ts'
 
-/** Records of one transaction, and where to read on after them. */
+/** Records of one transaction and the offsets after them. */
 export interface InputBatch {
   readonly records: readonly KafkaTransformInput[]
   readonly offsets: readonly ConsumedOffset[]
-  /** As it was when they were taken: the broker refuses the offsets of one that has left since. */
+  /**
+   * The membership when the records were taken: the broker refuses the offsets of a member that has left
+   * since.
+   */
   readonly member: Member
   readonly leases: ReadonlyMap<InputLease, number>
 }
@@ -38,11 +41,11 @@ export interface TransformInputOptions {
   readonly partitions: number
   readonly log: Log
   /**
-   * Commits where partitions begin that nobody has read yet, in a transaction: a plain commit could arrive
-   * late and move them back.
+   * Commits where unread partitions begin, in a transaction: a plain commit could arrive late and move them
+   * back.
    */
   readonly begin: (member: Member, offsets: readonly ConsumedOffset[]) => Promise<void>
-  /** Offsets of these partitions stay pending: ends the transaction they belong to, if that is ours. */
+  /** Offsets of these partitions stay pending: ends their transaction, if it belongs to this process. */
   readonly endPending: (offsets: ReadonlyMap<number, number>) => Promise<void>
   readonly onHalt: (error: OncewardError) => void
 }
@@ -58,7 +61,7 @@ const readAheadBytesMax = 1024 * 1024
 const recordOverhead = 200
 const takeRetryMs = 300
 
-/** There is no store beside Kafka: whatever the group has committed is all that is known. */
+/** A transform has no store; only the group's commits are known. */
 const nothingStored: Checkpoints = {
   take: async partitions =>
     partitions.map(partition => ({ partition, epoch: 0, lastRun: null, stored: null, resumeAt: null })),
@@ -68,15 +71,14 @@ const nothingStored: Checkpoints = {
 }
 
 /**
- * Reads a topic as a member of its group, for transactions that commit the offsets themselves. A batch is out
- * at most once; a partition that goes to another member waits for the transaction it is in, one that is lost
- * does not.
+ * Reads a topic as a group member, for transactions that commit the offsets themselves. At most one batch is
+ * outstanding. A revoked partition waits for its transaction to end; a lost partition does not.
  */
 export class TransformInput implements MembershipEvents, FetchEvents {
   readonly #options: TransformInputOptions
   readonly #take: TakeOptions
   readonly #leases = new Map<number, InputLease>()
-  readonly #claims = new Map<number, object>()
+  readonly #assignments = new Map<number, object>()
   readonly #fetcher: Fetcher
   readonly #membership: Membership
   readonly #watchdog: Watchdog
@@ -96,7 +98,7 @@ export class TransformInput implements MembershipEvents, FetchEvents {
       partitions,
       fetcher: this.#fetcher,
       leases: () => [...this.#leases.values()].filter(({ progress }) => this.wants(progress)),
-      unread: () => [...this.#claims.keys()].filter(partition => !this.#leases.has(partition)),
+      unread: () => [...this.#assignments.keys()].filter(partition => !this.#leases.has(partition)),
       onStall: (reason, isWorse) => {
         this.onWarning(reason)
         this.#fetcher.restart()
@@ -106,7 +108,7 @@ export class TransformInput implements MembershipEvents, FetchEvents {
     })
   }
 
-  /** Waits for records; null once it is closed. `conclude` comes before the next call. */
+  /** Waits for records; null once closed. Call `conclude` before the next call. */
   async next(max: number): Promise<InputBatch | null> {
     for (;;) {
       if (this.#closed) return null
@@ -122,13 +124,13 @@ export class TransformInput implements MembershipEvents, FetchEvents {
     }
   }
 
-  /** False once a partition of it is another's, or the member is none any more. */
+  /** False once another member owns one of its partitions, or the membership has ended. */
   isOurs({ leases, member }: InputBatch): boolean {
     this.#membership.refresh()
     return member.live && [...leases.keys()].every(lease => this.#leases.get(lease.partition) === lease)
   }
 
-  /** Its transaction has ended, either way. */
+  /** The batch's transaction has ended, committed or not. */
   conclude(batch: InputBatch, committed: boolean): void {
     if (committed) for (const [lease, next] of batch.leases) lease.progress.pass(String(next))
     this.#ended?.resolve()
@@ -136,7 +138,8 @@ export class TransformInput implements MembershipEvents, FetchEvents {
   }
 
   /**
-   * Forgets what was read and begins again where the group has committed: nobody here knows that any more.
+   * Discards the records that were read and resumes at the group's committed offsets, which are unknown
+   * locally.
    */
   rewind(): void {
     const staying = [...this.#leases.values()].filter(({ stopped }) => !stopped)
@@ -147,7 +150,7 @@ export class TransformInput implements MembershipEvents, FetchEvents {
     }
   }
 
-  /** Hands nothing more out. */
+  /** Delivers no further batch. */
   stop(): void {
     this.#closed = true
     this.#wake()
@@ -162,20 +165,20 @@ export class TransformInput implements MembershipEvents, FetchEvents {
   }
 
   onAssigned(partitions: readonly number[], member: Member): void {
-    const claim = {}
-    for (const partition of partitions) this.#claims.set(partition, claim)
-    void this.#own(partitions, member, claim)
+    const assignment = {}
+    for (const partition of partitions) this.#assignments.set(partition, assignment)
+    void this.#own(partitions, member, assignment)
   }
 
   async onRevoked(partitions: readonly number[]): Promise<void> {
     for (const partition of partitions) this.#stopReading(partition)
     await this.#ended?.promise
-    // What was lost meanwhile and given to us again is not what is revoked here.
-    this.#drop(partitions.filter(partition => !this.#claims.has(partition)))
+    // A partition that was lost and assigned again meanwhile is not part of this revocation.
+    this.#drop(partitions.filter(partition => !this.#assignments.has(partition)))
   }
 
   onLost(partitions: readonly number[], reason: string): void {
-    this.#options.log.warn('partitions lost; nothing of them is committed', { partitions, reason })
+    this.#options.log.warn('partitions lost; their open records are not committed', { partitions, reason })
     this.#drop(partitions)
   }
 
@@ -213,24 +216,26 @@ export class TransformInput implements MembershipEvents, FetchEvents {
     if (loss !== null) this.#options.onHalt(lossError([loss]))
   }
 
-  /** A transform has no place to keep what it cannot read. */
+  /** A transform has no place to keep an unreadable batch. */
   onUnreadable(progress: PartitionProgress, { at, next, reason }: UnreadableAt): void {
     const from = { incarnation: progress.incarnation, next: progress.position }
     this.#options.onHalt(lossError([unreadable(progress.partition, from, at, next, reason)]))
   }
 
   onTopicGone(): void {
-    this.onWarning('the topic does not exist, or is another of the same name')
+    this.onWarning('the topic does not exist, or was created again under the same name')
   }
 
-  async #own(partitions: readonly number[], member: Member, claim: object): Promise<void> {
-    // Without those that are read already: read anew from an offset that was asked for before, their records
-    // would come twice.
+  async #own(partitions: readonly number[], member: Member, assignment: object): Promise<void> {
+    // Excludes partitions that are already read: reading them again from an earlier offset would duplicate
+    // records.
     const ours = () =>
-      partitions.filter(partition => this.#claims.get(partition) === claim && !this.#leases.has(partition))
+      partitions.filter(
+        partition => this.#assignments.get(partition) === assignment && !this.#leases.has(partition),
+      )
     while (ours().length > 0 && member.live && !this.#closed) {
       try {
-        return await this.#place(ours(), member, claim)
+        return await this.#place(ours(), member, assignment)
       } catch (error) {
         if (error instanceof OncewardError && isFinal(error)) return this.#options.onHalt(error)
         this.onWarning(errorText(error, 300))
@@ -250,7 +255,7 @@ export class TransformInput implements MembershipEvents, FetchEvents {
     }
   }
 
-  async #place(partitions: readonly number[], member: Member, claim: object): Promise<void> {
+  async #place(partitions: readonly number[], member: Member, assignment: object): Promise<void> {
     const { client, settings, begin } = this.#options
     const all = await takePartitions(this.#take, partitions, member)
     const known = await client.committed(partitions, member)
@@ -260,16 +265,23 @@ export class TransformInput implements MembershipEvents, FetchEvents {
       const { offset, leaderEpoch } = decision
       const start = { topic: settings.topic, partition, next: BigInt(offset), leaderEpoch: -1, metadata }
       if (!known.has(partition)) await begin(member, [start])
-      if (this.#claims.get(partition) !== claim || this.#closed) continue
+      if (this.#assignments.get(partition) !== assignment || this.#closed) continue
       const position = { incarnation, next: String(offset) }
       const progress = new PartitionProgress(name, 0, position)
       const reading = { records: [], bytes: 0, readOn: offset, stopped: false }
-      this.#leases.set(partition, { partition, progress, member, metadata, told: position.next, ...reading })
+      this.#leases.set(partition, {
+        partition,
+        progress,
+        member,
+        metadata,
+        confirmed: position.next,
+        ...reading,
+      })
       this.#fetcher.add(partition, progress, offset, leaderEpoch)
     }
   }
 
-  /** From partition to partition, starting behind the one that was served first the last time. */
+  /** Collects from one partition after another, starting after the one that was served first last time. */
   #collect(max: number): InputBatch | null {
     const ready = [...this.#leases.values()].filter(({ records, stopped }) => records.length > 0 && !stopped)
     if (ready.length === 0) return null
@@ -304,7 +316,7 @@ export class TransformInput implements MembershipEvents, FetchEvents {
   }
 
   #stopReading(partition: number): void {
-    this.#claims.delete(partition)
+    this.#assignments.delete(partition)
     this.#fetcher.remove(partition)
     const lease = this.#leases.get(partition)
     if (lease !== undefined) Object.assign(lease, { stopped: true, records: [], bytes: 0 })

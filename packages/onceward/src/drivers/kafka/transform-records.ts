@@ -1,10 +1,10 @@
 import { errorText, OncewardError } from '../../errors.ts'
 import { bareCopy } from '../../message/bare-map.ts'
-import type { LogRecord } from '../log/log-record.ts'
+import type { LogRecord } from '../../ports/log-record.ts'
 import type { TopicRecord } from './client/producer.ts'
 import { keyBytes } from './key-bytes.ts'
 
-/** A record as the function gets it. */
+/** The input record of the function. */
 export interface KafkaTransformInput {
   readonly topic: string
   readonly partition: number
@@ -12,21 +12,21 @@ export interface KafkaTransformInput {
   readonly key: Buffer | null
   /** Null for a tombstone. */
   readonly value: Buffer | null
-  /** Of a repeated name the last one. */
+  /** Of a repeated name, the last value. */
   readonly headers: Readonly<Record<string, Buffer | null>>
   readonly timestampMs: number
 }
 
-/** A record as the function gives it. */
+/** An output record of the function. */
 export interface KafkaTransformOutput {
   readonly topic: string
-  /** By key where it is not given, as Java's default partitioner does. */
+  /** Default: by key, as Java's default partitioner does. */
   readonly partition?: number
   readonly key?: Buffer | string | null
   /** Null for a tombstone. */
   readonly value: Buffer | string | null
   readonly headers?: Readonly<Record<string, Buffer | string | null>>
-  /** Default: that of the input. */
+  /** Default: the timestamp of the input. */
   readonly timestampMs?: number
 }
 
@@ -48,13 +48,13 @@ export function toOutgoing(output: KafkaTransformOutput, input: KafkaTransformIn
   if (typeof topic !== 'string' || topic === '' || !isContent(value) || !isContent(key)) {
     throw new OncewardError(
       'usage',
-      'An output is { topic, value } with key and headers if need be; key and value are text, bytes or null.',
+      'An output is { topic, value } with optional key and headers; key and value are text, bytes or null.',
     )
   }
   if (!isCount(timestampMs) || (partition !== undefined && !isCount(partition))) {
     throw new OncewardError(
       'usage',
-      'The timestampMs and the partition of an output are whole numbers from 0 on, where they are given.',
+      'The timestampMs and the partition of an output are whole numbers of at least 0.',
     )
   }
   return {
@@ -68,8 +68,8 @@ export function toOutgoing(output: KafkaTransformOutput, input: KafkaTransformIn
 }
 
 /**
- * The record as it was, with why it is there and where it came from. Its time is now: retention must not take
- * it for old.
+ * The unchanged record with headers for the reason and its origin. Its timestamp is now, so retention does
+ * not delete it as old.
  */
 export function toDeadLetter(
   input: KafkaTransformInput,

@@ -17,10 +17,10 @@ import {
   toOutgoing,
 } from './transform-records.ts'
 
-/** What a transform promises, and what it does not. */
-export const kafkaTransformPromise = `Every input record's outputs and its consumed offset become visible in one Kafka transaction: a reader with isolation.level=read_committed sees each output exactly once, whatever crashes, freezes or moves.
-It covers Kafka only. What the function does anywhere else (a database, an HTTP call, a file) may happen again, because the function runs again after a crash or a lost partition: use a consumer with a store for such effects.
-It covers one run of the group over the log: records written twice by their producer are two records, and a group that stood empty longer than the broker's offsets.retention.minutes has lost its place and begins as it did the first time.`
+/** The guarantee of a transform and its limits. */
+export const kafkaTransformPromise = `Every input record's outputs and its consumed offset become visible in one Kafka transaction: a reader with isolation.level=read_committed sees each output exactly once, also when processes crash, freeze or lose partitions.
+It covers Kafka only. Effects outside Kafka (a database, an HTTP call, a file) may be repeated, because the function runs again after a crash or a lost partition. Use a consumer with a store for such effects.
+It covers one run of the group over the log: records written twice by their producer are two records. A group that was empty longer than the broker's offsets.retention.minutes loses its offsets and begins at \`start\` again.`
 
 export interface KafkaTransformOptions
   extends KafkaConnectionOptions,
@@ -28,43 +28,44 @@ export interface KafkaTransformOptions
   /** The topic to read. */
   readonly from: string
   readonly group: string
-  /** Where a group begins that has never been here. */
+  /** Where a group without committed offsets begins. */
   readonly start: NonNullable<TopicOptions['start']>
   /**
-   * A lasting name of this process, another in every process of the group: it is the group instance and part
-   * of the transactional id, so a restart takes its partitions back and ends at once what it left open.
-   * Without one, both wait for their time-outs.
+   * A stable name of this process, unique within the group. It is the group instance id and part of the
+   * transactional id. After a restart, the process therefore regains its partitions and aborts its open
+   * transaction at once. Without a name, both wait for their timeouts.
    */
   readonly instance?: string
   /**
-   * From a record to what follows from it: pure, because it may run again. Records of a partition come in
-   * order, one at a time.
+   * Maps a record to its output records. It must be pure, because it may run again. The transform passes the
+   * records of a partition in order, one at a time.
    */
   readonly map: (
     record: KafkaTransformInput,
   ) => readonly KafkaTransformOutput[] | Promise<readonly KafkaTransformOutput[]>
   /**
-   * Where records go on which `map` throws, in the same transaction. Without one the transform halts and
-   * commits nothing.
+   * The topic for records on which `map` throws, written in the same transaction. Without it the transform
+   * halts and commits nothing.
    */
   readonly deadLetter?: string
   /**
-   * Records in one transaction at most. Default 1000. A transaction costs about 20 ms, however many it holds.
+   * Maximum records in one transaction. Default 1000. A transaction costs about 20 ms regardless of its size.
    */
   readonly batchMax?: number
-  /** An open transaction that stands still longer is aborted by the broker. Default 10 s. */
+  /** The broker aborts a transaction that stays open longer than this. Default 10 s. */
   readonly transactionTimeoutMs?: number
   readonly log?: Log
 }
 
 export interface KafkaTransform {
-  /**
-   * Resolves when the broker is reached and the group is being joined; rejects with a `configuration` error.
-   */
+  /** Resolves when the broker answers and the group is being joined; rejects with a `configuration` error. */
   start(): Promise<void>
-  /** Ends the transaction it is in, begins no other, and leaves the group. */
+  /** Ends the current transaction, begins no other, and leaves the group. */
   drain(): Promise<void>
-  /** Resolves when drained; rejects when it had to stop by itself. Nothing is half done either way. */
+  /**
+   * Resolves when drained; rejects when the transform halted. In both cases every transaction is committed or
+   * aborted.
+   */
   readonly finished: Promise<void>
   readonly tally: {
     readonly records: number
@@ -75,7 +76,7 @@ export interface KafkaTransform {
 }
 
 /**
- * Reads a topic and writes what follows from it, exactly once for readers of committed records. See
+ * Reads a topic and writes the mapped records, exactly once for readers of committed records. See
  * `kafkaTransformPromise`.
  */
 export function createKafkaTransform(options: KafkaTransformOptions): KafkaTransform {
@@ -92,12 +93,12 @@ const halting: readonly OncewardError['code'][] = [
 ]
 
 /**
- *   records ──▶ map, outside of any transaction ──▶ [ outputs, offsets, commit ] ──▶ next
- *                                                       └── refused, lost, or unanswered ──▶ abort or start anew, begin where the group stands
+ *   records ──▶ map, outside any transaction ──▶ [ outputs, offsets, commit ] ──▶ next
+ *                              └── refused, lost or unanswered ──▶ abort, resume at the group's offset
  *
- * Zombies are fenced by the group: the broker refuses the offsets of a member that has been replaced, and
- * with them the outputs. One producer per process is enough for that; its transactional id only says whose
- * open transaction is to be aborted.
+ * The group fences zombies: the broker refuses the offsets of a replaced member, and the outputs with them.
+ * One producer per process is enough for that. Its transactional id only selects the open transaction that
+ * the broker aborts.
  */
 class Transform implements KafkaTransform {
   readonly #options: KafkaTransformOptions
@@ -112,7 +113,7 @@ class Transform implements KafkaTransform {
   readonly #tally = { records: 0, outputs: 0, transactions: 0, aborted: 0 }
   #input: TransformInput | null = null
   #failure: OncewardError | null = null
-  /** Of the last transaction that the broker has confirmed. */
+  /** Offsets of the last transaction that the broker has confirmed. */
   #lastOffsets: readonly ConsumedOffset[] = []
 
   constructor(options: KafkaTransformOptions) {
@@ -201,7 +202,9 @@ class Transform implements KafkaTransform {
     await this.#close()
   }
 
-  /** The function runs before the transaction is opened, which then stands for milliseconds. */
+  /**
+   * Runs the function before it opens the transaction, so the transaction stays open for milliseconds only.
+   */
   async #settle(batch: InputBatch, input: TransformInput): Promise<boolean> {
     try {
       const outputs: TopicRecord[] = []
@@ -213,7 +216,7 @@ class Transform implements KafkaTransform {
     }
   }
 
-  /** True when all of it is committed; false when a partition of it is another's by now. */
+  /** True when the transaction is committed; false when another member owns one of its partitions. */
   async #transact(
     batch: InputBatch,
     outputs: readonly TopicRecord[],
@@ -236,7 +239,7 @@ class Transform implements KafkaTransform {
 
   async #begin(member: Member, offsets: readonly ConsumedOffset[]): Promise<void> {
     await this.#transactions.run(async () => {
-      if (!member.live) throw new Error('not a member of the group any more')
+      if (!member.live) throw new Error('no longer a member of the group')
       await this.#producer.sendOffsets(this.#memberOf(member), offsets)
       await this.#producer.commit()
       this.#lastOffsets = offsets
@@ -244,12 +247,14 @@ class Transform implements KafkaTransform {
   }
 
   /**
-   * A broker that is killed between the answer to a commit and its markers may skip the markers when it comes
-   * back: its coordinator looks for the partitions before it knows them, and takes them for deleted (seen
-   * with Kafka 4.3). The offsets then stay pending for ever, and the whole group waits. The end of any later
-   * transaction of the same producer ends them, so the same offsets are committed once more. While they are
-   * pending nobody else has read on, so no member is named: a refusal would end in an abort, and that would
-   * undo what was committed.
+   * Commits the offsets of the last transaction again when they are still pending.
+   *
+   * If a broker is killed after it answers a commit but before it writes the markers, it may skip the markers
+   * after its restart. Its coordinator looks for the partitions before they are loaded and treats them as
+   * deleted (seen with Kafka 4.3). The offsets then stay pending and the whole group waits. The end of any
+   * later transaction of the same producer resolves them. While they are pending no other member has read
+   * further, so the request names no member. A refusal would lead to an abort, and an abort would revert the
+   * committed offsets.
    */
   async #endPending(stable: ReadonlyMap<number, number>): Promise<void> {
     const mine = this.#lastOffsets
@@ -257,13 +262,13 @@ class Transform implements KafkaTransform {
       ({ partition, next }) => Number(next) > (stable.get(partition) ?? Number.POSITIVE_INFINITY),
     )
     if (!isPending) return
-    this.#log.warn('offsets of a committed transaction are still pending; they are committed again', {
+    this.#log.warn('offsets of a committed transaction are still pending; committing them again', {
       group: this.#settings.group,
       offsets: mine.map(({ partition, next }) => `${partition}@${next}`),
     })
-    const nobody = { groupId: this.#settings.group, generation: -1, memberId: '', instanceId: null }
+    const anonymous = { groupId: this.#settings.group, generation: -1, memberId: '', instanceId: null }
     await this.#transactions.run(async () => {
-      await this.#producer.sendOffsets(nobody, mine)
+      await this.#producer.sendOffsets(anonymous, mine)
       await this.#producer.commit()
     })
   }
@@ -282,7 +287,7 @@ class Transform implements KafkaTransform {
       const { topic: name, partition, offset } = record
       throw new OncewardError(
         'consumer_halted',
-        `The function failed on ${name}/${partition}@${offset}: ${errorText(error, 500)}. Nothing of it is visible or committed. Correct the function, or name a \`deadLetter\` topic, and start again.`,
+        `The function failed on ${name}/${partition}@${offset}: ${errorText(error, 500)}. None of its outputs is visible and no offset is committed. Correct the function, or name a \`deadLetter\` topic, and start again.`,
         { cause: error },
       )
     }
@@ -295,7 +300,7 @@ class Transform implements KafkaTransform {
         : new OncewardError('consumer_halted', `The transform failed: ${errorText(error, 500)}`, {
             cause: error,
           })
-    this.#log.error('transform halted; nothing is half done', { reason: this.#failure.message })
+    this.#log.error('transform halted; no transaction is left open', { reason: this.#failure.message })
     this.#stopping.abort()
     this.#input?.stop()
   }
@@ -317,6 +322,6 @@ function codeOf(error: unknown): OncewardError['code'] {
 function rivalled(instance: string, group: string): OncewardError {
   return new OncewardError(
     'configuration',
-    `Another process of group ${group} runs as instance ${instance}: each fences the other's transactions. Nothing is half done. Give every process an instance of its own, or raise transactionTimeoutMs if transactions take long.`,
+    `Another process of group ${group} runs as instance ${instance}: each fences the other's transactions. No transaction is left half committed. Give every process its own instance, or raise transactionTimeoutMs if transactions take long.`,
   )
 }

@@ -8,15 +8,15 @@ export interface DrainOptions {
   /** The partition that waits. */
   readonly partition: number
   readonly limitMs: number
-  /** False once it is not ours to wait for any more. */
+  /** False once the partition is no longer assigned to this member. */
   readonly waits: () => boolean
   /** Called once for each reason. */
   readonly onTrouble: (reason: string) => void
 }
 
 /**
- * `drained`: everything that stood before it is done. `late`: the time is over; `behind` is what the last
- * look that succeeded found, empty where none did. `gone`: it is not ours any more.
+ * `drained`: all earlier records are done. `late`: the time limit has passed; `behind` is the last known
+ * result, empty when no look succeeded. `gone`: the partition is no longer assigned to this member.
  */
 export type Drained =
   | { readonly kind: 'drained' | 'gone' }
@@ -25,15 +25,15 @@ export type Drained =
 const lookMs = 300
 
 /**
- * Waits until the group has committed, in every partition it had begun when this one was found, what stood
- * there then. Records of a key that moved to the new partition come behind it. Every member finds the same
- * out by itself, whoever owns the others: the group's offsets say it. Messages that are set aside count as
- * done, as they do for the offsets.
+ * Waits until the group has committed everything written to its begun partitions before this one was found.
+ * Records of a key that moved to the new partition follow those records. Every member determines this
+ * independently from the group's offsets. Messages that are set aside count as done, as they do for the
+ * offsets.
  */
 export async function untilDrained(options: DrainOptions): Promise<Drained> {
   const { member, limitMs, waits, onTrouble } = options
   const endMs = performance.now() + limitMs
-  const told = new Set<string>()
+  const reported = new Set<string>()
   let targets: ReadonlyMap<number, number> | null = null
   let behind: readonly number[] = []
   for (;;) {
@@ -44,8 +44,8 @@ export async function untilDrained(options: DrainOptions): Promise<Drained> {
       if (behind.length === 0) return { kind: 'drained' }
     } catch (error) {
       const reason = errorText(error, 300)
-      if (!told.has(reason)) onTrouble(reason)
-      told.add(reason)
+      if (!reported.has(reason)) onTrouble(reason)
+      reported.add(reason)
     }
     if (performance.now() >= endMs) return { kind: 'late', behind }
     await sleep(lookMs)

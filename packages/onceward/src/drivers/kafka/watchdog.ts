@@ -4,13 +4,13 @@ import type { PartitionLease } from './committer.ts'
 export interface WatchdogOptions {
   readonly client: KafkaClient
   readonly fetcher: Fetcher
-  /** Partitions the topic has, as far as anybody knows. */
+  /** The known number of partitions of the topic. */
   readonly partitions: number
-  /** Owned partitions that want records. */
+  /** Owned partitions with room for records. */
   readonly leases: () => readonly PartitionLease[]
-  /** Partitions the group gave us and nobody reads. */
+  /** Partitions that are assigned to this member but not read. */
   readonly unread: () => readonly number[]
-  /** `isWorse`: the last rebuild did not help. */
+  /** `isWorse`: the previous restart did not help. */
   readonly onStall: (reason: string, isWorse: boolean) => void
   readonly onPartitions: (before: number, after: number) => void
   readonly lookMs?: number
@@ -19,8 +19,8 @@ export interface WatchdogOptions {
 }
 
 /**
- * Looks for what should not be: a partition that is ours, has records and room for them, and does not move.
- * Clients have died in silence before; this one is then built anew, and people are told.
+ * Detects stalls: an owned partition with records to read and room for them that makes no progress. Clients
+ * have stopped silently before. The owner then restarts the fetcher and reports a warning.
  */
 export class Watchdog {
   readonly #options: WatchdogOptions
@@ -47,7 +47,7 @@ export class Watchdog {
     for (const timer of this.#timers) clearInterval(timer)
   }
 
-  /** Partitions that have something to read and have stood still since the last look, and for how long. */
+  /** Partitions with records to read and no progress since the last look, and for how long. */
   standing(): { readonly partition: number; readonly forMs: number }[] {
     const nowMs = performance.now()
     return [...this.#stood]
@@ -55,7 +55,7 @@ export class Watchdog {
       .filter(({ partition, forMs }) => partition >= 0 && forMs > 1.5 * this.#lookMs)
   }
 
-  /** For how long nobody has read this one, as far as was looked. */
+  /** How long this partition has been unread, measured from the first look that found it so. */
   unreadMs(partition: number): number {
     const known = this.#stood.get(-1 - partition)
     return known === undefined ? 0 : performance.now() - known.sinceMs
@@ -68,7 +68,7 @@ export class Watchdog {
     this.#stalls++
     const seconds = Math.round(this.#stallMs / 1_000)
     this.#options.onStall(
-      `nothing came for ${seconds} s although there is something to read: ${stalled.join(', ')}`,
+      `no record arrived for ${seconds} s although there are records to read: ${stalled.join(', ')}`,
       this.#stalls > 1,
     )
   }
@@ -79,7 +79,7 @@ export class Watchdog {
     }
   }
 
-  /** Behind the end, nothing handed over that is unfinished, and the place of reading is what it was. */
+  /** Behind the end, without unsettled deliveries, and at the same reading position as before. */
   *#standing(): Generator<string> {
     const { fetcher } = this.#options
     const leases = this.#options.leases()

@@ -1,14 +1,14 @@
-import type { Delivery, PartitionLag, Progress, Subscription } from '../../ports/source.ts'
+import type { Delivery, PartitionLag, SubscribedLog, Subscription } from '../../ports/source.ts'
 
 export interface DelayOptions {
   readonly delayMs: number
-  /** What is handed over in place of the delivery; the token stays. */
+  /** What is delivered in place of the delivery; the token stays. */
   readonly restore: (delivery: Delivery) => Delivery
-  /** The date, as the records carry it. Read once for each record. */
+  /** The date, on the clock of the records. Read once for each record. */
   readonly wallMs: () => number
   /** For durations: setting the date back while a record waits must not prolong its wait. */
   readonly steadyMs: () => number
-  /** Calls back once after a while; the result cancels. */
+  /** Calls back once after the delay; the result cancels. */
   readonly after: (delayMs: number, callback: () => void) => () => void
 }
 
@@ -18,14 +18,14 @@ interface Held {
 }
 
 /**
- * Hands records over once they are as old as the delay. Until then they are merely not handed over: the
- * member underneath keeps its session and gives partitions up as ever, and reads no further than it has room
- * for. A clock that disagrees with the records' makes nobody wait longer than the delay from when a record
- * was read.
+ * Delivers records once they are as old as the delay. Until then the member underneath keeps its session,
+ * releases partitions as usual, and reads no further than it has room for. A clock that disagrees with the
+ * records' never delays a record by more than `delayMs` from when it was read.
  */
 export class DelayedSubscription implements Subscription {
   readonly #inner: Subscription
   readonly #options: DelayOptions
+  readonly log: SubscribedLog
   #held: Held[] = []
   #reading: Promise<void> | null = null
   #failure: { readonly error: unknown } | null = null
@@ -35,6 +35,11 @@ export class DelayedSubscription implements Subscription {
   constructor(inner: Subscription, options: DelayOptions) {
     this.#inner = inner
     this.#options = options
+    const log = inner.log!
+    this.log = {
+      progressWith: (batch, done) => log.progressWith(batch, done),
+      disown: partitions => log.disown(partitions),
+    }
   }
 
   async receive(max: number): Promise<readonly Delivery[]> {
@@ -56,14 +61,6 @@ export class DelayedSubscription implements Subscription {
     return this.#inner.isLive(delivery)
   }
 
-  progressWith(batch: readonly Delivery[], done: readonly Delivery[]): readonly Progress[] {
-    return this.#inner.progressWith!(batch, done)
-  }
-
-  disown(partitions: readonly string[]): void {
-    this.#inner.disown!(partitions)
-  }
-
   lag(): readonly PartitionLag[] {
     return this.#inner.lag!()
   }
@@ -74,7 +71,7 @@ export class DelayedSubscription implements Subscription {
     await this.#inner.close()
   }
 
-  /** Those of a partition that went to another owner are forgotten: it reads them itself. */
+  /** Drops the records of a revoked partition: its new owner reads them. */
   #takeDue(max: number): Delivery[] {
     const nowMs = this.#options.steadyMs()
     const due: Delivery[] = []

@@ -8,24 +8,30 @@ import type {
   AttemptRecord,
   BlockedKey,
   BusinessKeyAnswer,
+  BusinessKeySession,
+  CheckpointStore,
   Conclusion,
   Enrolment,
   HandlerTransaction,
   HeldRecord,
   Intent,
   IntentAnswer,
+  KeyOrderSession,
+  LogSession,
   MarkerAnswer,
   MarkerStatus,
   NewBusinessKey,
   NewMarker,
   Outgoing,
+  OutgoingSession,
   Store,
   StoreSession,
+  SuspectSession,
 } from '../../ports/store.ts'
 import { type EarlierAttempts, processDied, type SuspectLedger } from '../../ports/suspects.ts'
 import { MemoryRuns } from './runs.ts'
 
-/** What a handler gets as `tx`: a map whose changes vanish with the transaction. */
+/** A handler's `tx`: a map whose changes vanish with the transaction. */
 export type MemoryTransaction = Map<string, unknown>
 
 interface State {
@@ -33,9 +39,9 @@ interface State {
   businessKeys: Map<string, { id: string; digest: Buffer | null }>
   intents: Map<string, Intent>
   outbox: Outgoing[]
-  /** With the run that began it, where its handler has not come back. */
+  /** With the run that began it, when its handler has not returned. */
   attempts: Map<string, (AttemptRecord & { readonly runId?: number })[]>
-  /** Of each suspect the groups it was tried in, by run. */
+  /** For each suspect the groups it was tried in, by run. */
   groups: Map<string, ReadonlyMap<number, number>>
   held: Map<string, HeldRecord & { id: string | null; digest: Buffer; seen: number }>
   blocked: Set<string>
@@ -45,11 +51,19 @@ interface State {
 }
 
 /**
- * The store contract in this process's memory, for unit tests and first steps. Transactions run one after the
- * other on a copy that replaces the state at commit, so a rollback is simply forgetting the copy.
+ * The store port in this process's memory, for unit tests and first steps. Transactions run one after the
+ * other on a copy that replaces the state at commit, so a rollback drops the copy.
  */
 export class MemoryStore implements Store<MemoryTransaction> {
-  readonly capabilities = { durable: false, shared: false, sql: false, concurrent: true }
+  readonly capabilities = {
+    durable: false,
+    shared: false,
+    sql: false,
+    concurrent: true,
+    businessKeys: true,
+    keyOrder: true,
+    outgoing: true,
+  }
   #state: State = emptyState()
   #consumers = 0
   readonly #runs = new MemoryRuns()
@@ -58,18 +72,34 @@ export class MemoryStore implements Store<MemoryTransaction> {
     clear: async (_enrolment, runIds) => this.#runs.end(runIds),
     beginAttempt: (enrolment, id, attemptsMax, survived = []) =>
       this.transaction(enrolment, async session => {
-        await session.withdrawAttempts!(survived)
+        await session.suspects!.withdrawAttempts(survived)
         return (session as MemorySession).beginAttempt(id, attemptsMax)
       }),
     beginGroup: (enrolment, ids, size, survived = []) =>
       this.transaction(enrolment, async session => {
-        await session.withdrawAttempts!(survived)
+        await session.suspects!.withdrawAttempts(survived)
         ;(session as MemorySession).beginGroup(ids, size)
       }),
     groupLimits: (enrolment, ids) =>
       this.transaction(enrolment, async session =>
         (session as MemorySession).groupLimits(ids, runId => this.#runs.isClosed(runId)),
       ),
+  }
+  readonly checkpoints: CheckpointStore = {
+    take: (enrolment, partitions) =>
+      this.transaction(enrolment, async session => (session as MemorySession).take(partitions)),
+    begin: (enrolment, partition, epoch, position) =>
+      this.transaction(enrolment, session =>
+        session.log!.advance([{ partition, epoch, from: null, ...position }]),
+      ),
+    declareLoss: (enrolment, loss) =>
+      this.transaction(enrolment, async session => (session as MemorySession).lose(loss)),
+    withdrawLoss: (enrolment, partition, epoch, from) =>
+      this.transaction(enrolment, async session => {
+        const { incarnation } = from
+        await session.log!.advance([{ partition, epoch, incarnation, from: null, next: null }])
+        ;(session as MemorySession).withdraw(partition, from)
+      }),
   }
   readonly #dedup = new Map<string, Dedup>()
   #tail: Promise<unknown> = Promise.resolve()
@@ -90,7 +120,7 @@ export class MemoryStore implements Store<MemoryTransaction> {
   async closeRun({ runId }: Enrolment, halted?: string): Promise<void> {
     if (halted !== undefined) return
     this.#runs.close(runId)
-    // Not waited for: a transaction of its own may hang.
+    // Not awaited: a transaction of its own may hang.
     this.#tail = this.#tail.then(() => forgetRun(this.#state, runId))
   }
 
@@ -121,27 +151,7 @@ export class MemoryStore implements Store<MemoryTransaction> {
     return turn
   }
 
-  takePartitions(enrolment: Enrolment, partitions: readonly string[]): Promise<readonly Ownership[]> {
-    return this.transaction(enrolment, async session => (session as MemorySession).take(partitions))
-  }
-
-  beginPartition(enrolment: Enrolment, partition: string, epoch: number, position: Position): Promise<void> {
-    const progress = { partition, epoch, from: null, ...position }
-    return this.transaction(enrolment, session => session.advance([progress]))
-  }
-
-  declareLoss(enrolment: Enrolment, loss: Loss): Promise<void> {
-    return this.transaction(enrolment, async session => (session as MemorySession).lose(loss))
-  }
-
-  withdrawLoss(enrolment: Enrolment, partition: string, epoch: number, from: Position): Promise<void> {
-    return this.transaction(enrolment, async session => {
-      await session.advance([{ partition, epoch, incarnation: from.incarnation, from: null, next: null }])
-      ;(session as MemorySession).withdraw(partition, from)
-    })
-  }
-
-  /** What the committed state holds, for assertions. */
+  /** The committed state, for assertions. */
   get committed(): Readonly<State> {
     return this.#state
   }
@@ -150,10 +160,21 @@ export class MemoryStore implements Store<MemoryTransaction> {
 class MemorySession implements StoreSession<MemoryTransaction> {
   readonly #state: State
   readonly #scope: string
-  /** Intents belong to the name alone: a new generation must not ask again. */
+  /** Intents belong to the name alone: a new generation must not request the effect again. */
   readonly #name: string
   readonly #runId: number
   readonly #handlerTxs: MemoryHandlerTransaction[] = []
+  readonly businessKeys: BusinessKeySession = { insert: async claims => this.#insertBusinessKeys(claims) }
+  readonly keyOrder: KeyOrderSession = { blockedKeys: async keys => this.#blockedKeys(keys) }
+  readonly outgoing: OutgoingSession = {
+    request: async intents => intents.map(intent => this.#request(intent)),
+    publish: async messages => void this.#state.outbox.push(...messages),
+  }
+  readonly log: LogSession = {
+    positions: async partitions => this.#positions(partitions),
+    advance: async progress => this.#advance(progress),
+  }
+  readonly suspects: SuspectSession = { withdrawAttempts: async ids => this.#withdrawAttempts(ids) }
 
   constructor(state: State, { facts: { name, generation }, runId }: Enrolment) {
     this.#state = state
@@ -178,7 +199,7 @@ class MemorySession implements StoreSession<MemoryTransaction> {
     })
   }
 
-  async blockedKeys(keys: readonly string[]): Promise<ReadonlyMap<string, BlockedKey>> {
+  #blockedKeys(keys: readonly string[]): ReadonlyMap<string, BlockedKey> {
     const blocked = keys.filter(key => this.#state.blocked.has(this.#key(key)))
     return new Map(blocked.map(key => [key, { released: false, waiting: this.#behind(key) }]))
   }
@@ -188,7 +209,7 @@ class MemorySession implements StoreSession<MemoryTransaction> {
     return mine.filter(([, { state }]) => state === 'parked').length
   }
 
-  async insertBusinessKeys(claims: readonly NewBusinessKey[]): Promise<readonly BusinessKeyAnswer[]> {
+  #insertBusinessKeys(claims: readonly NewBusinessKey[]): readonly BusinessKeyAnswer[] {
     return claims.map(({ key, digest, id }) => {
       const taken = this.#state.businessKeys.get(this.#key(key))
       if (taken === undefined) {
@@ -207,19 +228,13 @@ class MemorySession implements StoreSession<MemoryTransaction> {
     return handlerTx
   }
 
-  async request(intents: readonly Intent[]): Promise<readonly IntentAnswer[]> {
-    return intents.map(intent => {
-      const key = `${this.#name}\0${intent.target}\0${intent.key}`
-      const earlier = this.#state.intents.get(key)
-      if (earlier !== undefined)
-        return earlier.digest.equals(intent.digest) ? 'suppressed duplicate' : 'conflict'
-      this.#state.intents.set(key, intent)
-      return 'recorded'
-    })
-  }
-
-  async publish(messages: readonly Outgoing[]): Promise<void> {
-    this.#state.outbox.push(...messages)
+  #request(intent: Intent): IntentAnswer {
+    const key = `${this.#name}\0${intent.target}\0${intent.key}`
+    const earlier = this.#state.intents.get(key)
+    if (earlier !== undefined)
+      return earlier.digest.equals(intent.digest) ? 'suppressed duplicate' : 'conflict'
+    this.#state.intents.set(key, intent)
+    return 'recorded'
   }
 
   async countAttempts(failures: readonly AttemptRecord[]): Promise<readonly AttemptCount[]> {
@@ -271,7 +286,7 @@ class MemorySession implements StoreSession<MemoryTransaction> {
     return limits
   }
 
-  async withdrawAttempts(ids: readonly string[]): Promise<void> {
+  #withdrawAttempts(ids: readonly string[]): void {
     for (const id of ids) {
       const groups = [...(this.#state.groups.get(this.#key(id)) ?? [])].filter(
         ([runId]) => runId !== this.#runId,
@@ -329,7 +344,7 @@ class MemorySession implements StoreSession<MemoryTransaction> {
     return this.#key(`${partition}\0${incarnation}\0${next}`)
   }
 
-  async positions(partitions: readonly string[]): Promise<ReadonlyMap<string, Position>> {
+  #positions(partitions: readonly string[]): ReadonlyMap<string, Position> {
     const found = new Map<string, Position>()
     for (const partition of partitions) {
       const stored = this.#state.checkpoints.get(this.#key(partition))?.stored
@@ -338,7 +353,7 @@ class MemorySession implements StoreSession<MemoryTransaction> {
     return found
   }
 
-  async advance(progress: readonly Progress[]): Promise<void> {
+  #advance(progress: readonly Progress[]): void {
     const lost = progress.filter(one => this.#checkpoint(one)?.epoch !== one.epoch)
     if (lost.length > 0) throw fenced('ownership_lost', lost)
     const moved = progress.filter(
@@ -441,7 +456,7 @@ function emptyState(): State {
   }
 }
 
-/** What the run began with suspects, and did not die of. */
+/** Withdraws the attempts and groups that the run began and survived. */
 function forgetRun({ attempts, groups }: State, runId: number): void {
   for (const [key, all] of attempts) {
     const left = all.filter(one => one.runId !== runId)

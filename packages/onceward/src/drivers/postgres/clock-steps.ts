@@ -2,17 +2,17 @@ import type { Clock, Log } from '../../environment.ts'
 import { errorText } from '../../errors.ts'
 import type { SqlClient } from './pool.ts'
 
-/** Smaller steps are within what the horizon allows for. */
+/** Smaller steps are within the tolerance of the horizon. */
 const stepMs = 60_000
 
 const record = `insert into onceward.clock_step (moved) values ($1::double precision * interval '1 millisecond')`
 
 /**
- * Sees the database's clock being set forward, as after a time in which it was behind: markers of that time
- * look older than they are. Retention keeps everything longer by what is recorded here.
+ * Detects that the database clock was set forward, as after a time in which it was behind: markers of that
+ * time look older than they are. Retention keeps rows longer by the recorded steps.
  */
 export class ClockSteps {
-  /** Of each even clock: the least by which the database's time was ahead of it since the last step. */
+  /** For each monotonic clock: the smallest lead of the database time since the last step. */
   readonly #lowestMs = new WeakMap<Clock, number>()
   readonly #client: SqlClient
   readonly #log: Log
@@ -23,13 +23,13 @@ export class ClockSteps {
   }
 
   /**
-   * `askedMs`: by `clock`, just before the database was asked for its time. A step that could not be recorded
-   * is seen again by the next look.
+   * `askedMs`: the time of `clock` just before the query. A step that could not be recorded is detected again
+   * by the next call.
    */
   async look(clock: Clock, askedMs: number, databaseMs: number): Promise<void> {
     const lowestMs = this.#lowestMs.get(clock) ?? Number.POSITIVE_INFINITY
     const aheadMs = databaseMs - askedMs
-    // The answer may have been under way for long: what is left without that time is a step.
+    // The answer may have been delayed: only the lead beyond that delay is a step.
     if (databaseMs - clock.nowMs() - lowestMs <= stepMs) {
       this.#lowestMs.set(clock, Math.min(lowestMs, aheadMs))
       return

@@ -7,8 +7,7 @@ interface ParameterStatus {
 }
 
 /**
- * A client of `pg` that hears how its session writes times before anybody has changed that: it costs no
- * statement.
+ * A client of `pg` that reads the date style which the server reports at connect. This costs no statement.
  */
 export class ListeningClient extends pg.Client {
   styleOfRole: string | null = null
@@ -26,13 +25,14 @@ const isReadable = (client: object) =>
   (client as Partial<ListeningClient>).styleOfRole?.startsWith('ISO') ?? true
 
 /**
- * `pg` reads times in ISO style only, and a role or a database may have another. Sent before anything else.
+ * `pg` parses times in ISO style only, and a role or a database may use another. Sent before any other
+ * statement.
  */
 export function writeIsoTimes(client: pg.ClientBase): void {
   if (!isReadable(client)) client.query('set datestyle to iso').catch(() => {})
 }
 
-/** Gives a handler's transaction back the style of its role. */
+/** Restores the date style of the role for the transaction of a handler. */
 export function styleOfRole(client: object): string {
   return isReadable(client) ? '' : '; set local datestyle to default'
 }

@@ -13,7 +13,8 @@ const addCluster = `
   on conflict do nothing`
 
 /**
- * A name that people gave to a cluster, or the one it announces. The virtual host is part of it on RabbitMQ.
+ * The configured name of a cluster, or the name that it announces. On RabbitMQ the virtual host is part of
+ * it.
  */
 export function destinationName({ kind, cluster, virtualHost }: BrokerIdentity): string {
   const escaped = cluster.replace(/[%/]/g, encodeURIComponent)
@@ -21,9 +22,9 @@ export function destinationName({ kind, cluster, virtualHost }: BrokerIdentity):
 }
 
 /**
- * The destination behind a connection: its cluster, whichever node announced what, and its virtual host.
- * `was` is where this process went before: where nothing can tell clusters apart, another node behind the
- * same address is taken for the same one.
+ * The destination behind a connection: its cluster, under any name that its nodes announce, and its virtual
+ * host. `was` is the previous destination of this process: if clusters cannot be distinguished, another node
+ * behind the same address counts as the same cluster.
  */
 export async function findDestination(
   pool: SqlPool,
@@ -41,8 +42,8 @@ export async function findDestination(
 }
 
 /**
- * A name that people gave outranks what the broker says. It is known from now on, for writers without an
- * address.
+ * A configured name takes precedence over the name that the broker announces. It is recorded for writers
+ * without an address.
  */
 export async function declareDestination(pool: SqlPool, broker: BrokerIdentity): Promise<string> {
   const name = destinationName(broker)
@@ -58,7 +59,7 @@ async function known(
   return rows[0]?.destination ?? null
 }
 
-/** Two processes at the same time write the same two rows. */
+/** Concurrent processes write the same two rows. */
 async function add(client: SqlClient, broker: BrokerIdentity): Promise<string> {
   const { kind, cluster, virtualHost = '' } = broker
   const name = destinationName(broker)

@@ -14,7 +14,7 @@ const connectionCodes = new Set([
 const connectionTexts =
   /connection terminated|connection ended|client has encountered a connection error|timeout exceeded when trying to connect|query read timeout|not queryable|cannot use a pool after|server closed the connection|server conn crashed|server_login_retry|pgbouncer|client was closed|timeout acquiring a connection|unable to acquire a connection|connection has been discarded|driver has already been destroyed/i
 
-/** By SQLSTATE; without one, by what Node or the client says when the connection is gone. */
+/** By SQLSTATE; without one, by the error of Node or the client for a lost connection. */
 export function diagnose(error: unknown): StoreTrouble {
   if (error === null || typeof error !== 'object') return 'statement'
   const { code, message, cause } = error as { code?: unknown; message?: unknown; cause?: unknown }
@@ -33,7 +33,7 @@ function bySqlState(code: string, message: string): StoreTrouble {
   if (code === '55P03') return 'lock wait'
   if (code === '25P02') return 'victim'
   if (code === '57014') return 'statement' // its own time limit: lock waits have 55P03
-  // Idle in a transaction, or in one for too long; read-only, as on a standby.
+  // Idle in a transaction, or too long in one; read-only, as on a standby.
   if (code === '25P03' || code === '25P04' || code === '25006') return 'unavailable'
   if (code === '42501' || code === '42P01' || code === '42703' || code === '42883') return 'configuration'
   switch (code.slice(0, 2)) {

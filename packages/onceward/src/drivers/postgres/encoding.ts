@@ -2,8 +2,8 @@ import { OncewardError } from '../../errors.ts'
 import type { SqlClient } from './pool.ts'
 
 /**
- * Another encoding cannot hold every id, key and reason that a message may carry: the server refuses the row
- * (LATIN1), or stores bytes that it takes for other text (SQL_ASCII), and two ids become one or one becomes
+ * Another encoding cannot hold every id, key and reason that a message may carry. The server rejects the row
+ * (LATIN1), or stores bytes that it reads as other text (SQL_ASCII), so two ids become one or one becomes
  * two.
  */
 export async function assertUtf8(client: SqlClient): Promise<void> {

@@ -2,13 +2,13 @@ import type { SqlClient } from './pool.ts'
 import { within } from './within.ts'
 
 /**
- * How long statements of handlers that are over may go on before the server is asked to end them, and then
+ * How long statements of ended handlers may run before the server is asked to cancel them, and then to end
  * their session.
  */
 const graceMs = 2_000
 
 /**
- * What names a transaction to other sessions, as columns: a process id alone may be another session's by now.
+ * Columns that identify a transaction to other sessions: a process id alone may be reused by another session.
  */
 export const transactionName = `pg_backend_pid() as pid, (extract(epoch from now()) * 1000000)::bigint::text as began`
 
@@ -17,15 +17,15 @@ export interface TransactionName {
   readonly began: string
 }
 
-/** No row: the session is gone, and everything of it. */
+/** No row: the session has ended with all its statements. */
 const ending = (call: string) => `
   select case when (extract(epoch from xact_start) * 1000000)::bigint = $2::bigint then pg_catalog.${call}(pid) end
   from pg_catalog.pg_stat_activity where pid = $1`
 
 /**
- * Waits until the statements of a transaction are answered, so that what ends it comes after all of them. A
- * statement that goes on is cancelled from another session; where that does not help either, the session is
- * ended. Without a free connection the limits of the server do it.
+ * Waits until the statements of a transaction are answered, so that COMMIT or ROLLBACK is the last one. A
+ * statement that keeps running is cancelled from another session; if that does not help, the session is
+ * ended. Without a free connection the limits of the server apply.
  */
 export async function endStatements(
   idle: Promise<unknown>,

@@ -24,21 +24,21 @@ export class ClientTransaction extends StatementWatch implements SqlTransaction 
     })
   }
 
-  /** For a library that makes its statements itself and reads the whole answer. */
+  /** For a library that builds its statements and reads the whole result. */
   send(statement: { readonly text: string }, values: readonly unknown[]): Promise<SqlResult> {
     return this.watch(statement.text, () => this.#sendOne(statement, values))
   }
 
   /**
-   * Over the extended protocol, so that the server itself refuses several commands in one text, a hidden
-   * COMMIT among them.
+   * Uses the extended protocol, so that the server rejects several commands in one text, including a hidden
+   * COMMIT.
    */
   #sendOne(statement: { readonly text: string }, values: readonly unknown[] = []): Promise<SqlResult> {
     return this.#client.query({ ...statement, values: values as unknown[], queryMode: 'extended' })
   }
 }
 
-/** What a handler gets from `createPostgresStore`: itself. */
+/** The `tx` of handlers with `createPostgresStore`. */
 export class SqlHandlerTransaction extends ClientTransaction implements HandlerTransaction<SqlTransaction> {
   get tx(): SqlTransaction {
     return this

@@ -1,10 +1,10 @@
 import { pipelines, type SqlClient, type SqlPool, type SqlResult } from './pool.ts'
 import { setRoleSettings } from './role-settings.ts'
 
-/** A table locked by somebody's migration is waited for briefly, then tried again. */
+/** A table that a migration locks is waited for briefly, then the transaction is retried. */
 export const begin = `begin; set local lock_timeout = '5s'; ${setRoleSettings}`
 
-/** The same with settings of its own. */
+/** The same with additional settings. */
 export function opening(settings: Readonly<Record<string, string>>): string {
   return `${begin}; ${setLocal(settings)}`
 }
@@ -25,7 +25,7 @@ export function inTransaction<T>(pool: SqlPool, work: (client: SqlClient) => Pro
   })
 }
 
-/** A transaction of one statement, sent whole where the pool can: one round trip. */
+/** A transaction of one statement, sent in one round trip if the pool supports it. */
 export function pipelined(
   pool: SqlPool,
   opening: string,
@@ -46,7 +46,7 @@ export function pipelined(
   })
 }
 
-/** After any error the connection is thrown away rather than asked to roll back. */
+/** After any error the connection is closed, not rolled back. */
 async function withClient<T>(pool: SqlPool, work: (client: SqlClient) => Promise<T>): Promise<T> {
   const client = await pool.connect()
   client.on('error', heardFromTheStatement)
@@ -61,5 +61,5 @@ async function withClient<T>(pool: SqlPool, work: (client: SqlClient) => Promise
   }
 }
 
-/** A dying connection also emits this, and without a listener that would end the process. */
+/** A lost connection also emits this event; without a listener it would end the process. */
 function heardFromTheStatement(): void {}

@@ -24,9 +24,9 @@ export function migrate(pool: SqlPool, options: MigrateOptions = {}): Promise<Mi
 }
 
 /**
- * Each migration is one transaction under an advisory lock that ends with it (so it works through PgBouncer):
- * concurrent callers wait and find it done, a killed one leaves whole steps behind, and the next goes on. The
- * list is a parameter for tests of the steps between versions.
+ * Each migration is one transaction under a transaction-level advisory lock, which works through PgBouncer.
+ * Concurrent callers wait and find it done. A killed process leaves complete migrations, and the next call
+ * continues. The list is a parameter for tests of the steps between versions.
  */
 export async function applyMigrations(
   pool: SqlPool,
@@ -74,7 +74,7 @@ async function prepare(client: SqlClient, environment: string | undefined): Prom
   if (rows[0].version < serverVersionMin) {
     throw new OncewardError(
       'configuration',
-      `PostgreSQL 15 or newer is needed, this is ${rows[0].version}. Nothing was changed.`,
+      `PostgreSQL 15 or newer is required; this server runs ${rows[0].version}. Nothing was changed.`,
     )
   }
   await assertUtf8(client)
@@ -115,8 +115,7 @@ async function readHistory(client: Pick<SqlClient, 'query'>): Promise<readonly A
 }
 
 /**
- * A version that this list knows under another name was made by code that was never released: it has another
- * schema.
+ * A version that this list knows under another name was created by unreleased code: it has another schema.
  */
 function assertReleased(history: readonly Applied[], list: readonly Migration[], end: string): void {
   const other = history.find(({ version, name }) =>
@@ -125,19 +124,19 @@ function assertReleased(history: readonly Applied[], list: readonly Migration[],
   if (other === undefined) return
   throw new OncewardError(
     'configuration',
-    `The schema was made by a version that was never released: its migration ${other.version} is "${other.name}". It cannot be migrated. ${end} Dump what you need of it, make the database anew, and run "onceward migrate" there.`,
+    `The schema was created by an unreleased version: its migration ${other.version} is "${other.name}". It cannot be migrated. ${end} Dump the data you need, create a new database, and run "onceward migrate" there.`,
     { details: { version: other.version, name: other.name } },
   )
 }
 
-/** The gate: older code on a newer schema works only while that schema says so; newer code wants its own. */
+/** Older code runs on a newer schema only while that schema allows it; newer code requires its own schema. */
 export async function assertUsable(pool: Pick<SqlPool, 'query'>, environment?: string): Promise<void> {
   await assertUtf8(pool)
   await assertSchema(pool, migrations)
   if (environment !== undefined) await assertEnvironment(pool, environment)
 }
 
-/** The part of the gate that asks for the schema. The list is a parameter as above. */
+/** The schema check of `assertUsable`. The list is a parameter for tests. */
 export async function assertSchema(pool: Pick<SqlPool, 'query'>, list: readonly Migration[]): Promise<void> {
   const { rows } = await pool.query(`select to_regclass('onceward.migration') is not null as present`)
   const history = rows[0].present ? await readHistory(pool) : []
@@ -154,15 +153,15 @@ export async function assertSchema(pool: Pick<SqlPool, 'query'>, list: readonly 
   if (at < newest) {
     throw new OncewardError(
       'schema_too_old',
-      `The schema is at version ${at}, this process needs ${newest}. Run "onceward migrate". ${end}`,
+      `The schema is at version ${at}; this process needs version ${newest}. Run "onceward migrate". ${end}`,
     )
   }
-  // The strictest of all steps counts: a later one that asks for less does not let older code back in.
+  // The strictest migration counts: a later one with a lower requirement does not readmit older code.
   const compatibleFrom = Math.max(...history.map(step => step.compatibleFrom))
   if (compatibleFrom > newest) {
     throw new OncewardError(
       'schema_too_new',
-      `The schema is at version ${at} and works with code from version ${compatibleFrom} on; this process knows ${newest}. Deploy a newer version. ${end}`,
+      `The schema is at version ${at} and requires code of version ${compatibleFrom} or newer; this process has version ${newest}. Deploy a newer version. ${end}`,
     )
   }
 }
@@ -179,6 +178,6 @@ export async function assertEnvironment(client: SqlClient, environment: string):
   if (actual === undefined || actual === environment) return
   throw new OncewardError(
     'wrong_environment',
-    `This process is set up for environment "${environment}", but the database belongs to "${actual}". Nothing was started or changed. Check the connection string and ONCEWARD_ENVIRONMENT.`,
+    `This process is configured for environment "${environment}", but the database belongs to "${actual}". Nothing was started or changed. Check the connection string and ONCEWARD_ENVIRONMENT.`,
   )
 }

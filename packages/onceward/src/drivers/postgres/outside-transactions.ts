@@ -10,65 +10,78 @@ import type { SqlClient } from './pool.ts'
 import { registerBroker } from './register-broker.ts'
 import { checkReader, registerReader } from './register-reader.ts'
 import { assertWarningsArrive, proveReplicated } from './replication.ts'
-import type { ServerLife } from './server-incarnation.ts'
+import type { ServerIncarnation } from './server-incarnation.ts'
 import { RepeatNotes } from './sql/note-repeats.ts'
 import { beginPartition, declareLoss, takePartitions, withdrawLoss } from './sql/own-partitions.ts'
 import { suspectLedger } from './sql/silent-runs.ts'
 
-/**
- * The calls of a store that are a statement each, outside of any batch; the same however its transactions are
- * opened.
- */
+/** The capabilities of every store on PostgreSQL. */
+export const sqlCapabilities = {
+  durable: true,
+  shared: true,
+  sql: true,
+  businessKeys: true,
+  keyOrder: true,
+  outgoing: true,
+} as const
+
+/** The calls of a store outside of batches, one statement each; the same for every kind of transaction. */
 export function outsideTransactions(
   client: SqlClient,
   environment: string | undefined,
-  life: ServerLife,
+  incarnation: ServerIncarnation,
   log: Log,
-): Required<Omit<Store<never>, 'capabilities' | 'transaction' | 'unwrap' | 'work'>> {
+): Required<Omit<Store<never>, 'capabilities' | 'transaction' | 'work'>> {
   const repeats = new RepeatNotes(client)
   return {
     diagnose,
-    noteRepeats: (enrolment, ids) => repeats.add(enrolment, ids),
+    evidence: { noteRepeats: (enrolment, ids) => repeats.add(enrolment, ids) },
     async enroll(facts) {
       await assertUsable(client, environment)
       await assertWarningsArrive(client)
-      await life.check(client)
+      await incarnation.check(client)
       if (facts.mode === 'live') {
         await assertNoRebuilds(client, facts)
         await checkReader(client, facts)
       }
       const enrolment = await enroll(client, facts)
-      // Who renamed it meanwhile has seen our run and refused, or is seen here.
+      // A concurrent rename has seen this run and was refused, or is seen here.
       if (facts.mode === 'live') await checkReader(client, facts)
       return enrolment
     },
-    async registerReader({ facts }) {
-      if (facts.mode === 'live') await registerReader(client, facts)
+    registry: {
+      async registerReader({ facts }) {
+        if (facts.mode === 'live') await registerReader(client, facts)
+      },
+      registerBroker: broker => registerBroker(client, broker, log),
     },
-    registerBroker: broker => registerBroker(client, broker, log),
     async closeRun({ runId, facts }, halted) {
       await repeats.flush()
       await client.query(closeRun, [runId, facts.instance, halted ?? null])
     },
-    takePartitions: (enrolment, partitions) => takePartitions(client, enrolment, partitions),
-    beginPartition: (enrolment, ...where) => beginPartition(client, enrolment, ...where),
-    declareLoss: (enrolment, loss) => declareLoss(client, enrolment, loss),
-    withdrawLoss: (enrolment, ...loss) => withdrawLoss(client, enrolment, ...loss),
-    suspects: suspectLedger(client, life, new ClockSteps(client, log)),
-    query: async (text, values) => {
-      const { rows, rowCount } = await client.query(text, values as unknown[])
-      return { rows, rowCount: rowCount ?? 0 }
+    checkpoints: {
+      take: (enrolment, partitions) => takePartitions(client, enrolment, partitions),
+      begin: (enrolment, ...where) => beginPartition(client, enrolment, ...where),
+      declareLoss: (enrolment, loss) => declareLoss(client, enrolment, loss),
+      withdrawLoss: (enrolment, ...loss) => withdrawLoss(client, enrolment, ...loss),
+    },
+    suspects: suspectLedger(client, incarnation, new ClockSteps(client, log)),
+    sql: {
+      query: async (text, values) => {
+        const { rows, rowCount } = await client.query(text, values as unknown[])
+        return { rows, rowCount: rowCount ?? 0 }
+      },
     },
     async ping() {
-      await life.check(client)
+      await incarnation.check(client)
       await proveReplicated(client)
     },
   }
 }
 
 /**
- * A run that ends in order did not die over what it may have left: nothing of it counts, nor is it taken for
- * a failed attempt.
+ * A run that is closed in order did not crash: its unfinished messages count neither as suspects nor as
+ * failed attempts.
  */
 const closeRun = `
   with closed as (
@@ -81,8 +94,8 @@ const closeRun = `
   where g.consumer_id = c.consumer_id and g.run_id = $1 and $3::text is null`
 
 /**
- * A rebuild remembers under a generation of its own what went into its tables: a live consumer of that
- * generation would skip all of it.
+ * A rebuild records the messages of its tables under its own generation: a live consumer of that generation
+ * would skip all of them.
  */
 async function assertNoRebuilds(client: SqlClient, { name, generation }: ConsumerFacts): Promise<void> {
   const { rows } = await client.query(
@@ -93,7 +106,7 @@ async function assertNoRebuilds(client: SqlClient, { name, generation }: Consume
   if (rows.length === 0) return
   throw new OncewardError(
     'configuration',
-    `Generation ${generation} of consumer ${name} belongs to rebuild campaign ${rows[0].id}, which has seen the messages already: they would be taken for duplicates. Nothing was started and nothing is lost. Use generation ${rows[0].free}.`,
+    `Generation ${generation} of consumer ${name} belongs to rebuild campaign ${rows[0].id}, which has already processed the messages: they would count as duplicates. Nothing was started and nothing is lost. Use generation ${rows[0].free}.`,
   )
 }
 
@@ -106,7 +119,7 @@ function destinationsOf({ destinations, addresses = {} }: ConsumerFacts): string
   return JSON.stringify(Object.fromEntries(known))
 }
 
-/** One statement: a rename that waits for the consumer's row then finds the run as well. */
+/** One statement: a rename that waits for the row of the consumer then finds the run as well. */
 const enrolConsumer = `
   with enrolled as (
     insert into onceward.consumer as c (name, generation, owner, risk, dedup) values ($1, $2, $3, $4, $5)

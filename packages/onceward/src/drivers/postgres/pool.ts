@@ -9,13 +9,13 @@ export interface SqlPool {
   end(): Promise<void>
 }
 
-/** A pool of our own making. */
+/** A pool created by this library. */
 export interface OwnPool extends SqlPool {
-  /** Cuts every connection at once: whatever waits for an answer fails now rather than after its time-out. */
+  /** Closes every connection at once: pending statements fail now rather than after their time-out. */
   cut(): void
 }
 
-/** Whatever takes a statement: a client in a transaction, a pool outside of one, an ORM. */
+/** Anything that executes a statement: a client in a transaction, a pool, an ORM. */
 export interface SqlClient {
   query(text: string, values?: readonly unknown[]): Promise<SqlResult>
 }
@@ -32,26 +32,25 @@ export interface SqlResult {
   // biome-ignore lint/suspicious/noExplicitAny: rows are shaped by the statement beside each use
   readonly rows: any[]
   readonly rowCount: number | null
-  /** The server's word for what it did; libraries may hide it. */
+  /** The command tag of the server; libraries may hide it. */
   readonly command?: string
 }
 
 /**
- * Longest silence on any statement: past it the connection counts as half open. Handlers have their own,
+ * Longest wait for the answer to a statement: after it the connection counts as half open. Handlers have a
  * shorter limit.
  */
 const queryTimeoutMs = 60_000
 
 export interface PoolOptions {
   readonly max?: number
-  /** Called with each new connection before anybody gets it; where it rejects, the connection is closed. */
+  /** Called with each new connection before it is used; if it rejects, the connection is closed. */
   readonly verify?: (client: SqlClient) => Promise<void>
 }
 
 /**
- * A pool in pipeline mode: statements of concurrent handlers leave without waiting for each other's answers
- * (35 k/s against 7.5 k/s one after the other). Statements stay unnamed, so PgBouncer in transaction mode
- * works.
+ * A pool in pipeline mode: statements of concurrent handlers are sent without waiting for earlier answers (35
+ * k/s against 7.5 k/s one after the other). Statements are unnamed, so PgBouncer in transaction mode works.
  */
 export function createPool(url: string, options: PoolOptions = {}): OwnPool {
   const { verify } = options
@@ -68,7 +67,7 @@ export function createPool(url: string, options: PoolOptions = {}): OwnPool {
         void verify(client as unknown as SqlClient).then(() => done(), done),
     }),
   } as pg.PoolConfig)
-  // A connection that dies, idle or in use, is replaced by the pool; without a listener it would end the
+  // The pool replaces a connection that is lost, idle or in use; without a listener the event would end the
   // process.
   pool.on('error', () => {})
   const clients = new Set<pg.PoolClient>()
@@ -79,20 +78,20 @@ export function createPool(url: string, options: PoolOptions = {}): OwnPool {
   })
   pool.on('remove', client => void clients.delete(client))
   const cut = () => {
-    for (const client of clients) socketOf(client)?.destroy(new Error('cut by this process'))
+    for (const client of clients) socketOf(client)?.destroy(new Error('closed by this process'))
   }
   return Object.assign(pool as unknown as SqlPool, { cut })
 }
 
-/** False for a pool made without it: `pg` 9 will refuse a statement while another is under way. */
+/** False for a pool without pipeline mode: `pg` 9 will reject a statement while another is in progress. */
 export function pipelines(pool: SqlPool): boolean {
   const { options } = pool as { options?: { pipeline?: boolean } }
   return options === undefined || options.pipeline === true
 }
 
 /**
- * What is sent on this client until the caller next waits for the network leaves in one write (of five per
- * batch two were spared).
+ * Statements on this client until the next wait for the network are sent in one write (two of five writes per
+ * batch are saved).
  */
 export function sendTogether(client: PooledClient): void {
   const socket = socketOf(client)

@@ -2,20 +2,20 @@ import { silent } from '../../environment.ts'
 import { OncewardError } from '../../errors.ts'
 import type { Enrolment, Store, StoreSession } from '../../ports/store.ts'
 import { endStatements, transactionName } from './end-statements.ts'
-import { outsideTransactions } from './outside-transactions.ts'
+import { outsideTransactions, sqlCapabilities } from './outside-transactions.ts'
 import type { SqlClient } from './pool.ts'
 import type { OpenTransaction, SqlPort } from './port.ts'
 import { PortHandlerTransaction } from './port-handler-transaction.ts'
 import { waitsForStandby } from './replication.ts'
 import { roleSettings } from './role-settings.ts'
-import { ServerLife } from './server-incarnation.ts'
+import { ServerIncarnation } from './server-incarnation.ts'
 import { SqlSession } from './session.ts'
 import { proof, serverLimitMs, type TransactionOptions } from './transaction-options.ts'
 import { workQueue } from './work-queue.ts'
 
 /**
- * One statement, so that it works over either protocol; local to the transaction, so that pools and PgBouncer
- * never see it.
+ * One statement, so that it works over either protocol; local to the transaction, so that it never leaks
+ * through pools and PgBouncer.
  */
 const settle = `
   select set_config('lock_timeout', $1, true), set_config('statement_timeout', $2, true),
@@ -23,15 +23,15 @@ const settle = `
     ${roleSettings}, ${transactionName}`
 
 /**
- * A store that works in the transactions of another library: markers and the handler's writes commit or
- * vanish together.
+ * A store that works in the transactions of another library: markers and writes of the handler commit or roll
+ * back together.
  */
 export function createPortStore<Tx>(port: SqlPort<Tx>, options: TransactionOptions = {}): Store<Tx> {
   const { lockTimeoutMs = 3_000, isolation = 'read committed', log = silent } = options
   if (port.dialect !== 'postgres') {
     throw new OncewardError(
       'configuration',
-      `The store speaks PostgreSQL, this library is set up for ${port.dialect}. Nothing was started.`,
+      `The store needs PostgreSQL; this library is configured for ${port.dialect}. Nothing was started.`,
     )
   }
 
@@ -59,7 +59,7 @@ export function createPortStore<Tx>(port: SqlPort<Tx>, options: TransactionOptio
     }
   }
 
-  /** A rollback that fails too, or a library with words of its own, must not hide why the work failed. */
+  /** A failed rollback, or an error that the library rewrites, must not hide why the work failed. */
   async function transaction<T>(
     enrolment: Enrolment,
     batch: (session: StoreSession<Tx>) => Promise<T>,
@@ -80,14 +80,14 @@ export function createPortStore<Tx>(port: SqlPort<Tx>, options: TransactionOptio
     return end.value
   }
 
-  const outside = outsideTransactions(port, options.environment, new ServerLife(), log)
+  const outside = outsideTransactions(port, options.environment, new ServerIncarnation(), log)
   return {
     ...outside,
     async enroll(facts) {
       if (port.hearsReplication !== true) await assertNoStandby(port, `select ${waitsForStandby} as waits`)
       return outside.enroll(facts)
     },
-    capabilities: { durable: true, shared: true, sql: true, concurrent: false },
+    capabilities: { ...sqlCapabilities, concurrent: false },
     transaction,
     work: workQueue((settings, text, values) =>
       port.transaction('read committed', async open => {
@@ -99,7 +99,10 @@ export function createPortStore<Tx>(port: SqlPort<Tx>, options: TransactionOptio
   }
 }
 
-/** The last statement: libraries do not tell a COMMIT that was answered with ROLLBACK from one that took. */
+/**
+ * The last statement: libraries do not distinguish a COMMIT that was answered with ROLLBACK from a successful
+ * one.
+ */
 async function prove(open: SqlClient, hearsReplication: boolean): Promise<void> {
   try {
     if (hearsReplication) await open.query(proof)
@@ -108,18 +111,20 @@ async function prove(open: SqlClient, hearsReplication: boolean): Promise<void> 
     if (cause instanceof OncewardError) throw cause
     throw new OncewardError(
       'commit_not_confirmed',
-      'The transaction was aborted or ended before its end. Nothing was committed, nothing will be settled.',
+      'The transaction was aborted or ended early. Nothing was committed, nothing will be settled.',
       { cause },
     )
   }
 }
 
-/** The standby may be set up while consumers run, so this is asked before every COMMIT, with the proof. */
+/**
+ * A standby may be added while consumers run, so this is checked before every COMMIT, in the same statement.
+ */
 async function assertNoStandby(client: SqlClient, text: string): Promise<void> {
   const { rows } = await client.query(text)
   if (rows[0]?.waits !== true) return
   throw new OncewardError(
     'configuration',
-    'The database has a synchronous standby (synchronous_standby_names), and this store cannot hear the warning of a COMMIT that did not reach it: a failover would lose what was settled. Nothing was committed and nothing is lost. With Kysely give the pool too: createKyselyStore(db, { pool }). A port of your own sets hearsReplication and uses watchReplication.',
+    'The database has a synchronous standby (synchronous_standby_names), and this store cannot receive the warning of a COMMIT that did not reach it: a failover would lose settled messages. Nothing was committed and nothing is lost. With Kysely pass the pool: createKyselyStore(db, { pool }). A custom port sets hearsReplication and uses watchReplication.',
   )
 }

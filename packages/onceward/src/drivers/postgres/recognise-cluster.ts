@@ -7,12 +7,12 @@ export interface Recognised {
   /** The name it was first reached under. */
   readonly cluster: string
   /**
-   * `none`: a node's name that is new, where neither a mark nor a set cluster name can tell. `new`: it was
-   * never reached before.
+   * `none`: a new node name, with neither a mark nor a configured cluster name as proof. `new`: the cluster
+   * was never reached before.
    */
   readonly proof: 'mark' | 'name' | 'none' | 'new'
   /**
-   * Notes the name, and a mark where there is none yet. False when another process has noted something since:
+   * Records the name, and a mark if there is none yet. False if another process has recorded something since:
    * recognise again.
    */
   keep(): Promise<boolean>
@@ -21,7 +21,7 @@ export interface Recognised {
 interface Known {
   readonly cluster: string
   readonly names: readonly string[]
-  /** By virtual host; null where none could be declared. */
+  /** By virtual host; null if no mark could be declared. */
   readonly marks: ReadonlyMap<string, string | null>
 }
 
@@ -29,20 +29,21 @@ const readNames = 'select cluster, announced from onceward.cluster_name where ki
 const readMarks = 'select cluster, virtual_host, mark from onceward.cluster_mark where kind = $1'
 const noteCluster = 'select onceward.register_cluster($1, $2, $3, $4, $5, $6) as noted'
 
-/** Unless somebody set a cluster name, each node of RabbitMQ announces its own. */
+/** Without a configured cluster name, each RabbitMQ node announces its own name. */
 export function isNodeName(name: string): boolean {
   return name.includes('@')
 }
 
 /**
- * Which cluster a connection reached. Kafka's cluster id is the same on every node. RabbitMQ announces a
- * name, by AMQP and by the stream protocol alike, and no id; so a mark in the virtual host decides, whatever
- * the node calls itself:
+ * The cluster that a connection reached. The cluster id of Kafka is the same on every node. RabbitMQ
+ * announces a name, by AMQP and by the stream protocol alike, but no id. A mark in the virtual host therefore
+ * decides, for any node name:
  *
  *   the mark is there ──▶ the same cluster      it is not ──▶ another one, also under the same name
  *   no mark in this virtual host yet ──▶ by name, and by the marks in other virtual hosts that this user may enter
  *
- * A set cluster name is compared too: definitions that were copied to another cluster bring the mark along.
+ * A configured cluster name is compared too: definitions that were copied to another cluster include the
+ * mark.
  */
 export async function recogniseCluster(client: SqlClient, broker: BrokerIdentity): Promise<Recognised> {
   const { kind, cluster: name, virtualHost = '', marks } = broker
@@ -73,7 +74,7 @@ async function compare(
   marks: BrokerMarks,
 ): Promise<Found | null> {
   const byName = all.toSorted((a, b) => Number(b.names.includes(name)) - Number(a.names.includes(name)))
-  // Of the version before nothing is marked: the first that comes is taken for the one that was known.
+  // An earlier version left no marks: the first cluster that connects counts as the known one.
   const unmarked = all.every(known => known.marks.size === 0)
   const unproven: Found[] = []
   for (const known of byName) {
@@ -89,7 +90,7 @@ async function compare(
   return unproven[0] ?? null
 }
 
-/** Null where no mark can tell. */
+/** Null if no mark can decide. */
 async function hasMark(
   known: Known,
   virtualHost: string,
@@ -101,7 +102,7 @@ async function hasMark(
   if (sameName || known.marks.size === 0) return null
   for (const [host, one] of known.marks)
     if (one !== null && (await marks.hasIn?.(host, one)) === true) return true
-  // In a virtual host that is new, a node's name that is new counts as another cluster.
+  // In a new virtual host, a new node name counts as another cluster.
   return false
 }
 
@@ -117,8 +118,8 @@ async function readKnown(client: SqlClient, kind: string): Promise<{ all: Known[
 }
 
 /**
- * A process that dies before it has noted the mark leaves an exchange that nobody looks for; the next one
- * declares another.
+ * A process that crashes before it has recorded the mark leaves an unused exchange; the next one declares
+ * another.
  */
 async function putMark(marks: BrokerMarks): Promise<string | null> {
   const mark = `onceward.cluster.${randomBytes(8).toString('hex')}`

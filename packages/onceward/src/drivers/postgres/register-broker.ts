@@ -5,15 +5,15 @@ import type { SqlClient } from './pool.ts'
 import { recogniseCluster } from './recognise-cluster.ts'
 
 /**
- * Where the database belongs to a named environment, a second cluster of a kind is refused; elsewhere people
- * are told.
+ * If the database belongs to a named environment, a second cluster of a kind is refused; otherwise a warning
+ * is logged.
  */
 export async function registerBroker(client: SqlClient, broker: BrokerIdentity, log: Log): Promise<void> {
   for (let refused = false; ; ) {
     const { cluster, proof, keep } = await recogniseCluster(client, broker)
     if (proof === 'none') return warnUnproven(broker, cluster, log)
-    // The first of its kind is marked before it is accepted, others afterwards: who comes by another node
-    // meanwhile then finds the mark.
+    // The first of its kind is marked before it is accepted, others afterwards: a process that connects
+    // through another node meanwhile then finds the mark.
     const early = proof === 'new' && (await isFirst(client, broker))
     if (early && !(await keep())) continue
     try {
@@ -46,10 +46,10 @@ async function assertFeeds(
   if (others.length === 0) return
   const known = others.map(one => `"${one}"`).join(', ')
   if (environment === null)
-    return log.warn('another broker cluster than before feeds this database', { kind, cluster, known })
+    return log.warn('a second broker cluster feeds this database', { kind, cluster, known })
   throw new OncewardError(
     'wrong_environment',
-    `The database of environment "${environment}" is fed by ${kind} cluster ${known}, and this process reached cluster "${cluster}"${sameName(cluster, announced)}. Nothing was taken and nothing is lost. Check the addresses; if this cluster belongs to it too: onceward brokers accept ${kind} '${cluster.replaceAll("'", "'\\''")}' --because …`,
+    `The database of environment "${environment}" is fed by ${kind} cluster ${known}, and this process reached cluster "${cluster}"${sameName(cluster, announced)}. No message was received and nothing is lost. Check the addresses. If this cluster belongs to the environment too: onceward brokers accept ${kind} '${cluster.replaceAll("'", "'\\''")}' --because …`,
     { details: { kind, cluster, announced, known: others } },
   )
 }
@@ -57,14 +57,14 @@ async function assertFeeds(
 function sameName(cluster: string, announced: string): string {
   return cluster === announced
     ? ''
-    : `, which announces the name "${announced}" and has not the exchange onceward.cluster.… that marks the known one`
+    : `, which announces the name "${announced}" but lacks the exchange onceward.cluster.… that marks the known one`
 }
 
 function warnUnproven({ kind, cluster: announced }: BrokerIdentity, cluster: string, log: Log): void {
-  log.warn('a node announced an unknown name, and nothing can tell its cluster; taken for the known one', {
+  log.warn('a node announced an unknown name; without proof it counts as the known cluster', {
     kind,
     announced,
     cluster,
-    fix: 'set a cluster name (rabbitmqctl set_cluster_name), or let the user configure exchanges named onceward.cluster.*',
+    fix: 'set a cluster name (rabbitmqctl set_cluster_name), or permit the user to configure exchanges named onceward.cluster.*',
   })
 }

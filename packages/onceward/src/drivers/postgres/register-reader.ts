@@ -4,8 +4,8 @@ import type { SqlClient } from './pool.ts'
 import { isoTime } from './sql/iso-time.ts'
 
 /**
- * Refuses a name that is new where another has been reading: it would remember nothing of what that one
- * applied. Writes nothing.
+ * Refuses a new consumer name on a source that another consumer has been reading: it would have none of the
+ * markers of that consumer. Writes nothing.
  */
 export async function checkReader(client: SqlClient, { name, reading }: ConsumerFacts): Promise<void> {
   if (reading === undefined) return
@@ -17,7 +17,7 @@ export async function checkReader(client: SqlClient, { name, reading }: Consumer
   refuseOther(rows[0], name, reading)
 }
 
-/** The same, and from now on this name is the one that reads there. */
+/** The same, and records this consumer as a reader of the source. */
 export async function registerReader(client: SqlClient, { name, reading }: ConsumerFacts): Promise<void> {
   if (reading === undefined) return
   const { kind, place, virtualHost, reader, keeper } = reading
@@ -38,7 +38,7 @@ function refuseOther(
   const what = `${kind} ${place}${host}${reader === '' ? '' : ` as group ${reader}`}`
   throw new OncewardError(
     'consumer_renamed',
-    `${what} was read by consumer "${other.name}" (last start ${other.lastAt}), and "${name}" remembers nothing of it: what comes again would be applied again. Nothing was started and nothing is lost. Was it renamed? "onceward consumers rename ${other.name} ${name} --because …" gives it that memory. Is it another consumer on purpose? "onceward consumers separate ${name} --from ${other.name} --because …".`,
+    `${what} was read by consumer "${other.name}" (last start ${other.lastAt}), and "${name}" has none of its markers: redelivered messages would be applied again. Nothing was started and nothing is lost. If the consumer was renamed: "onceward consumers rename ${other.name} ${name} --because …" moves the markers. If it is another consumer on purpose: "onceward consumers separate ${name} --from ${other.name} --because …".`,
     { details: { formerly: other.name } },
   )
 }

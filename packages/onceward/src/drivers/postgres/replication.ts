@@ -5,24 +5,21 @@ import { roleSettings } from './role-settings.ts'
 interface Notice {
   readonly message?: string | undefined
   readonly detail?: string | undefined
-  /**
-   * The function of the server that spoke: the words come in the server's language, and their number says
-   * nothing.
-   */
+  /** The server function that raised the notice: the text is localised, and its SQLSTATE is not specific. */
   readonly routine?: string | undefined
 }
 
-/** Whatever emits the notices of a connection, as a client of `pg` does. */
+/** Anything that emits the notices of a connection, as a client of `pg` does. */
 export interface NoticeEmitter {
   on(event: 'notice', listener: (notice: Notice) => void): unknown
 }
 
-/** A pool of `pg`, as far as its connections can be listened to. */
+/** A pool of `pg` whose connections can be listened to. */
 export interface AcquiringPool {
   on(event: 'acquire', listener: (client: NoticeEmitter) => void): unknown
 }
 
-/** The warnings heard so far. */
+/** The warnings received so far. */
 interface Heard {
   count: number
   words: string
@@ -31,10 +28,10 @@ interface Heard {
 const byConnection = new WeakMap<object, Heard>()
 
 /**
- * Listens for the warning that comes beside a COMMIT whose wait for the synchronous standby was cancelled.
- * The function it returns throws when one came on this connection meanwhile: that commit is on this server
- * and perhaps nowhere else, and a failover now would lose it. It is reported as a commit without an answer,
- * so that nothing is settled until the batch has run again, and that waits for `proveReplicated`.
+ * Listens for the warning of a COMMIT whose wait for the synchronous standby was cancelled. The returned
+ * function throws if a warning arrived on this connection meanwhile: that commit is on this server and
+ * perhaps on no other, and a failover would lose it. It is reported as a commit without an answer, so nothing
+ * is settled until the batch has run again, which waits for `proveReplicated`.
  */
 export function watchReplication(client: object): () => void {
   let heard = byConnection.get(client)
@@ -47,8 +44,8 @@ export function watchReplication(client: object): () => void {
 }
 
 /**
- * The same over all connections of a pool, for libraries that do not say which one a transaction has. A
- * warning for another transaction makes this one run again, which finds its own markers.
+ * The same over all connections of a pool, for libraries that do not expose the connection of a transaction.
+ * A warning for another transaction makes this one run again; it then finds its own markers.
  */
 export function watchPool(pool: AcquiringPool): { begin(): () => void; readonly acquired: number } {
   const heard: Heard = { count: 0, words: '' }
@@ -86,15 +83,15 @@ function since(heard: Heard): () => void {
 function notReplicated(words: string): OncewardError {
   return new OncewardError(
     'commit_not_confirmed',
-    `COMMIT took on this server only: ${words} Nothing is settled until a later commit has reached the standby.`,
+    `COMMIT took effect on this server only: ${words} Nothing is settled until a later commit has reached the standby.`,
     { cause: Object.assign(new Error(words), { code: '57P03' }) },
   )
 }
 
 /**
- * A commit of its own: when the standby has it, it has everything before it, a commit included whose answer
- * was lost while it waited. Where there is no synchronous standby this is a small write and nothing else. A
- * port rejects by itself when the server warned.
+ * A separate commit: when the standby has it, it has every earlier commit, including one whose answer was
+ * lost while it waited. Without a synchronous standby this is only a small write. A port rejects if the
+ * server warned.
  */
 export async function proveReplicated(from: SqlClient | SqlPool): Promise<void> {
   const text = `select ${roleSettings}, pg_logical_emit_message(true, 'onceward', 'replicated')`
@@ -113,7 +110,7 @@ export async function proveReplicated(from: SqlClient | SqlPool): Promise<void> 
   }
 }
 
-/** A dying connection also emits this, and without a listener that would end the process. */
+/** A lost connection also emits this event; without a listener it would end the process. */
 function heardFromTheStatement(): void {}
 
 /** Whether COMMIT waits for another server. */
@@ -121,8 +118,8 @@ export const waitsForStandby = `(current_setting('synchronous_standby_names') <>
   and current_setting('synchronous_commit') not in ('off', 'local'))`
 
 /**
- * The server sends the warning only to those who want warnings. What another client of a pooler has SET does
- * not count: see `roleSettings`.
+ * The server sends the warning only if client_min_messages permits it. A SET of another client of a pooler
+ * has no influence: see `roleSettings`.
  */
 export async function assertWarningsArrive(client: SqlClient): Promise<void> {
   const { rows } = await client.query(
@@ -132,6 +129,6 @@ export async function assertWarningsArrive(client: SqlClient): Promise<void> {
   if (!['error', 'fatal', 'panic'].includes(level)) return
   throw new OncewardError(
     'configuration',
-    `client_min_messages is ${level} on the connections to the database, so PostgreSQL would not say that a commit has not reached its synchronous standby. Nothing was started and nothing is lost. Set it to warning or lower for this role and database.`,
+    `client_min_messages is ${level} on the connections to the database, so PostgreSQL would not report a commit that has not reached its synchronous standby. Nothing was started and nothing is lost. Set it to warning or lower for this role and database.`,
   )
 }

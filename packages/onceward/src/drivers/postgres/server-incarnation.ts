@@ -2,7 +2,7 @@ import { OncewardError } from '../../errors.ts'
 import type { SqlClient } from './pool.ts'
 import { isoTime } from './sql/iso-time.ts'
 
-/** What the server answered on a connection. Null where it does not say. */
+/** The answer of the server on a connection. Null for values that it hides. */
 interface Found {
   readonly in_recovery: boolean
   readonly read_only: boolean
@@ -15,32 +15,32 @@ interface Found {
 }
 
 /**
- * After a crash a server may end before the half of a record it had on disk; more than a segment is another
- * disk.
+ * After a crash the log of a server may end before a half-written record; a difference of more than a segment
+ * is another disk.
  */
 const flushedMargin = 16n * 1024n * 1024n
 
 /**
- * The life of the server as this process has seen it. Asked on every new connection, at start, with each sign
- * of life and after every outage; never by a batch.
+ * The incarnation of the server that this process works on. Checked on every new connection, at start, with
+ * each heartbeat and after every outage; never by a batch.
  *
- *   the life a person accepted, and the one this process began on ──▶ goes on
+ *   the incarnation an operator accepted, and the one this process began on ──▶ continues
  *   a standby, or a timeline before the one this process has seen ──▶ `wrong_server`: not used, tried again
- *   anything else ──▶ written down, `server_changed`: halts until a person has accepted it
+ *   anything else ──▶ recorded, `server_changed`: halts until an operator has accepted it
  */
-export class ServerLife {
+export class ServerIncarnation {
   #seen: Pick<Found, 'system_identifier' | 'timeline'> | null = null
   #flushed = 0n
 
   async check(client: SqlClient): Promise<void> {
-    // Answers may overtake each other: one is held only against what was known when it was asked for.
+    // Answers may overtake each other: each is compared only with the state before its query.
     const flushedBefore = this.#flushed
     const found = await ask(client)
     if (found === null) return
     this.#assertUsable(found)
     const why = this.#change(found, flushedBefore)
     if (why !== null)
-      throw serverChanged(await notice(client, why, saidBySelf(found) ? null : flushedBefore), why)
+      throw serverChanged(await record(client, why, isSelfEvident(found) ? null : flushedBefore), why)
     if (this.#seen !== null && !this.#isSeen(found)) throw acceptedMeanwhile()
     this.#seen = {
       system_identifier: found.system_identifier ?? this.#seen?.system_identifier ?? null,
@@ -53,19 +53,19 @@ export class ServerLife {
   #assertUsable({ in_recovery, read_only, system_identifier, timeline }: Found): void {
     if (in_recovery || read_only)
       throw wrongServer(
-        in_recovery ? 'is a standby' : 'takes no writes (transaction_read_only)',
-        'what a replica shows may be older, or in another order, than what was committed',
+        in_recovery ? 'is a standby' : 'is read-only (transaction_read_only)',
+        'a replica may show older rows, or rows in another order, than the primary committed',
       )
     const seen = this.#seen
     if (seen === null || seen.system_identifier !== system_identifier) return
     if (timeline !== null && seen.timeline !== null && timeline < seen.timeline)
       throw wrongServer(
         `is on timeline ${timeline}, and this process has worked on timeline ${seen.timeline}`,
-        'it is a primary of before the failover, and what is written there will be lost',
+        'it was the primary before the failover, and writes to it will be lost',
       )
   }
 
-  /** What the server did not say, then or now, is not compared. */
+  /** Values that the server hid, then or now, are not compared. */
   #isSeen({ system_identifier, timeline }: Found): boolean {
     const same = <T>(one: T | null, other: T | null) => one === null || other === null || one === other
     const seen = this.#seen
@@ -74,19 +74,18 @@ export class ServerLife {
 
   #change(found: Found, flushedBefore: bigint): string | null {
     const { open, known, flushed } = found
-    if (open !== null) return 'it was noticed before and nobody has accepted it'
-    if (known === false)
-      return 'the server, its timeline or the database is another than the one last accepted'
+    if (open !== null) return 'it was detected before and no operator has accepted it'
+    if (known === false) return 'the server, its timeline or the database differs from the one last accepted'
     if (this.#isSeen(found) && flushed !== null && BigInt(flushed) + flushedMargin < flushedBefore)
       return `the log of the server ends at ${flushed}, and this process has seen it at ${flushedBefore}`
     return null
   }
 }
 
-/** It needs no comparison with what this process has seen. */
-const saidBySelf = ({ open, known }: Found) => open !== null || known === false
+/** True if the change is visible without the history of this process. */
+const isSelfEvident = ({ open, known }: Found) => open !== null || known === false
 
-/** Null where the schema is missing or older: that is somebody else's to say. */
+/** Null if the schema is missing or older: another check reports that. */
 async function ask(client: SqlClient): Promise<Found | null> {
   try {
     const { rows } = await client.query(
@@ -100,22 +99,25 @@ async function ask(client: SqlClient): Promise<Found | null> {
 }
 
 /**
- * Looks again in the statement that writes it down: behind a pooler with several hosts it may reach another
- * server than the look before, and a healthy one would halt every consumer. Two statements: the one that
- * writes the row down does not see it.
+ * Checks again in the statement that records the incarnation: behind a pooler with several hosts it may reach
+ * another server than the first check, and a healthy server would halt every consumer. Two statements: the
+ * one that inserts the row does not see it.
  */
-async function notice(client: SqlClient, why: string, flushedBefore: bigint | null) {
-  const noticed = await client.query(
+async function record(client: SqlClient, why: string, flushedBefore: bigint | null) {
+  const recorded = await client.query(
     `select onceward.record_incarnation($1)::text as id from onceward.server_check() c
      where c.open is not null or c.known is false or c.flushed + ${flushedMargin} < $2::numeric`,
     [why, flushedBefore === null ? null : String(flushedBefore)],
   )
-  if (noticed.rows.length === 0)
-    throw wrongServer('is another than the one asked just before', 'that one is not the copy last accepted')
+  if (recorded.rows.length === 0)
+    throw wrongServer(
+      'differs from the one checked just before',
+      'that one is not the incarnation last accepted',
+    )
   const { rows } = await client.query(
     `select l.id::text, ${isoTime('l.complete_until')} as "survivedTo", ${isoTime('l.detected_at')} as "noticedAt"
      from onceward.server_incarnation l where l.id = $1`,
-    [noticed.rows[0].id],
+    [recorded.rows[0].id],
   )
   const { id, survivedTo, noticedAt } = rows[0] ?? {}
   return {
@@ -128,23 +130,26 @@ async function notice(client: SqlClient, why: string, flushedBefore: bigint | nu
 function wrongServer(what: string, why: string): OncewardError {
   return new OncewardError(
     'wrong_server',
-    `The connection leads to a server that ${what}: ${why}. Nothing is decided there; nothing was settled and nothing is lost. Let the address lead to the primary (target_session_attrs=read-write, or the name your failover moves).`,
+    `The connection leads to a server that ${what}: ${why}. It is not used; nothing was settled and nothing is lost. Point the address to the primary (target_session_attrs=read-write, or the name that your failover moves).`,
   )
 }
 
-/** What it has in hand belongs to the life before: only a new start reads from where this one stands. */
+/**
+ * Messages in progress belong to the previous incarnation: only a new start reads from the position of this
+ * one.
+ */
 function acceptedMeanwhile(): OncewardError {
   return new OncewardError(
     'server_changed',
-    'This database is another copy than the one this process began on, and a person has accepted it meanwhile. Nothing more was settled. Start again: reading begins where this copy stands.',
+    'This database is another incarnation than the one this process began on, and an operator has accepted it meanwhile. Nothing more was settled. Restart the process: it reads from the position of this incarnation.',
   )
 }
 
-function serverChanged(life: Awaited<ReturnType<typeof notice>>, why: string): OncewardError {
-  const since = life.survivedTo?.toISOString() ?? 'an unknown time'
+function serverChanged(recorded: Awaited<ReturnType<typeof record>>, why: string): OncewardError {
+  const since = recorded.survivedTo?.toISOString() ?? 'an unknown time'
   return new OncewardError(
     'server_changed',
-    `This database is another copy than the one consumers worked on: ${why}. After a failover or a restore it may lack what was committed and settled after ${since}: such messages are gone from queues, and logs stand behind them. Nothing more was settled. See what may be lost, and go on, with "onceward restore" and "onceward restore accept ${life.id ?? '<number>'} --because …".`,
-    { details: { life: life.id, survivedTo: life.survivedTo, noticedAt: life.noticedAt } },
+    `This database is another incarnation than the one consumers worked on: ${why}. After a failover or a restore it may lack messages that were committed and settled after ${since}: queues no longer have them, and logs are past them. Nothing more was settled. Review the possible loss and continue with "onceward restore" and "onceward restore accept ${recorded.id ?? '<id>'} --because …".`,
+    { details: { incarnation: recorded.id, survivedTo: recorded.survivedTo, noticedAt: recorded.noticedAt } },
   )
 }

@@ -1,26 +1,28 @@
 import type { HeldSession } from '../../ports/held-work.ts'
-import type { Position, Progress } from '../../ports/source.ts'
+import type { Progress } from '../../ports/source.ts'
 import type {
   AttemptCount,
   AttemptRecord,
-  BlockedKey,
-  BusinessKeyAnswer,
+  BusinessKeySession,
   Conclusion,
   Enrolment,
   HandlerTransaction,
-  Intent,
-  IntentAnswer,
+  HistorySession,
+  KeyOrderSession,
+  LogSession,
   MarkerAnswer,
-  NewBusinessKey,
   NewMarker,
   Outgoing,
+  OutgoingSession,
   Savepoint,
   StoreSession,
+  SuspectSession,
 } from '../../ports/store.ts'
 import type { SqlClient } from './pool.ts'
 import { advancePartitions, type CommitFence, commitFence, readPositions } from './sql/advance-partitions.ts'
 import { blockedKeys } from './sql/blocked-keys.ts'
 import { concludeMessages } from './sql/conclude-messages.ts'
+import { confirmLeases } from './sql/confirm-leases.ts'
 import { countAttempts } from './sql/count-attempts.ts'
 import { finishWork } from './sql/finish-work.ts'
 import { givenUpElsewhere } from './sql/given-up.ts'
@@ -33,19 +35,17 @@ import { notePublished } from './sql/note-published.ts'
 import { noteSuppressed } from './sql/note-suppressed.ts'
 import { recordIntents } from './sql/record-intents.ts'
 import { withdraw } from './sql/silent-runs.ts'
-import { takeUpWork } from './sql/take-up-work.ts'
 import { writeOutbox } from './sql/write-outbox.ts'
 
-/** One batch's calls on one client inside one transaction. */
+/** The calls of one batch on one client inside one transaction. */
 export class SqlSession<Tx> implements StoreSession<Tx> {
   readonly #client: SqlClient
   readonly #enrolment: Enrolment
   readonly #makeHandlerTx: (shared: boolean) => HandlerTransaction<Tx>
   readonly #handlerTxs: HandlerTransaction<Tx>[] = []
   readonly held: HeldSession
-  readonly givenUpElsewhere: StoreSession<Tx>['givenUpElsewhere']
   readonly #fencesWithCommit: boolean
-  /** To be sent with COMMIT. */
+  /** Sent with COMMIT. */
   commitFence: CommitFence | null = null
 
   constructor(
@@ -58,11 +58,10 @@ export class SqlSession<Tx> implements StoreSession<Tx> {
     this.#client = client
     this.#enrolment = enrolment
     this.#makeHandlerTx = makeHandlerTx
-    if (enrolment.hasOthers) this.givenUpElsewhere = messages => givenUpElsewhere(client, enrolment, messages)
     this.held = {
       keep: (messages, holder) => keepMessages(client, enrolment, messages, holder),
       keysAtWork: keys => keysAtWork(client, enrolment, keys),
-      takeUp: work => takeUpWork(client, enrolment, work),
+      takeUp: work => confirmLeases(client, enrolment, work),
       finish: (done, again) => finishWork(client, enrolment, done, again),
       makeLive: ids => makeLive(client, enrolment, ids),
       noteSuppressed: (campaignId, effects) => noteSuppressed(client, campaignId, effects),
@@ -76,10 +75,6 @@ export class SqlSession<Tx> implements StoreSession<Tx> {
     return insertMarkers(this.#client, this.#enrolment, claims, as)
   }
 
-  blockedKeys(keys: readonly string[]): Promise<ReadonlyMap<string, BlockedKey>> {
-    return blockedKeys(this.#client, this.#enrolment, keys)
-  }
-
   async parkedTotal(): Promise<number> {
     const { rows } = await this.#client.query(
       `select coalesce(sum(delta), 0)::float8 as total from onceward.parked_count where consumer_id = $1 and state = 'parked'`,
@@ -88,7 +83,42 @@ export class SqlSession<Tx> implements StoreSession<Tx> {
     return rows[0].total
   }
 
-  async horizon(): ReturnType<Required<StoreSession<Tx>>['horizon']> {
+  get businessKeys(): BusinessKeySession {
+    return { insert: claims => insertBusinessKeys(this.#client, this.#enrolment, claims) }
+  }
+
+  get keyOrder(): KeyOrderSession {
+    return { blockedKeys: keys => blockedKeys(this.#client, this.#enrolment, keys) }
+  }
+
+  get outgoing(): OutgoingSession {
+    return {
+      request: intents => recordIntents(this.#client, this.#enrolment, intents),
+      publish: messages => this.#publish(messages),
+    }
+  }
+
+  get log(): LogSession {
+    return {
+      positions: partitions => readPositions(this.#client, this.#enrolment, partitions),
+      advance: progress => this.#advance(progress),
+    }
+  }
+
+  get suspects(): SuspectSession {
+    return { withdrawAttempts: ids => this.#withdrawAttempts(ids) }
+  }
+
+  get history(): HistorySession {
+    return {
+      horizon: () => this.#horizon(),
+      givenUpElsewhere: this.#enrolment.hasOthers
+        ? messages => givenUpElsewhere(this.#client, this.#enrolment, messages)
+        : undefined,
+    }
+  }
+
+  async #horizon(): ReturnType<HistorySession['horizon']> {
     const { rows } = await this.#client.query(
       `select (extract(epoch from (select purged_before from onceward.horizon where consumer_id = $1)) * 1000)::float8
          as "purgedBeforeMs",
@@ -99,10 +129,6 @@ export class SqlSession<Tx> implements StoreSession<Tx> {
     return rows[0]
   }
 
-  insertBusinessKeys(claims: readonly NewBusinessKey[]): Promise<readonly BusinessKeyAnswer[]> {
-    return insertBusinessKeys(this.#client, this.#enrolment, claims)
-  }
-
   handlerTransaction(shared = false): HandlerTransaction<Tx> {
     const handlerTx = this.#makeHandlerTx(shared)
     this.#handlerTxs.push(handlerTx)
@@ -110,7 +136,7 @@ export class SqlSession<Tx> implements StoreSession<Tx> {
   }
 
   savepoint(): Savepoint {
-    // If these fail, so does what follows them, and the last statement of the transaction.
+    // If these fail, later statements and the last statement of the transaction fail too.
     const send = (text: string) => this.#client.query(text).then(() => {})
     send('savepoint part').catch(() => {})
     return {
@@ -119,11 +145,7 @@ export class SqlSession<Tx> implements StoreSession<Tx> {
     }
   }
 
-  request(intents: readonly Intent[]): Promise<readonly IntentAnswer[]> {
-    return recordIntents(this.#client, this.#enrolment, intents)
-  }
-
-  async publish(messages: readonly Outgoing[]): Promise<void> {
+  async #publish(messages: readonly Outgoing[]): Promise<void> {
     await writeOutbox(this.#client, messages, this.#enrolment.facts.destinations)
     const noted = messages.filter(message => message.cause !== undefined)
     if (noted.length > 0) await notePublished(this.#client, this.#enrolment, noted)
@@ -133,7 +155,7 @@ export class SqlSession<Tx> implements StoreSession<Tx> {
     return countAttempts(this.#client, this.#enrolment, failures)
   }
 
-  async withdrawAttempts(ids: readonly string[]): Promise<void> {
+  async #withdrawAttempts(ids: readonly string[]): Promise<void> {
     const { consumerId, runId } = this.#enrolment
     await this.#client.query(withdraw, [consumerId, runId, ids])
   }
@@ -142,21 +164,17 @@ export class SqlSession<Tx> implements StoreSession<Tx> {
     return concludeMessages(this.#client, this.#enrolment, conclusions)
   }
 
-  positions(partitions: readonly string[]): Promise<ReadonlyMap<string, Position>> {
-    return readPositions(this.#client, this.#enrolment, partitions)
-  }
-
-  async advance(progress: readonly Progress[]): Promise<void> {
+  async #advance(progress: readonly Progress[]): Promise<void> {
     if (this.#fencesWithCommit) this.commitFence = commitFence(this.#enrolment, progress)
     if (this.commitFence === null) await advancePartitions(this.#client, this.#enrolment, progress)
   }
 
-  /** No handler may reach the client once the transaction is over. */
+  /** No handler may use the client after the transaction has ended. */
   end(): void {
     for (const handlerTx of this.#handlerTxs) handlerTx.revoke()
   }
 
-  /** Resolves when every statement of the handlers is answered. Null when all of them are. */
+  /** Resolves when every statement of the handlers is answered. Null if all of them are. */
   idle(): Promise<unknown> | null {
     const busy = this.#handlerTxs.filter(handlerTx => handlerTx.pending > 0)
     return busy.length === 0 ? null : Promise.all(busy.map(handlerTx => handlerTx.idle()))

@@ -1,8 +1,10 @@
-/** Strings, quoted names, dollar quotes and comments: a semicolon in there ends nothing. */
+/** Strings, quoted names, dollar quotes and comments: a semicolon inside them ends no command. */
 const opaque =
   /\be'(?:[^'\\]|''|\\[\s\S])*'|'(?:[^']|'')*'|"(?:[^"]|"")*"|(?<![\w$])\$([a-z_]\w*)?\$[\s\S]*?\$\1\$|--[^\n]*|\/\*[\s\S]*?\*\//gi
 
-/** More than one command in a text. In doubt yes: a quote that is not closed, a comment inside a comment. */
+/**
+ * Whether a text has more than one command. Unclear cases count as true: an unclosed quote, a nested comment.
+ */
 export function severalCommands(text: string): boolean {
   if (!text.includes(';')) return false
   const bare = text.replaceAll(opaque, ' ')

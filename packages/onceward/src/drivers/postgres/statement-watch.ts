@@ -8,21 +8,21 @@ const transactionControl = new RegExp(
   String.raw`${lead}(?:begin|start\s+transaction|commit|end|rollback(?!\s+(?:work\s+|transaction\s+)?to\b)|abort|prepare\s+transaction)\b`,
   'i',
 )
-/** Of several handlers on one transaction, one's savepoint would undo what the others wrote since. */
+/** With several handlers on one transaction, a rollback to a savepoint would undo writes of the others. */
 const savepointControl = new RegExp(String.raw`${lead}(?:savepoint|release|rollback)\b`, 'i')
 const severalCommands = /cannot insert multiple commands/
 
 /**
- * How long a late statement waits for its refusal: a handler that goes on in a loop would otherwise starve
+ * How long a late statement waits for its refusal: a handler that continues in a loop would otherwise starve
  * the event loop.
  */
 const lateRefusalMs = 10
 
 /**
- * The statements of one handler call. It watches what the handler does: whether it wrote, what failed even if
- * the handler swallowed it, what it did not wait for. After `revoke` a statement is refused before it is
- * sent, also one that was made before and waited in a queue of its library: a write landing after COMMIT or
- * ROLLBACK would stand alone, outside the promise.
+ * The statements of one handler call. It tracks whether the handler wrote, which statements failed even if
+ * the handler swallowed the error, and which it did not await. After `revoke` a statement is refused before
+ * it is sent, also one that waited in a queue of its library: a write after COMMIT or ROLLBACK would commit
+ * alone, outside of the guarantee.
  */
 export class StatementWatch {
   readonly #log: Log
@@ -36,15 +36,13 @@ export class StatementWatch {
   failure: unknown = undefined
   pending = 0
 
-  /** `shared`: other handlers work on the same transaction. */
+  /** `shared`: other handlers use the same transaction. */
   constructor(log: Log, shared: boolean) {
     this.#log = log
     this.#shared = shared
   }
 
-  /**
-   * A statement as the handler makes it: sends it, or refuses it. `close`: ends rows that are read in pieces.
-   */
+  /** A statement of the handler: it is sent or refused. `close` ends rows that are read in pieces. */
   watch<T>(text: string, send: () => Promise<T>, close?: () => unknown): Promise<T> {
     if (this.#revoked) return this.#refuseLate(text, lateRefusalMs)
     if (typeof text !== 'string') return this.refuseControl('a query object')
@@ -66,16 +64,13 @@ export class StatementWatch {
     return answer
   }
 
-  /** The same statement as it leaves a queue of its library for the connection. */
+  /** The same statement when it leaves a queue of its library for the connection. */
   leave<T>(text: string, send: () => Promise<T>): Promise<T> {
     if (this.#revoked) return this.#refuseLate(text, 0)
     return this.#count(send).finally(() => this.#answered())
   }
 
-  /**
-   * Rows that were not read to their end are closed: their portal would keep the connection from anything
-   * else.
-   */
+  /** Rows that were not read to their end are closed: their portal would block the connection. */
   idle(): Promise<void> {
     for (const close of this.#unread) close()
     this.#unread.clear()
@@ -125,14 +120,14 @@ export class StatementWatch {
     if (cut === undefined)
       this.#log.error('tx used after the handler returned; statement not sent', { statement })
     else
-      this.#log.warn('statement not sent: its handler was ended before it returned', {
+      this.#log.warn('statement not sent: the handler was aborted before it returned', {
         statement,
         reason: cut.message,
       })
   }
 }
 
-/** Nobody may be listening any more, and that must not end the process. */
+/** A rejection without a listener must not end the process. */
 function refused(error: unknown): Promise<never> {
   const rejected = Promise.reject(error)
   rejected.catch(() => {})
@@ -149,6 +144,6 @@ function refusedLater(error: unknown, delayMs: number): Promise<never> {
 function controlError(text: string): OncewardError {
   return new OncewardError(
     'tx_control',
-    `A handler sent "${text.trim().slice(0, 40)}" on \`tx\`. The transaction is Onceward's: it holds the markers of the whole batch, and one command is sent at a time. Nothing was committed; throw, or return a verdict, to undo your writes.`,
+    `A handler sent "${text.trim().slice(0, 40)}" on \`tx\`. Onceward controls the transaction: it holds the markers of the whole batch, and accepts one command at a time. Nothing was committed; throw, or return a verdict, to undo your writes.`,
   )
 }

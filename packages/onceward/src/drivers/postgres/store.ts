@@ -6,11 +6,11 @@ import { styleOfRole } from './date-style.ts'
 import { diagnose } from './diagnose.ts'
 import { SqlHandlerTransaction } from './handler-transaction.ts'
 import { opening, pipelined } from './in-transaction.ts'
-import { outsideTransactions } from './outside-transactions.ts'
+import { outsideTransactions, sqlCapabilities } from './outside-transactions.ts'
 import { createPool, type PooledClient, pipelines, type SqlPool, sendTogether } from './pool.ts'
 import { watchReplication } from './replication.ts'
 import { setRoleSettings } from './role-settings.ts'
-import { ServerLife } from './server-incarnation.ts'
+import { ServerIncarnation } from './server-incarnation.ts'
 import { SqlSession } from './session.ts'
 import type { CommitFence } from './sql/advance-partitions.ts'
 import { proof, serverLimitMs, type TransactionOptions } from './transaction-options.ts'
@@ -18,24 +18,23 @@ import { within } from './within.ts'
 import { workQueue } from './work-queue.ts'
 
 export interface PostgresStoreOptions extends TransactionOptions {
-  /** A connection string, or a pool of your own (best made with `pipeline: true`). */
+  /** A connection string, or your own pool (preferably with `pipeline: true`). */
   readonly url?: string
   readonly pool?: SqlPool
 }
 
 export interface PostgresStore extends Store<SqlTransaction> {
   readonly pool: SqlPool
-  /** Ends the pool, if the store made it. */
+  /** Ends the pool, if the store created it. */
   close(): Promise<void>
 }
 
 const rollbackTimeoutMs = 2_000
 
 /**
- * A connection that dies also fails the statement under way; without a listener the event would end the
- * process.
+ * A lost connection also fails the statement in progress; without a listener the event would end the process.
  */
-const heardFromTheStatement = () => {}
+const ignoreError = () => {}
 
 export function createPostgresStore(options: PostgresStoreOptions): PostgresStore {
   if (options.pool === undefined && options.url === undefined) {
@@ -44,12 +43,12 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
       'createPostgresStore needs a url or a pool. Nothing was started.',
     )
   }
-  const life = options.life ?? new ServerLife()
-  const pool = options.pool ?? createPool(options.url!, { verify: client => life.check(client) })
+  const incarnation = options.incarnation ?? new ServerIncarnation()
+  const pool = options.pool ?? createPool(options.url!, { verify: client => incarnation.check(client) })
   return {
     ...createPooledStore(
       pool,
-      { ...options, life },
+      { ...options, incarnation },
       (client, log, shared) => new SqlHandlerTransaction(client, log, shared),
     ),
     pool,
@@ -59,7 +58,7 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
   }
 }
 
-/** Transactions on clients of a `pg` pool. What handlers get is made by `makeLoan`, once per call. */
+/** Transactions on clients of a `pg` pool. `makeHandlerTx` creates the `tx` of each handler call. */
 export function createPooledStore<Tx>(
   pool: SqlPool,
   options: TransactionOptions,
@@ -69,7 +68,7 @@ export function createPooledStore<Tx>(
     lockTimeoutMs = 3_000,
     isolation = 'read committed',
     log = silent,
-    life = new ServerLife(),
+    incarnation = new ServerIncarnation(),
   } = options
   const inPipeline = pipelines(pool)
 
@@ -92,12 +91,11 @@ export function createPooledStore<Tx>(
       fencesWithCommit: inPipeline,
     })
     let usable = false
-    client.on('error', heardFromTheStatement)
+    client.on('error', ignoreError)
     const assertReplicated = watchReplication(client)
     try {
-      // Not awaited where a claim leaves with it: should BEGIN fail alone, the claim finds no onceward.run
-      // and fails too. Without markers the handler's own statements come first, and would each commit by
-      // itself.
+      // Not awaited if markers are inserted: should BEGIN fail alone, the insert finds no onceward.run and
+      // fails too. Without markers the statements of the handler come first, and each would commit alone.
       sendTogether(client)
       const begun = client.query(begin(enrolment) + styleOfRole(client))
       begun.catch(() => {})
@@ -114,23 +112,23 @@ export function createPooledStore<Tx>(
       usable = diagnose(error) !== 'unavailable' && (await rollback(client))
       throw error
     } finally {
-      client.removeListener('error', heardFromTheStatement)
+      client.removeListener('error', ignoreError)
       client.release(!usable)
     }
   }
 
   return {
-    ...outsideTransactions(pool, options.environment, life, log),
-    capabilities: { durable: true, shared: true, sql: true, concurrent: inPipeline },
+    ...outsideTransactions(pool, options.environment, incarnation, log),
+    capabilities: { ...sqlCapabilities, concurrent: inPipeline },
     transaction,
     work: workQueue((settings, ...statement) => pipelined(pool, opening(settings), ...statement)),
   }
 }
 
 /**
- * The last statement fails if the transaction was aborted or ended behind our back; then COMMIT would answer
- * ROLLBACK, or COMMIT, without an error. Both leave together. When the connection dies here nobody knows the
- * result, and the error says so by being a connection error: the redelivery finds the marker, or does not.
+ * The last statement fails if the transaction was aborted or ended unnoticed; COMMIT would then answer
+ * ROLLBACK, or COMMIT, without an error. Both are sent together. If the connection is lost here, the result
+ * is unknown, and the error is a connection error: the redelivery finds the marker, or does not.
  */
 async function commit(client: PooledClient, inPipeline: boolean, fence: CommitFence | null): Promise<void> {
   sendTogether(client)
@@ -151,7 +149,7 @@ async function commit(client: PooledClient, inPipeline: boolean, fence: CommitFe
   }
 }
 
-/** Of the late fence: a division by the number of rows it has moved. */
+/** The fence divides by the number of rows it has moved. */
 function movedNothing(error: unknown): boolean {
   return (error as { code?: string }).code === '22012'
 }

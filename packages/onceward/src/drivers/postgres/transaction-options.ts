@@ -1,34 +1,34 @@
 import type { Log } from '../../environment.ts'
 import type { ConsumerFacts, Store } from '../../ports/store.ts'
-import type { ServerLife } from './server-incarnation.ts'
+import type { ServerIncarnation } from './server-incarnation.ts'
 
-/** What may be said about the transactions of a PostgreSQL store, whoever opens them. */
+/** Options for the transactions of a PostgreSQL store, in any library. */
 export interface TransactionOptions {
-  /** Longest wait for a lock, such as a marker another process has not committed. Default 3 s. */
+  /** Longest wait for a lock, such as a marker that another process has not committed. Default 3 s. */
   readonly lockTimeoutMs?: number
   /** Default `read committed`. Stricter levels cost retries, never correctness. */
   readonly isolation?: Isolation
-  /** Refuse to work on the database of another environment. Default: ask nothing. */
+  /** Refuse to work on the database of another environment. Default: no check. */
   readonly environment?: string
   readonly log?: Log
-  /** What is known of the server's life; default its own. One for all that share a pool. */
-  readonly life?: ServerLife
+  /** The incarnation of the server; default: one per store. Shared by everything that uses the pool. */
+  readonly incarnation?: ServerIncarnation
 }
 
 export type Isolation = 'read committed' | 'repeatable read' | 'serializable'
 
-/** A store on somebody's pool. */
+/** A store on a pool of the caller. */
 export interface ClosableStore<Tx> extends Store<Tx> {
-  /** Ends the library's pool, for whoever has nothing else to do with it. */
+  /** Ends the pool of the library, if the caller has no other use for it. */
   close(): Promise<void>
 }
 
 /**
- * How much longer than a handler the server lets a transaction idle before it ends a frozen process's
- * session.
+ * How much longer than a handler a transaction may idle before the server ends the session of a frozen
+ * process.
  */
 const idleMarginMs = 5_000
-/** The longest the server takes for a time-out. */
+/** The longest time-out that the server accepts. */
 const limitMaxMs = 2 ** 31 - 1
 
 export function serverLimitMs({ handlerTimeoutMs }: ConsumerFacts): number {
@@ -36,7 +36,7 @@ export function serverLimitMs({ handlerTimeoutMs }: ConsumerFacts): number {
 }
 
 /**
- * Fails in an aborted transaction, in none, and in one that somebody else began: the setting is local to
- * ours.
+ * Fails in an aborted transaction, outside of one, and in a transaction that another component began: the
+ * setting is local to this one.
  */
 export const proof = `select current_setting('onceward.run')::integer`

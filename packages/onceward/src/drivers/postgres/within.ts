@@ -1,4 +1,4 @@
-/** Whether the work resolved in time. One that rejected did not. */
+/** Whether the work resolved in time; false if it rejected. */
 export async function within(work: Promise<unknown>, limitMs: number): Promise<boolean> {
   const { promise: tooLong, resolve } = Promise.withResolvers<false>()
   const timer = setTimeout(resolve, limitMs, false)

@@ -1,14 +1,14 @@
 import type { WorkLease, WorkQueue } from '../../ports/held-work.ts'
 import type { SqlResult } from './pool.ts'
 import { intArray } from './sql/int-array.ts'
-import { claimWork, settings } from './sql/lease-work.ts'
+import { leaseWork, settings } from './sql/lease-work.ts'
 
-/** Rows are looked up one by one: a join would rather read all held work there is. */
+/** Rows are looked up one by one: a join would read all held work. */
 const byRow = { ...settings, enable_hashjoin: 'off', enable_mergejoin: 'off' }
 
 const mine = 'unnest($1::bigint[], $2::integer[]) as mine (id, epoch)'
 
-/** Rows that our own finishing transaction has locked are left alone: they are done with either way. */
+/** Rows that the finishing transaction of this worker has locked are skipped: they are done either way. */
 const extend = `
   with still as materialized (
     select h.id from onceward.held h join ${mine} on h.id = mine.id and h.epoch = mine.epoch for update of h skip locked),
@@ -21,7 +21,7 @@ const extend = `
 const giveBack = `
   update onceward.held h set lease_until = null from ${mine} where h.id = mine.id and h.epoch = mine.epoch`
 
-/** One statement in a transaction of its own, under settings that end with it. */
+/** One statement in one transaction, with settings local to it. */
 export type ShortTransaction = (
   settings: Readonly<Record<string, string>>,
   text: string,
@@ -30,17 +30,17 @@ export type ShortTransaction = (
 
 export function workQueue(short: ShortTransaction): WorkQueue {
   return {
-    lease: (enrolment, request) => claimWork(short, enrolment, request),
-    async extend(claims, leaseMs) {
-      const { rows } = await short(byRow, extend, [...columns(claims), leaseMs])
+    lease: (enrolment, request) => leaseWork(short, enrolment, request),
+    async extend(leases, leaseMs) {
+      const { rows } = await short(byRow, extend, [...columns(leases), leaseMs])
       return rows
     },
-    async giveBack(claims) {
-      await short(byRow, giveBack, columns(claims))
+    async giveBack(leases) {
+      await short(byRow, giveBack, columns(leases))
     },
   }
 }
 
-function columns(claims: readonly WorkLease[]): unknown[] {
-  return [intArray(claims.map(claim => claim.row)), intArray(claims.map(claim => claim.epoch))]
+function columns(leases: readonly WorkLease[]): unknown[] {
+  return [intArray(leases.map(lease => lease.row)), intArray(leases.map(lease => lease.epoch))]
 }

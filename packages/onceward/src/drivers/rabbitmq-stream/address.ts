@@ -4,15 +4,15 @@ import { type ConnectionTiming, timingOf } from '../../ports/connection-timing.t
 import type { BrokerTls } from '../tls/broker-tls.ts'
 import { splitTls } from '../tls/tls-url.ts'
 
-/** Where a broker listens for the stream protocol, and as whom to go there. */
+/** The address of a broker's stream listener, with the credentials. */
 export interface StreamAddress {
   readonly host: string
   readonly port: number
-  /** All hosts of the address, the one above among them. */
+  /** All hosts of the address, including the one above. */
   readonly hosts: readonly { readonly host: string; readonly port: number }[]
   /** Null without TLS. */
   readonly tls: BrokerTls | null
-  /** Our certificate says who we are, not user and password. */
+  /** The client authenticates with its certificate instead of user and password. */
   readonly external: boolean
   readonly user: string
   readonly password: string
@@ -28,7 +28,7 @@ export function readAddress(url: string | undefined, purpose: string): StreamAdd
   if (parsed === null || !/^rabbitmq-stream(\+tls)?:$/.test(parsed.protocol)) {
     throw new OncewardError(
       'configuration',
-      `${purpose} needs a URL like rabbitmq-stream://user:password@host:5552/vhost (or rabbitmq-stream+tls://, or host-a,host-b:5553 for the nodes of a cluster); ${url === undefined ? 'none was given' : 'the one given cannot be read as such'}. Nothing was opened.`,
+      `${purpose} needs a URL like rabbitmq-stream://user:password@host:5552/vhost (or rabbitmq-stream+tls://, or host-a,host-b:5553 for the nodes of a cluster); ${url === undefined ? 'none was given' : 'the given one is not valid'}. Nothing was opened.`,
     )
   }
   const who = `RabbitMQ streams at ${everyUrl(url!)

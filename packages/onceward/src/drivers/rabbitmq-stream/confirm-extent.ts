@@ -3,10 +3,10 @@ import type { Extent } from './extent.ts'
 
 export interface AskAgain {
   readonly everyMs: number
-  /** What is missing counts as missing once it has been for this long. */
+  /** Missing records count as missing once they have been missing for this long. */
   readonly steadyMs: number
   /**
-   * A stream that is not served, or not committed to, within this time is given up for now; nothing is lost
+   * A stream that is not served, or cannot commit, within this time is abandoned for now; no record is lost
    * by that.
    */
   readonly unservedMs: number
@@ -25,28 +25,29 @@ export const askAgain: AskAgain = {
 export interface ExtentQuestion {
   readonly stream: string
   /**
-   * Asks the node we read from, and from the second time on the leader. Rejects where there is none, or it
-   * cannot be reached.
+   * Queries the node that is read from, and from the second time on the leader. Rejects when there is no
+   * leader, or it is unreachable.
    */
   readonly ask: (again: boolean) => Promise<Extent>
-  /** True where a mark of ours is in the stream, so that it cannot be empty. */
+  /** True when the stream contains a mark of this group, so it cannot be empty. */
   readonly marked: boolean
-  /** True where the answer says nothing bad. */
+  /** True when the answer shows no loss. */
   readonly fits: (extent: Extent) => boolean
   /**
-   * Resolves once the node that answered last has committed a write of ours: only then is it the leader, and
-   * has all that was ever committed. Without it, for those who may not write, an answer that does not fit
-   * counts once it has stood for `steadyMs`.
+   * Resolves once the last queried node has committed a write of this client. Only then is it the leader,
+   * with everything that was ever committed. Without it, for users who may not write, an answer that does not
+   * fit counts once it has stood for `steadyMs`.
    */
   readonly prove?: () => Promise<void>
   readonly timing?: AskAgain
 }
 
 /**
- * How far a stream reaches, once it says so itself. An answer that fits is taken at once. One that does not
- * may come from a node that recovers, from a replica that is behind, from a new leader that does not know yet
- * what its replicas have, or from an old leader that was cut off from the others. So it counts only from the
- * leader, once that serves all that it had in its log when it was first asked, and has proved itself.
+ * The confirmed extent of a stream. An answer that fits is accepted at once. An answer that does not fit may
+ * come from a recovering node or a replica that is behind. It may also come from a new leader that does not
+ * know its replicas yet, or an old leader that lost contact with the others. So it counts only from the
+ * leader, once the leader serves everything its log contained at the first query and has proved its
+ * leadership.
  */
 export async function confirmExtent(question: ExtentQuestion): Promise<Extent> {
   const { stream, ask, marked, fits, prove, timing = askAgain } = question
@@ -69,21 +70,21 @@ export async function confirmExtent(question: ExtentQuestion): Promise<Extent> {
     }
     if (nowMs - beganMs >= timing.unservedMs)
       throw new Error(
-        `stream ${stream} is still recovering: the broker has records of it that it does not serve`,
+        `stream ${stream} is still recovering: the broker has records that it does not serve yet`,
       )
     await timing.pause(timing.everyMs)
   }
 }
 
 /**
- * A stream that has chunks serves them once one is known to be committed. One that has a mark of ours has a
- * chunk.
+ * A stream with chunks serves them once one is known to be committed. A stream with a mark of this group has
+ * a chunk.
  */
 export function isServed({ committedChunk, firstChunk }: Extent, marked: boolean): boolean {
   return committedChunk >= 0 || (firstChunk < 0 && !marked)
 }
 
-/** Asks until there is an answer other than `gone`, or it has been the same for a while. */
+/** Queries until the answer is not `gone`, or has stayed the same for a while. */
 export async function confirmGone<T>(
   ask: () => Promise<T>,
   isGone: (answer: T) => boolean,

@@ -3,83 +3,81 @@ import type { Loss, OpenLoss, Ownership, Position } from '../../ports/source.ts'
 import { declaredAgain, goesBack, isDeclaredAt, stillLost } from '../log/open-loss.ts'
 import { type AskAgain, confirmExtent, confirmGone } from './confirm-extent.ts'
 import { type Extent, lookAt, surveyExtent } from './extent.ts'
-import { markLife, proveLeader, readLife, type StreamLeader } from './life.ts'
+import { markIncarnation, proveLeader, readIncarnation, type StreamLeader } from './incarnation.ts'
 import { type StreamDeclaration, type StreamStart, startTimeMs } from './stream.ts'
 import { queryOffset } from './wire/commands.ts'
 import type { StreamConnection } from './wire/connection.ts'
 
-/** What is known when a partition becomes ours. */
+/** The facts known when a partition is assigned to this process. */
 export interface StreamQuestion {
   readonly connection: StreamConnection
   /**
-   * Asked only where the node we read from says that records are gone, or a mark is left. Rejects where it
-   * cannot be reached.
+   * Called only when the node that is read from reports missing records, or a mark is written. Rejects when
+   * the leader is unreachable.
    */
   readonly leader: () => Promise<StreamLeader>
-  /** The leader has records that the node we read from has dropped: from now on the leader is read. */
+  /** The leader has records that the node has dropped: from now on the leader is read. */
   readonly readFromLeader: () => void
   readonly declaration: StreamDeclaration
   readonly group: string
   readonly ownership: Ownership
-  /** True when the broker's stored offset is the truth, not the store's position. */
+  /** True when the broker's stored offset is authoritative, not the store's position. */
   readonly brokerKnows: boolean
-  /**
-   * True when the store has each position before the broker is told of it, and that before anything takes
-   * effect.
-   */
+  /** True when the store records each position before the broker does, and both before any effect. */
   readonly storedFirst?: boolean
   readonly timing?: AskAgain
 }
 
-/** Where to read on (`isNew`: for the first time, or past an accepted loss), or what is gone. */
+/** Where to resume (`isNew`: for the first time, or past an accepted loss), or the loss. */
 export type StreamResume = { readonly position: Position; readonly isNew: boolean } | { readonly loss: Loss }
 
 /**
- * Decides where to read on. Asking the broker for an offset it does not have is no error to it: it silently
- * begins at the nearest one it has. So everything is checked before it is asked. The mark comes first: the
- * stream's leader answers for it, and only after it has recovered; a stream that still has our mark is the
- * one we read, so an extent that says otherwise is asked for again.
+ * Decides where to resume. A subscription to a missing offset is no error for the broker: it silently begins
+ * at the nearest one it has. So everything is checked before the subscription. The mark is checked first: the
+ * stream's leader answers for it, and only after it has recovered. A stream that still has the group's mark
+ * is the stream that was read, so an extent that contradicts it is queried again.
  */
 export async function decidePosition(question: StreamQuestion): Promise<StreamResume> {
   const { connection, group, ownership, timing } = question
   const { partition, stored, resumeAt, openLoss } = ownership
-  // An accepted loss first: it may be the only thing known, and the stream may have been made again since.
+  // The accepted loss first: it may be the only known position, and the stream may have been created again
+  // since.
   const known = resumeAt ?? stored
   if (known === null) return begin(question)
-  const life = await confirmGone(
-    () => readLife(connection, group, partition),
+  const incarnation = await confirmGone(
+    () => readIncarnation(connection, group, partition),
     mark => mark === null,
     timing,
   )
-  if (life !== known.incarnation) return madeAgain(question, known, life)
+  if (incarnation !== known.incarnation) return recreated(question, known, incarnation)
   if (resumeAt !== null) return resume(question, resumeAt)
-  const position = { incarnation: life, next: await nextOf(question, known) }
+  const position = { incarnation, next: await nextOf(question, known) }
   const extent = await extentFor(question, position)
   const decision = within(position, extent, partition, false)
   if ('loss' in decision) return { loss: declaredAgain(decision.loss, openLoss) }
   if (!isDeclaredAt(openLoss, position) || !goesBack(openLoss)) return decision
-  // It did not have the position when the loss was declared. Written since, its records are others than those
-  // we have read.
+  // The stream did not have the position when the loss was declared. Records written since then are different
+  // from those that were read.
   return (await isOlderThan(question, openLoss, extent)) ? decision : { loss: stillLost(partition, openLoss) }
 }
 
 /**
- * The broker may have lost an offset with its leader; one that was also stored before anything took effect is
- * not gone back behind.
+ * The broker may have lost an offset with its leader. If the store recorded a later position before any
+ * effect, that position is used.
  */
 async function nextOf(
   { connection, group, ownership, ...question }: StreamQuestion,
   known: Position,
 ): Promise<string> {
-  const told = question.brokerKnows ? await queryOffset(connection, group, ownership.partition) : null
-  if (told === null) return known.next
-  const next = told + 1n
+  const storedOffset = question.brokerKnows ? await queryOffset(connection, group, ownership.partition) : null
+  if (storedOffset === null) return known.next
+  const next = storedOffset + 1n
   return question.storedFirst && BigInt(known.next) > next ? known.next : String(next)
 }
 
 /**
- * Behind an accepted loss, unless the stream only looked shorter than it is: then going back would apply
- * records twice.
+ * Resumes behind an accepted loss, unless the stream only seemed shorter than it is: then going back would
+ * apply records twice.
  */
 async function resume(question: StreamQuestion, resumeAt: Position): Promise<StreamResume> {
   const { partition, openLoss } = question.ownership
@@ -93,8 +91,8 @@ async function resume(question: StreamQuestion, resumeAt: Position): Promise<Str
 }
 
 /**
- * True where everything before the position was written before the loss was declared. A replica may not have
- * got what came since.
+ * True when everything before the position was written before the loss was declared. Queries the leader,
+ * because a replica may lack the newest records.
  */
 async function isOlderThan(question: StreamQuestion, openLoss: OpenLoss, { end }: Extent): Promise<boolean> {
   const { connection } = await question.leader()
@@ -104,14 +102,14 @@ async function isOlderThan(question: StreamQuestion, openLoss: OpenLoss, { end }
   return (since?.firstOffset ?? end) >= Number(openLoss.from.next)
 }
 
-async function madeAgain(
+async function recreated(
   question: StreamQuestion,
   known: Position,
-  life: string | null,
+  found: string | null,
 ): Promise<StreamResume> {
   const { group, ownership, timing } = question
   const { partition } = ownership
-  const incarnation = life ?? (await markLife(await question.leader(), group, partition, timing))
+  const incarnation = found ?? (await markIncarnation(await question.leader(), group, partition, timing))
   const { first } = await extentFor(question, null)
   return {
     loss: {
@@ -119,14 +117,14 @@ async function madeAgain(
       from: known,
       to: { incarnation, next: String(first) },
       records: null,
-      reason: 'the stream was deleted and made again: what it held after this position is gone',
+      reason: 'the stream was deleted and created again: its records after this position are gone',
     },
   }
 }
 
 /**
- * Our mark is in the stream by now. `position`: where we want to read; null where all that is there has to be
- * known.
+ * Requires that the stream contains the group's mark. `position`: where to read; null when the whole extent
+ * is needed.
  */
 async function extentFor(question: StreamQuestion, position: Position | null): Promise<Extent> {
   const { connection, group, ownership, timing } = question
@@ -152,23 +150,23 @@ async function extentFor(question: StreamQuestion, position: Position | null): P
   if (position !== null && next < ownFirst && next >= extent.first) {
     question.readFromLeader()
     throw new Error(
-      `a replica of ${partition} begins at ${ownFirst}: what it has dropped is read from the leader`,
+      `a replica of ${partition} begins at ${ownFirst}: the records it has dropped are read from the leader`,
     )
   }
   return extent
 }
 
-/** A consumer that never began here. */
+/** A consumer without a position in this stream. */
 async function begin(question: StreamQuestion): Promise<StreamResume> {
   const { connection, group, ownership, brokerKnows, declaration } = question
   const { partition } = ownership
-  const told = await queryOffset(connection, group, partition)
-  if (told === null || !brokerKnows) assertStart(declaration, told)
-  // Before the extent is asked for: with a mark in it the stream is not empty, so one that says so has not
+  const storedOffset = await queryOffset(connection, group, partition)
+  if (storedOffset === null || !brokerKnows) assertStart(declaration, storedOffset)
+  // Before the extent is queried: with a mark the stream is not empty, so one that seems empty has not
   // recovered.
-  const incarnation = (await readLife(connection, group, partition)) ?? (await firstMark(question))
-  if (told !== null && brokerKnows) {
-    const position = { incarnation, next: String(told + 1n) }
+  const incarnation = (await readIncarnation(connection, group, partition)) ?? (await firstMark(question))
+  if (storedOffset !== null && brokerKnows) {
+    const position = { incarnation, next: String(storedOffset + 1n) }
     return within(position, await extentFor(question, position), partition, true)
   }
   const { start } = declaration
@@ -180,18 +178,18 @@ async function begin(question: StreamQuestion): Promise<StreamResume> {
 
 async function firstMark({ connection, leader, group, ownership, timing }: StreamQuestion): Promise<string> {
   const by = await leader().catch(() => ({ connection, node: null }))
-  return markLife(by, group, ownership.partition, timing)
+  return markIncarnation(by, group, ownership.partition, timing)
 }
 
-function assertStart({ stream, start, group }: StreamDeclaration, told: bigint | null): void {
+function assertStart({ stream, start, group }: StreamDeclaration, storedOffset: bigint | null): void {
   if (start !== undefined) return
   const known =
-    told === null
+    storedOffset === null
       ? ''
-      : ` The broker has a stored offset, ${told}, for this group, but the contract keeps positions in the store.`
+      : ` The broker has a stored offset, ${storedOffset}, for this group, but the contract keeps positions in the store.`
   throw new OncewardError(
     'configuration',
-    `This consumer never began to read stream ${stream}${group === undefined ? '' : ` as ${group}`}, and the contract does not say where to begin.${known} Nothing was consumed. Write start: 'first' to take everything that is still there, start: 'next' for only what comes from now on, or an offset or a timestamp.`,
+    `This consumer has never read stream ${stream}${group === undefined ? '' : ` as ${group}`}, and the contract does not say where to begin.${known} Nothing was consumed. Write start: 'first' to read all existing records, start: 'next' for new records only, or an offset or a timestamp.`,
   )
 }
 
@@ -211,7 +209,7 @@ async function startOffset(
   if (start >= first && start <= end) return start
   throw new OncewardError(
     'configuration',
-    `Stream ${stream} cannot be read from offset ${start}: it reaches from ${first} to ${end}. Nothing was consumed. Write a start that is in it, or 'first'.`,
+    `Stream ${stream} cannot be read from offset ${start}: it begins at ${first} and ends before ${end}. Nothing was consumed. Write a start within it, or 'first'.`,
   )
 }
 
@@ -223,22 +221,22 @@ function within(position: Position, { first, end }: Extent, partition: string, i
   const records = isPassed ? first - next : null
   const reason = isPassed
     ? `retention removed offsets ${next} to ${first - 1} before they were read`
-    : `the position is ${next}, but the stream ends at ${end}: its newest records are gone, or it is another one`
+    : `the position is ${next}, but the stream ends at ${end}: its newest records are lost, or it is another stream`
   return { loss: { partition, from: position, to, records, reason } }
 }
 
-/** What `receive` rejects with once a loss is on record. */
+/** The error of `receive` once a loss is recorded. */
 export function recordsLost(loss: Loss): OncewardError {
   const { partition, from, to, records, reason } = loss
   const count =
-    records === null ? 'How many records are gone is not known' : `At most ${records} records are gone`
-  const goOn =
+    records === null ? 'The number of lost records is unknown' : `At most ${records} records are lost`
+  const advice =
     to === null
-      ? 'There is nothing to go on from: make the stream again, or retire the consumer.'
-      : `Restore them if you can; otherwise accept the loss, and the consumer goes on at ${to.next}.`
+      ? 'There is no position to resume from: create the stream again, or retire the consumer.'
+      : `Restore them if you can; otherwise accept the loss, and the consumer resumes at ${to.next}.`
   return new OncewardError(
     'records_lost',
-    `${partition}@${from.next}: ${reason}. ${count}. Nothing was settled; the gap is on record. ${goOn}`,
+    `${partition}@${from.next}: ${reason}. ${count}. Nothing was settled; the loss is recorded. ${advice}`,
     { details: { ...loss } },
   )
 }

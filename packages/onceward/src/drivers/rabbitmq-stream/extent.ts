@@ -2,42 +2,40 @@ import { readChunk } from './wire/chunk.ts'
 import { type OffsetSpec, queryStats, type StreamStats, subscribe, unsubscribe } from './wire/commands.ts'
 import type { StreamConnection } from './wire/connection.ts'
 
-/** From where to where a stream reaches at this moment. */
+/** The offsets that a stream contains at present. */
 export interface Extent {
-  /** The first offset that is still there. */
+  /** The first available offset. */
   readonly first: number
   /** One past the last; the offset the next record gets at the earliest. */
   readonly end: number
   /** Where the newest chunk with records begins; null when there are no records. */
   readonly lastChunk: number | null
-  /** One past the last record; behind it the broker may have used offsets for itself. */
+  /** One past the last record; the broker may have used later offsets internally. */
   readonly recordsEnd: number
   /**
-   * First offsets of the oldest and the newest committed chunk as the broker counts them; -1 where it has
-   * none, or does not know yet.
+   * First offsets of the oldest and the newest committed chunk in the broker's statistics; -1 when there is
+   * none, or it is not known yet.
    */
   readonly firstChunk: number
   readonly committedChunk: number
-  /** First offset of the newest chunk the asked node has written, committed or not. */
+  /** First offset of the newest chunk that the queried node has written, committed or not. */
   readonly tail: number
   /**
-   * True where every record of the newest committed chunk was counted; else there may be records behind
-   * `end`.
+   * True when every record of the newest committed chunk was counted; else there may be records after `end`.
    */
   readonly whole: boolean
 }
 
 /**
- * What the broker says at this moment; while it recovers that is less than it has (see `confirm-extent`). The
- * statistics come first: the end is then at least that of the chunk they call the newest, however many
- * records it holds. Asked for last, they could name a chunk that was committed since, of which only the first
- * record was counted.
+ * The extent that the broker reports now; while it recovers, that is less than it has (see `confirm-extent`).
+ * The statistics are queried first, so the end includes the chunk they name as newest, with all its records.
+ * Queried last, they could name a chunk committed since, of which only the first record was counted.
  */
 export async function surveyExtent(connection: StreamConnection, stream: string): Promise<Extent> {
   const stats = await queryStats(connection, stream)
   const { committedChunk } = stats
   const last = await lookAt(connection, stream, 'last')
-  // The newest chunk on disk may not be committed yet, and then nothing is served from there.
+  // The newest chunk on disk may not be committed yet, and then the broker serves nothing from there.
   const newest =
     last ?? (committedChunk < 0 ? null : await lookAt(connection, stream, { offset: committedChunk }))
   return toExtent(stats, newest)
@@ -54,8 +52,8 @@ export function toExtent(stats: StreamStats, newest: FoundChunk | null): Extent 
     firstChunk,
     committedChunk,
     tail,
-    // A replica that has not got the committed chunk cannot serve it. With no chunk served, only one of the
-    // broker's own can be committed last.
+    // A replica that lacks the committed chunk cannot serve it. If no chunk is served, only an internal chunk
+    // of the broker can be the last committed one.
     whole: committedChunk <= tail && (newest !== null || committedChunk === tail),
   }
 }
@@ -66,9 +64,9 @@ export interface FoundChunk {
 }
 
 /**
- * The first chunk with records at or after a place, or null when there is none yet. The broker has no command
- * that says where a stream ends; but a new subscription is served before the next command on its connection
- * is, so an answer to that one without a chunk before it means that there is none.
+ * The first chunk with records at or after a position, or null when there is none yet. The broker has no
+ * command for the end of a stream. But it serves a new subscription before the next command on its
+ * connection. If that command is answered before a chunk arrives, there is none.
  */
 export async function lookAt(
   connection: StreamConnection,

@@ -5,14 +5,14 @@ import type { StreamConnection } from './wire/connection.ts'
 import { code, StreamRefusal } from './wire/frame.ts'
 import type { StreamLink } from './wire/handshake.ts'
 
-/** Which cluster and virtual host a connection reached, as queues tell it. */
+/** The cluster and virtual host of a connection, in the same form as for queues. */
 export function identityOf({ cluster, connection }: StreamLink, { vhost }: StreamAddress): BrokerIdentity {
   return { kind: 'rabbitmq', cluster: cluster!, virtualHost: vhost, marks: marksOf(connection) }
 }
 
 /**
- * A super stream is an exchange: asked for its partitions, the broker says whether there is one. One without
- * partitions is nothing else.
+ * A super stream is an exchange: a query for its partitions shows whether it exists. A super stream without
+ * partitions is an exchange only.
  */
 function marksOf(connection: StreamConnection): BrokerMarks {
   return {
@@ -32,9 +32,7 @@ function marksOf(connection: StreamConnection): BrokerMarks {
   }
 }
 
-/**
- * Whatever the broker's reason, without a mark the name is compared. What broke the connection is no answer.
- */
+/** After any refusal there is no mark, and the name is compared. A connection failure is not an answer. */
 function refusalOf(error: unknown): StreamRefusal {
   if (error instanceof StreamRefusal) return error
   throw error

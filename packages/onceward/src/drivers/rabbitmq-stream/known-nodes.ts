@@ -1,10 +1,10 @@
-/** How long a node that could not serve us is passed over for others. */
+/** How long a node that could not serve a stream is avoided in favour of others. */
 const avoidMs = 60_000
 
 /**
- * The nodes that have our streams, as `host:port`, and which of them could not serve us lately. A node that
- * is cut off from the others still takes connections (RabbitMQ 4.3, and 4.0 unless it pauses minorities) but
- * serves no stream: whoever knows only its address goes on by another.
+ * The nodes of the streams, as `host:port`, and which of them failed recently. A node that lost contact with
+ * the others still accepts connections (RabbitMQ 4.3, and 4.0 unless it pauses minorities) but serves no
+ * stream. A client that knows only its address then connects through another node.
  */
 export class KnownNodes {
   readonly #nodes = new Set<string>()
@@ -19,7 +19,7 @@ export class KnownNodes {
     for (const node of nodes) this.#nodes.add(node)
   }
 
-  /** Trouble there that another node may not have. */
+  /** A failure that another node may not have. */
   failed(node: string): void {
     this.#failedMs.set(node, this.#nowMs())
   }
@@ -33,8 +33,8 @@ export class KnownNodes {
   }
 
   /**
-   * To enter by before the address is tried: none while all is well, and none once each has failed, which
-   * begins the round anew.
+   * Nodes to connect to before the address: none while no node failed, and none once each has failed, which
+   * starts over.
    */
   takeDetours(): readonly string[] {
     const others = this.#serving(this.all)
@@ -42,7 +42,7 @@ export class KnownNodes {
     return others.length === this.#nodes.size ? [] : others
   }
 
-  /** Those of them that did not fail lately; all where each did. */
+  /** The nodes that did not fail recently; all when each did. */
   preferred(nodes: readonly string[]): readonly string[] {
     const serving = this.#serving(nodes)
     return serving.length > 0 ? serving : nodes

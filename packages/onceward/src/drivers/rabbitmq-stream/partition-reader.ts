@@ -7,8 +7,8 @@ import { PartitionProgress } from '../log/partition-progress.ts'
 import { confirmGone } from './confirm-extent.ts'
 import { Credit } from './credit.ts'
 import { decidePosition, recordsLost } from './decide-position.ts'
-import type { StreamLeader } from './life.ts'
-import type { OffsetTeller } from './offset-teller.ts'
+import type { StreamLeader } from './incarnation.ts'
+import type { OffsetCommitter } from './offset-committer.ts'
 import type { StreamDeclaration } from './stream.ts'
 import { toRecords, type UnkeptPart } from './to-records.ts'
 import { type Chunk, readChunk } from './wire/chunk.ts'
@@ -24,23 +24,23 @@ export interface ReaderOptions {
   readonly log: LogOptions
   readonly connection: StreamConnection
   readonly subscription: LogSubscription
-  readonly teller: OffsetTeller
-  /** Offsets below it were handed over by this process before. */
-  readonly handedOver: Map<string, number>
-  /** How often a chunk came damaged, by its place. */
+  readonly committer: OffsetCommitter
+  /** Offsets below were already delivered by this process. */
+  readonly deliveredTo: Map<string, number>
+  /** How often a chunk arrived damaged, by its position. */
   readonly damagedReads: Map<string, number>
-  /** Largest part of the stream that is kept when it cannot be read. */
+  /** Largest unreadable part of the stream that is kept. */
   readonly keptBytesMax?: number
   readonly onAssigned: () => void
   readonly onRevoked: (reason: string) => void
   readonly leader: () => Promise<StreamLeader>
   /** From the next connection on the leader is read. */
   readonly readFromLeader: () => void
-  /** Trying again may help: the connection should be given up. */
+  /** A retry may help: the connection should be closed. */
   readonly onTrouble: (reason: string) => void
 }
 
-/** The broker gives up on a consumer that does not answer within a minute. */
+/** The broker drops a consumer that does not answer within a minute. */
 const revokeTimeoutMs = 20_000
 const lostTimeoutMs = 3_000
 const standAsideMs = 1_000
@@ -51,11 +51,11 @@ const damagedReadsMax = 3
  *
  *   new ──start──▶ standing by ──made active──▶ taking ──position decided──▶ reading
  *                       ▲                                                      │
- *                       └──handed back── stepping down ◀──made inactive, or the connection ended
+ *                       └──returned── stepping down ◀──made inactive, or the connection ended
  *
- * What the broker asks is answered in order, and only when it is done: an activation after the store has made
- * the partition ours, a step down after everything under way is settled and told. The next owner begins after
- * that.
+ * The reader answers the broker's requests in order, each after its completion. It answers an activation
+ * after the store has recorded the ownership. It answers a step down after everything in progress is settled
+ * and stored. The next owner begins after that.
  */
 export class PartitionReader {
   readonly #options: ReaderOptions
@@ -63,18 +63,18 @@ export class PartitionReader {
   #id = -1
   #credit = new Credit()
   #progress: PartitionProgress | null = null
-  /** Where the next record is expected. */
+  /** The next expected offset. */
   #readOn = 0
   #newest = 0
-  /** Chunks that are not handed over yet, in order. */
+  /** Chunks not delivered yet, in order. */
   #chunks: Chunk[] = []
-  /** The first of them was begun: more of it is unpacked when there is room. */
+  /** The first chunk was begun: the rest is unpacked when there is room. */
   #begun = false
   /**
-   * What the first of them waits for: whether records are missing before it, or that all before a part nobody
-   * can keep is settled.
+   * Why the first chunk waits: records may be missing before it, or records before a part that cannot be kept
+   * are unsettled.
    */
-  #waitsFor: 'gap' | 'loss' | null = null
+  #waitsFor: 'missing offsets' | 'loss' | null = null
   #lossAhead: UnkeptPart | null = null
 
   constructor(options: ReaderOptions) {
@@ -85,7 +85,7 @@ export class PartitionReader {
     return this.#options.partition
   }
 
-  /** Resolves when the broker has the subscription. Rejects when it does not, for whatever reason. */
+  /** Resolves when the broker has the subscription. Rejects on any failure. */
   async start(): Promise<void> {
     const { partition, declaration, group, connection } = this.#options
     const stream = partition
@@ -108,23 +108,23 @@ export class PartitionReader {
   }
 
   /**
-   * The connection has ended: hands the partition back. Another process may have it already, so nothing is
-   * waited for long. Never rejects.
+   * The connection has ended: returns the partition. Another process may own it already, so the waits are
+   * short. Never rejects.
    */
   end(reason: string): Promise<void> {
     return this.#next(() => this.#stepDown(reason, lostTimeoutMs))
   }
 
   /**
-   * The store says that another process owns the partition: lets the broker give it away. Stands by again
-   * after a while, so that whoever took it is the active one by then. Never rejects.
+   * The store has recorded another owner: lets the broker assign the partition to that process. Stands by
+   * again after a pause, so that the new owner is active by then. Never rejects.
    */
   release(): Promise<void> {
     this.#forget()
     const { connection } = this.#options
     return this.#next(async () => {
       await unsubscribe(connection, this.#id)
-      this.#options.onRevoked('the store says that another process owns it')
+      this.#options.onRevoked('the store has recorded another owner')
       await delay(standAsideMs, undefined, { ref: false })
       if (connection.live) await this.start()
     })
@@ -138,12 +138,12 @@ export class PartitionReader {
     if (more > 0) giveCredit(this.#options.connection, this.#id, more)
   }
 
-  /** Records after the position, as far as the broker has said. */
+  /** The end of the stream as last reported; null when the partition is not read. */
   get newest(): number | null {
     return this.#progress === null ? null : this.#newest
   }
 
-  /** Called now and then: without chunks the broker says nothing of what it has. */
+  /** Called periodically: without chunks the broker reports nothing about the stream's end. */
   async look(): Promise<void> {
     if (this.#progress === null) return
     this.#declareLossAhead()
@@ -160,15 +160,15 @@ export class PartitionReader {
       onActive: (active: boolean, answer: (from: number | null) => void) => {
         void this.#next(async () => {
           if (!active) {
-            await this.#stepDown('another process of the group reads it now')
+            await this.#stepDown('another process of the group now reads it')
             return answer(null)
           }
-          await this.#stepDown('the broker makes this process the active one anew')
+          await this.#stepDown('the broker activates this process again')
           await this.#take()
           if (this.#progress === null) return
           answer(this.#readOn)
-          // Whoever was full when it stepped down had no credit left, and without any the broker sends
-          // nothing.
+          // A reader that was full when it stepped down has no credit left, and without credit the broker
+          // sends nothing.
           if (this.#credit.given === 0) this.topUp()
         })
       },
@@ -184,7 +184,7 @@ export class PartitionReader {
     this.#id = await subscribe(connection, { stream, from, credit: 1 }, this.#listener())
   }
 
-  /** One step after the other; what goes wrong ends the connection or the subscription, never the process. */
+  /** Runs one step after the other; a failure ends the connection or the subscription, never the process. */
   #next(step: () => Promise<void>): Promise<void> {
     this.#turn = this.#turn.then(step).catch(error => this.#failed(error))
     return this.#turn
@@ -197,7 +197,8 @@ export class PartitionReader {
   }
 
   async #take(): Promise<void> {
-    const { partition, log, connection, leader, readFromLeader, declaration, group, teller } = this.#options
+    const { partition, log, connection, leader, readFromLeader, declaration, group, committer } =
+      this.#options
     const [ownership] = await log.checkpoints.take([partition])
     const brokerKnows = log.progress === 'broker' || log.progress === 'first'
     const decision = await decidePosition({
@@ -214,7 +215,7 @@ export class PartitionReader {
     const { position, isNew } = decision
     await withdrawLossAt(log.checkpoints, ownership!, position, { isSameLog: true })
     if (isNew) {
-      if (brokerKnows && !(await teller.confirm(partition, position.next)))
+      if (brokerKnows && !(await committer.confirm(partition, position.next)))
         throw new Error('the broker did not confirm the first position')
       await log.checkpoints.begin(partition, ownership!.epoch, position)
     }
@@ -240,11 +241,11 @@ export class PartitionReader {
   }
 
   async #stepDown(reason: string, timeoutMs = revokeTimeoutMs): Promise<void> {
-    const { partition, subscription, log, teller } = this.#options
+    const { partition, subscription, log, committer } = this.#options
     if (this.#progress === null) return
     subscription.stop(partition)
     await within(timeoutMs, log.onRevoke([partition]))
-    await within(timeoutMs, teller.flush())
+    await within(timeoutMs, committer.flush())
     this.#forget()
     subscription.drop(partition)
     this.#options.onRevoked(reason)
@@ -255,7 +256,7 @@ export class PartitionReader {
     return recordsLost(loss)
   }
 
-  /** A stream that is not there is a mistake in the contract, unless this consumer has read it before. */
+  /** A missing stream is a mistake in the contract, unless this consumer has read it before. */
   async #missing(cause: unknown): Promise<unknown> {
     const { partition, log, connection } = this.#options
     const [ownership] = await log.checkpoints.take([partition])
@@ -267,7 +268,7 @@ export class PartitionReader {
         { cause, details: { missing: true } },
       )
     }
-    // A broker that has just started may know less than it will in a moment.
+    // A broker that has just started may not know the stream yet.
     const isGone = await confirmGone(
       () => isUnknown(connection, partition),
       unknown => unknown,
@@ -296,32 +297,32 @@ export class PartitionReader {
   }
 
   /**
-   * Throws a few times, so that another connection brings the chunk once more: it may have been damaged on
-   * its way.
+   * Throws a few times, so that another connection fetches the chunk again: it may have been damaged in
+   * transit.
    */
   #askAgain({ firstOffset, problem }: Chunk): void {
     const { partition, damagedReads } = this.#options
     const place = `${partition}@${firstOffset}`
     const reads = (damagedReads.get(place) ?? 0) + 1
     damagedReads.set(place, reads)
-    if (reads < damagedReadsMax) throw new Error(`the chunk at ${place} came damaged: ${problem}`)
+    if (reads < damagedReadsMax) throw new Error(`the chunk at ${place} arrived damaged: ${problem}`)
     damagedReads.delete(place)
   }
 
-  /** Hands chunks over for as long as nothing has to be waited for. */
+  /** Delivers chunks until one has to wait. */
   #hand(): void {
     const { partition, subscription } = this.#options
     while (this.#waitsFor === null && this.#chunks.length > 0) {
       if (this.#begun && !subscription.wants(partition)) return
       const chunk = this.#chunks[0]!
       if (chunk.firstOffset > this.#readOn) {
-        this.#waitsFor = 'gap'
-        void this.#next(() => this.#checkGap())
+        this.#waitsFor = 'missing offsets'
+        void this.#next(() => this.#checkMissingOffsets())
         return
       }
       this.#begun = !this.#offer(chunk)
       if (this.#begun) {
-        // Not in the same go: what was unpacked before, and came to nothing, is let go of in between.
+        // In another turn of the event loop, so that memory of discarded unpacked data is released first.
         setImmediate(() => this.topUp())
         return
       }
@@ -329,13 +330,13 @@ export class PartitionReader {
     }
   }
 
-  /** True when all of it was handed over. */
+  /** True when the whole chunk was delivered. */
   #offer(chunk: Chunk): boolean {
-    const { partition, handedOver, keptBytesMax, subscription } = this.#options
-    const before = handedOver.get(partition) ?? 0
+    const { partition, deliveredTo, keptBytesMax, subscription } = this.#options
+    const before = deliveredTo.get(partition) ?? 0
     const { records, next, tooLarge } = toRecords(chunk, partition, this.#readOn, before, keptBytesMax)
     this.#readOn = Math.max(this.#readOn, next)
-    handedOver.set(partition, Math.max(before, this.#readOn))
+    deliveredTo.set(partition, Math.max(before, this.#readOn))
     if (records.length > 0) subscription.offer(this.#progress!, records, records.at(-1)!.next)
     if (tooLarge !== null) {
       this.#waitsFor = 'loss'
@@ -345,7 +346,7 @@ export class PartitionReader {
     return this.#readOn >= chunk.firstOffset + chunk.records
   }
 
-  /** What stands before it is finished first: whoever accepts the loss goes on behind it. */
+  /** The records before it are finished first, because an accepted loss resumes behind it. */
   #declareLossAhead(): void {
     const { partition, subscription } = this.#options
     const part = this.#lossAhead
@@ -355,7 +356,7 @@ export class PartitionReader {
     this.#lossAhead = null
     const { incarnation, position } = progress
     const to = { incarnation, next: String(part.offset + part.records) }
-    const reason = `the stream has ${part.records} records at ${part.offset} that cannot be taken apart (${part.problem}) and are too large to be kept`
+    const reason = `the stream has ${part.records} records at ${part.offset} that cannot be decoded (${part.problem}) and are too large to keep`
     void this.#next(async () => {
       subscription.stop(partition)
       throw await this.#lost({
@@ -369,24 +370,24 @@ export class PartitionReader {
   }
 
   /**
-   * Offsets are missing before the next chunk. The broker uses some for itself (every stored offset is one);
-   * but when the stream now begins after the place we were at, retention was faster than we were, and nobody
-   * can say what those offsets were.
+   * Offsets are missing before the next chunk. The broker uses some internally (every stored offset is one).
+   * But when the stream now begins after the reading position, retention overtook the reader, and the content
+   * of those offsets is unknown.
    */
-  async #checkGap(): Promise<void> {
+  async #checkMissingOffsets(): Promise<void> {
     const { firstChunk } = await queryStats(this.#options.connection, this.partition)
     if (firstChunk > this.#readOn) await this.#assertLeaderDropped()
     const chunk = this.#chunks[0]
     const progress = this.#progress
-    if (chunk === undefined || progress === null || this.#waitsFor !== 'gap') return
+    if (chunk === undefined || progress === null || this.#waitsFor !== 'missing offsets') return
     this.#waitsFor = null
     const to = chunk.firstOffset
     if (firstChunk > this.#readOn) {
       this.#forget()
       this.#options.subscription.stop(this.partition)
       const { incarnation, position } = progress
-      // From the position on, not from where we read: what was read and not settled is gone from the stream
-      // as well.
+      // From the position, not from the reading offset: records that were read but not settled are also gone
+      // from the stream.
       throw await this.#lost({
         partition: this.partition,
         from: { incarnation, next: position },
@@ -401,7 +402,7 @@ export class PartitionReader {
   }
 
   /**
-   * Each node applies retention by itself. Throws where the leader still has what the node we read from has
+   * Each node applies retention independently. Throws when the leader still has the records that the node has
    * dropped.
    */
   async #assertLeaderDropped(): Promise<void> {
@@ -409,7 +410,7 @@ export class PartitionReader {
     const { firstChunk } = await queryStats(connection, this.partition)
     if (firstChunk > this.#readOn) return
     this.#options.readFromLeader()
-    throw new Error(`a replica of ${this.partition} has dropped ${this.#readOn}: it is read from the leader`)
+    throw new Error(`a replica of ${this.partition} has dropped ${this.#readOn}: the leader is read instead`)
   }
 }
 

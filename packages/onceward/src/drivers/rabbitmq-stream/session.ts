@@ -3,9 +3,9 @@ import type { BrokerIdentity, LogOptions, SourceEvent } from '../../ports/source
 import type { LogSubscription } from '../log/log-subscription.ts'
 import type { StreamAddress } from './address.ts'
 import { identityOf } from './identity.ts'
+import type { StreamLeader } from './incarnation.ts'
 import type { KnownNodes } from './known-nodes.ts'
-import type { StreamLeader } from './life.ts'
-import type { OffsetTeller } from './offset-teller.ts'
+import type { OffsetCommitter } from './offset-committer.ts'
 import { PartitionReader } from './partition-reader.ts'
 import type { StreamDeclaration } from './stream.ts'
 import { queryNodes, queryPartitions, type StreamNodes } from './wire/commands.ts'
@@ -19,12 +19,12 @@ export interface StreamSessionOptions {
   readonly group: string
   readonly log: LogOptions
   readonly subscription: LogSubscription
-  readonly teller: OffsetTeller
-  readonly handedOver: Map<string, number>
+  readonly committer: OffsetCommitter
+  readonly deliveredTo: Map<string, number>
   readonly damagedReads: Map<string, number>
-  /** Tried where the address does not answer, or leads to a node that cannot serve us. */
+  /** Used when the address does not answer, or leads to a node that cannot serve the streams. */
   readonly knownNodes: KnownNodes
-  /** Partitions of which a replica has dropped what is still to be read. */
+  /** Partitions whose replica has dropped unread records. */
   readonly fromLeader: Set<string>
   readonly keptBytesMax?: number
   readonly onEvent: (event: SourceEvent) => void
@@ -34,8 +34,8 @@ export interface StreamSessionOptions {
 const lookEveryMs = 1_000
 
 /**
- * The connections of one try, and a reader per partition. It ends as a whole: with the first connection that
- * ends, a stream that moved or went away, or a reader in trouble.
+ * The connections of one attempt, and a reader per partition. It ends as a whole: when a connection ends, a
+ * stream moves or disappears, or a reader fails.
  */
 export class StreamSession {
   readonly #options: StreamSessionOptions
@@ -50,7 +50,7 @@ export class StreamSession {
     this.#options = options
   }
 
-  /** Resolves once, with the reason, when nothing more can come. */
+  /** Resolves once, with the reason, when no further record can arrive. */
   get ended(): Promise<string> {
     return this.#ended.promise
   }
@@ -79,7 +79,7 @@ export class StreamSession {
     return this.#readers.get(partition)?.reader.newest ?? null
   }
 
-  /** Of the connection that was not heard of for the longest. */
+  /** Silence of the connection that has been silent the longest. */
   get silentMs(): number {
     return Math.max(0, ...[...this.#links.values()].map(({ connection }) => connection.silentMs))
   }
@@ -92,18 +92,18 @@ export class StreamSession {
     for (const partition of partitions) void this.#readers.get(partition)?.reader.release()
   }
 
-  /** Cuts every connection now. */
+  /** Destroys every connection now. */
   cut(reason: string): void {
     this.#end(reason)
     for (const { connection } of this.#links.values()) connection.destroy(reason)
   }
 
-  /** Hands every partition back; the connections may be gone already. Never rejects. */
+  /** Returns every partition; the connections may have ended already. Never rejects. */
   async handBack(reason: string): Promise<void> {
     await Promise.all([...this.#readers.values()].map(({ reader }) => reader.end(reason)))
   }
 
-  /** Says goodbye on every connection. Never rejects. */
+  /** Closes every connection gracefully. Never rejects. */
   async close(timeoutMs: number): Promise<void> {
     this.#end('closed by this process')
     await Promise.all([...this.#links.values()].map(({ connection }) => connection.close(timeoutMs)))
@@ -130,11 +130,11 @@ export class StreamSession {
     }
     this.#links.set(link.node, link)
     void link.connection.ended.then(reason => this.cut(reason))
-    link.connection.onUnavailable = stream => this.cut(`stream ${stream} moved or is gone`)
+    link.connection.onUnavailable = stream => this.cut(`stream ${stream} moved or was deleted`)
     return link
   }
 
-  /** By the address, unless the node behind it could not serve us. */
+  /** Through the address, unless its node could not serve the streams. */
   async #enter(): Promise<StreamLink> {
     const { address, knownNodes } = this.#options
     const detour = await this.#linkToFirst(knownNodes.takeDetours())
@@ -147,7 +147,7 @@ export class StreamSession {
     })
   }
 
-  /** Null where none answers. */
+  /** Null when none answers. */
   async #linkToFirst(nodes: readonly string[]): Promise<StreamLink | null> {
     for (const node of nodes) {
       const link = await this.#linkToNode(node).catch(() => null)
@@ -172,8 +172,8 @@ export class StreamSession {
   }
 
   /**
-   * Any node that has the stream will do; the one we are on if it has, else a replica, as RabbitMQ recommends
-   * for readers: the leader then serves only those who write.
+   * Any node with the stream is suitable: the connected one if it has it, else a replica. RabbitMQ recommends
+   * replicas for readers, so that the leader serves only writers.
    */
   async #linkTo(partition: string, entrance: StreamLink): Promise<StreamLink> {
     const { knownNodes } = this.#options
@@ -209,7 +209,7 @@ export class StreamSession {
     return this.#link(openLink, { ...this.#options.address, ...host })
   }
 
-  /** Rejects where it cannot be reached: what only the leader knows is then not known. */
+  /** Rejects when the leader is unreachable: facts that only the leader knows are then unknown. */
   async #leaderOf(partition: string, connection: StreamConnection): Promise<StreamLink & StreamLeader> {
     const { leader } = await queryNodes(connection, partition)
     if (leader === null) throw new Error(`stream ${partition} has no leader at the moment`)
@@ -225,7 +225,7 @@ export class StreamSession {
       connection,
       onAssigned: () => {
         knownNodes.served(node)
-        onEvent({ kind: 'assigned', partitions: [partition], reason: 'this process reads it now' })
+        onEvent({ kind: 'assigned', partitions: [partition], reason: 'this process now reads it' })
       },
       onRevoked: reason => onEvent({ kind: 'revoked', partitions: [partition], reason }),
       leader: () => this.#leaderOf(partition, connection),

@@ -6,24 +6,24 @@ import type { PartitionProgress } from '../log/partition-progress.ts'
 import { withTls } from '../tls/tls-url.ts'
 import { readAddress, type StreamAddress } from './address.ts'
 import { KnownNodes } from './known-nodes.ts'
-import { OffsetTeller } from './offset-teller.ts'
+import { OffsetCommitter } from './offset-committer.ts'
 import { StreamSession } from './session.ts'
 import { assertStream, type StreamDeclaration } from './stream.ts'
 import { within } from './within.ts'
 
 export interface StreamSourceOptions {
-  /** Used where the declaration names none. */
+  /** Used when the declaration names no address. */
   readonly url?: string
   /**
-   * Largest part of a stream that is quarantined with its bytes when it cannot be read; a larger one is a
-   * declared loss. Default 32 MiB.
+   * Largest unreadable part of a stream that is quarantined with its bytes; a larger one is a declared loss.
+   * Default 32 MiB.
    */
   readonly keptBytesMax?: number
-  /** Gives up an `open` that is still trying to reach the broker. */
+  /** Aborts an `open` that is still trying to reach the broker. */
   readonly signal?: AbortSignal
 }
 
-/** A RabbitMQ stream or super stream as a source. Nothing is connected until `open`. */
+/** A RabbitMQ stream or super stream as a source. It connects in `open`. */
 export function createStreamSource(
   declaration: StreamDeclaration,
   options: StreamSourceOptions = {},
@@ -57,7 +57,7 @@ function groupOf({ name, generation }: OpenOptions['log']['consumer']): string {
   return generation === 1 ? name : `${name}-${generation}`
 }
 
-/** A session that lived this long was a good one: the next failure starts with a short delay again. */
+/** After a session this long, the next failure starts with a short delay again. */
 const steadyMs = 5_000
 const closeTimeoutMs = 5_000
 /** How late a heartbeat may be. */
@@ -66,19 +66,19 @@ const lateMs = 1_000
 /**
  * Keeps one session after another until it is closed or refused.
  *
- *   connecting ──▶ open ──ended──▶ partitions handed back ──delay──▶ connecting …
+ *   connecting ──▶ open ──ended──▶ partitions returned ──delay──▶ connecting …
  *       └── refused: `start` rejects the first time, `receive` from then on
  */
 class StreamDriver implements LogDriver {
   readonly origin: string
-  readonly tellsBroker = true
+  readonly commitsToBroker = true
   readonly subscription: LogSubscription
   readonly #declaration: StreamDeclaration
   readonly #address: StreamAddress
   readonly #group: string
   readonly #options: OpenOptions
-  readonly #teller: OffsetTeller
-  readonly #handedOver = new Map<string, number>()
+  readonly #committer: OffsetCommitter
+  readonly #deliveredTo = new Map<string, number>()
   readonly #keptBytesMax: number | undefined
   readonly #damagedReads = new Map<string, number>()
   readonly #knownNodes = new KnownNodes()
@@ -102,7 +102,7 @@ class StreamDriver implements LogDriver {
     this.#address = address
     this.#group = group
     this.#options = options
-    this.#teller = new OffsetTeller({
+    this.#committer = new OffsetCommitter({
       group,
       log: options.log,
       connectionOf: partition => this.#session?.connectionOf(partition) ?? null,
@@ -117,8 +117,8 @@ class StreamDriver implements LogDriver {
     return this.#opened.promise
   }
 
-  tell(moved: readonly PartitionProgress[]): Promise<{ readonly missed: number }> {
-    return this.#teller.tell(moved)
+  commit(moved: readonly PartitionProgress[]): Promise<{ readonly missed: number }> {
+    return this.#committer.commit(moved)
   }
 
   onRoom(): void {
@@ -130,17 +130,17 @@ class StreamDriver implements LogDriver {
     return newest === null ? null : Math.max(0, newest - Number(position))
   }
 
-  /** Brokers send a sign of life in each beat: one that owes it hands nothing over either. */
+  /** Brokers send at least a heartbeat in every interval; a silent broker delivers nothing either. */
   stalled(): Stall | null {
     const forMs = this.#session?.silentMs ?? 0
     const owedMs = this.#address.timing.heartbeatS * 1_000 + lateMs
-    return forMs > owedMs ? { forMs, reason: `no sign of life of the broker of ${this.origin}` } : null
+    return forMs > owedMs ? { forMs, reason: `no heartbeat from the broker of ${this.origin}` } : null
   }
 
   async close(): Promise<void> {
     this.#closed.abort()
-    await within(closeTimeoutMs, this.#teller.flush())
-    this.#teller.close()
+    await within(closeTimeoutMs, this.#committer.flush())
+    this.#committer.close()
     await this.#session?.close(closeTimeoutMs)
     await within(closeTimeoutMs, this.#run)
   }
@@ -155,11 +155,11 @@ class StreamDriver implements LogDriver {
       failures = performance.now() - began >= steadyMs ? 0 : failures + 1
       await delay(reconnectDelayMs(failures), undefined, { signal: this.#closed.signal }).catch(() => {})
     }
-    const unreached = `${this.origin}: closed before RabbitMQ could be reached. Nothing was consumed.`
+    const unreached = `${this.origin}: closed before RabbitMQ was reachable. Nothing was consumed.`
     this.#opened.reject(new OncewardError('broker_unreachable', unreached))
   }
 
-  /** Why it ended; an error when trying again cannot help. */
+  /** The reason it ended; an error when a retry cannot help. */
   async #oneSession(): Promise<string | OncewardError> {
     const session = new StreamSession({
       ...this.#options,
@@ -167,8 +167,8 @@ class StreamDriver implements LogDriver {
       declaration: this.#declaration,
       group: this.#group,
       subscription: this.subscription,
-      teller: this.#teller,
-      handedOver: this.#handedOver,
+      committer: this.#committer,
+      deliveredTo: this.#deliveredTo,
       damagedReads: this.#damagedReads,
       knownNodes: this.#knownNodes,
       fromLeader: this.#fromLeader,
@@ -198,7 +198,8 @@ class StreamDriver implements LogDriver {
   }
 
   /**
-   * A super stream that was there before may come back; at the first start it is a mistake in the contract.
+   * A super stream that existed before may return; at the first start its absence is a mistake in the
+   * contract.
    */
   #isFinal(error: unknown): error is OncewardError {
     if (!(error instanceof OncewardError) || error.code === 'ownership_lost') return false
@@ -211,7 +212,10 @@ class StreamDriver implements LogDriver {
   }
 }
 
-/** Lets go of a partition when the store says no: the broker still thinks that we are the active one. */
+/**
+ * Releases a partition when the store has another owner, because the broker still considers this process
+ * active.
+ */
 class StreamSubscription extends LogSubscription {
   readonly #onDisowned: (partitions: readonly string[]) => void
 

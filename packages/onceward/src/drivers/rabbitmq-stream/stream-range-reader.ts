@@ -1,11 +1,10 @@
 import { OncewardError } from '../../errors.ts'
+import type { Edge, Edges, LogRange, Page, RangeReader } from '../../ports/range-reader.ts'
 import type { Position } from '../../ports/source.ts'
-import type { Page } from '../log/pull-source.ts'
-import type { Edge, Edges, LogRange, RangeReader } from '../log/range-reader.ts'
 import { readAddress, type StreamAddress } from './address.ts'
 import { confirmExtent } from './confirm-extent.ts'
 import { type Extent, lookAt, surveyExtent } from './extent.ts'
-import { readLife } from './life.ts'
+import { readIncarnation } from './incarnation.ts'
 import { toRecords, type UnkeptPart } from './to-records.ts'
 import { type Chunk, readChunk } from './wire/chunk.ts'
 import { giveCredit, queryNodes, queryOffset, queryPartitions, subscribe } from './wire/commands.ts'
@@ -17,8 +16,8 @@ export interface StreamRangeOptions {
   readonly superStream: boolean
   readonly url: string | undefined
   /**
-   * Of the live consumer: its mark says which life of the stream this is, its offset how far it is done. Both
-   * are only read.
+   * The live consumer's group: its mark identifies the stream's incarnation, its offset shows how far it has
+   * read. Both are only read.
    */
   readonly group: string
 }
@@ -28,7 +27,7 @@ const chunksAhead = 4
 const chunkTimeoutMs = 10_000
 const damagedReadsMax = 3
 
-/** A stream's records between two offsets. Subscribes without a name, and stores no offset. */
+/** Reads a stream's records between two offsets. Subscribes without a name, and stores no offset. */
 export class StreamRangeReader implements RangeReader {
   readonly origin: string
   readonly #options: StreamRangeOptions
@@ -50,13 +49,13 @@ export class StreamRangeReader implements RangeReader {
     const ranges: LogRange[] = []
     for (const partition of superStream ? await queryPartitions(entrance, stream) : [stream]) {
       const connection = await this.#leader(partition)
-      const life = await readLife(connection, group, partition)
-      const extent = await this.#extent(connection, partition, life !== null, null)
+      const mark = await readIncarnation(connection, group, partition)
+      const extent = await this.#extent(connection, partition, mark !== null, null)
       const from = await offsetAt(connection, partition, start, extent)
       const to = await offsetAt(connection, partition, end, extent)
       if (from === null || to === null) continue
       assertWithin(partition, from, to, extent)
-      const incarnation = life ?? unmarked
+      const incarnation = mark ?? unmarked
       const last = Math.max(from, Math.min(to, extent.recordsEnd))
       ranges.push({ partition, incarnation, from: String(from), to: String(last) })
     }
@@ -72,7 +71,7 @@ export class StreamRangeReader implements RangeReader {
     })
     if (chunk.damaged) this.#askAgain(partition, chunk)
     const wanted = Number(from.next)
-    // What is missing before a chunk the broker kept for itself, or retention was faster than we are.
+    // Offsets missing before a chunk were used by the broker internally, or retention overtook the reader.
     if (chunk.firstOffset > wanted) {
       const { first } = await surveyExtent(await this.#leader(partition), partition)
       if (first > wanted) return lost(`retention has removed ${partition}@${wanted}`)
@@ -91,16 +90,17 @@ export class StreamRangeReader implements RangeReader {
     }
   }
 
-  async told(partitions: readonly string[]): Promise<ReadonlyMap<string, Position>> {
+  async committed(partitions: readonly string[]): Promise<ReadonlyMap<string, Position>> {
     const { group } = this.#options
-    const told = new Map<string, Position>()
+    const positions = new Map<string, Position>()
     for (const partition of partitions) {
       const connection = await this.#leader(partition)
       const last = await queryOffset(connection, group, partition)
-      const incarnation = await readLife(connection, group, partition)
-      if (last !== null && incarnation !== null) told.set(partition, { incarnation, next: String(last + 1n) })
+      const incarnation = await readIncarnation(connection, group, partition)
+      if (last !== null && incarnation !== null)
+        positions.set(partition, { incarnation, next: String(last + 1n) })
     }
-    return told
+    return positions
   }
 
   async close(): Promise<void> {
@@ -108,8 +108,8 @@ export class StreamRangeReader implements RangeReader {
   }
 
   /**
-   * Throws a few times, so that another subscription brings the chunk once more: it may have been damaged on
-   * its way.
+   * Throws a few times, so that another subscription fetches the chunk again: it may have been damaged in
+   * transit.
    */
   #askAgain(partition: string, { firstOffset, problem }: Chunk): void {
     const place = `${partition}@${firstOffset}`
@@ -117,37 +117,32 @@ export class StreamRangeReader implements RangeReader {
     this.#damagedReads.set(place, reads)
     if (reads >= damagedReadsMax) return
     this.#flows.delete(partition)
-    throw new Error(`the chunk at ${place} came damaged: ${problem}`)
+    throw new Error(`the chunk at ${place} arrived damaged: ${problem}`)
   }
 
-  /**
-   * The subscription that stands at this place, or a new one; or what is gone since the range was surveyed.
-   */
+  /** The subscription at this position, or a new one; or the records lost since the survey. */
   async #flowAt(partition: string, { incarnation, next }: Position): Promise<Flow | Page> {
     const known = this.#flows.get(partition)
     if (known?.at === Number(next) && known.connection.live) return known
     const connection = await this.#leader(partition)
-    const life = (await readLife(connection, this.#options.group, partition)) ?? unmarked
-    const { first, end } = await this.#extent(connection, partition, life !== unmarked, Number(next))
-    if (incarnation !== unmarked && life !== incarnation)
-      return lost(`stream ${partition} was deleted and made again`)
-    if (Number(next) < first || Number(next) > end) return lost(`${partition} has no offset ${next} any more`)
+    const found = (await readIncarnation(connection, this.#options.group, partition)) ?? unmarked
+    const { first, end } = await this.#extent(connection, partition, found !== unmarked, Number(next))
+    if (incarnation !== unmarked && found !== incarnation)
+      return lost(`stream ${partition} was deleted and created again`)
+    if (Number(next) < first || Number(next) > end) return lost(`${partition} no longer has offset ${next}`)
     const flow = new Flow(connection, Number(next))
     await flow.start(partition)
     this.#flows.set(partition, flow)
     return flow
   }
 
-  /**
-   * A broker that has just started, or whose leader has just changed, says for a moment that streams are
-   * shorter than they are.
-   */
+  /** After a broker's start or a leader change, streams briefly seem shorter than they are. */
   #extent(connection: StreamConnection, stream: string, marked: boolean, at: number | null): Promise<Extent> {
     const ask = () => surveyExtent(connection, stream)
     return confirmExtent({ stream, marked, ask, fits: ({ end, whole }) => (at === null ? whole : at <= end) })
   }
 
-  /** By the address, or by any node that was met before. */
+  /** Through the address, or through any node connected before. */
   async #enter(): Promise<StreamLink> {
     if (this.#entrance?.connection.live) return this.#entrance
     const known = [...this.#links.values()].find(({ connection }) => connection.live)
@@ -156,8 +151,8 @@ export class StreamRangeReader implements RangeReader {
   }
 
   /**
-   * A campaign is short and must miss nothing: it reads from the leader. Where that cannot be reached the
-   * node we are on has to do.
+   * A campaign is short and must miss nothing, so it reads from the leader. If the leader is unreachable, it
+   * reads from the connected node.
    */
   async #leader(stream: string): Promise<StreamConnection> {
     const entrance = await this.#enter()
@@ -177,14 +172,14 @@ export class StreamRangeReader implements RangeReader {
   }
 }
 
-/** Nobody has marked the stream: its lives cannot be told apart. */
+/** The stream has no mark: its incarnations cannot be distinguished. */
 const unmarked = 'unmarked'
 
 /** One subscription, chunk by chunk. */
 class Flow {
   readonly connection: StreamConnection
   at: number
-  /** A chunk of which more is to be unpacked. */
+  /** A chunk that is partly unpacked. */
   begun: Chunk | null = null
   readonly #chunks: (Chunk | Error)[] = []
   #arrived: () => void = () => {}
@@ -209,8 +204,8 @@ class Flow {
   }
 
   /**
-   * The next chunk that has records from our place on. Rejects when none comes: there are some, so the broker
-   * is in trouble.
+   * The next chunk with records at or after the position. Rejects when none arrives: records exist, so the
+   * broker has a problem.
    */
   async next(): Promise<Chunk> {
     if (this.begun !== null) return this.begun
@@ -247,7 +242,7 @@ class Flow {
   }
 }
 
-/** Null where a partition is not named. */
+/** Null when the partition is not named. */
 async function offsetAt(
   connection: StreamConnection,
   stream: string,
@@ -262,10 +257,10 @@ async function offsetAt(
 }
 
 function assertWithin(partition: string, from: number, to: number, { first, end }: Extent): void {
-  if (from >= first && to <= end) return
+  if (from >= first && from <= end && to <= end) return
   throw new OncewardError(
     'configuration',
-    `Stream ${partition} reaches from ${first} to ${end} now, and offsets ${from} to ${to} were asked for. Nothing was read. Ask for what is there.`,
+    `Stream ${partition} now begins at ${first} and ends before ${end}, but offsets ${from} to ${to} were requested. Nothing was read. Request the offsets that exist.`,
   )
 }
 
@@ -275,7 +270,7 @@ function unkept(
   { offset, records, problem }: UnkeptPart,
 ): Page {
   const to = { incarnation, next: String(offset + records) }
-  const reason = `${partition} has ${records} records at ${offset} that cannot be taken apart (${problem}) and are too large to be kept`
+  const reason = `${partition} has ${records} records at ${offset} that cannot be decoded (${problem}) and are too large to keep`
   return { kind: 'lost', to, records, reason }
 }
 

@@ -3,29 +3,26 @@ import { readIsoTime } from '../../message/iso-time.ts'
 import { assertKnownOptions } from '../../ports/known-options.ts'
 import type { BrokerTls } from '../tls/broker-tls.ts'
 
-/** A RabbitMQ stream, or a super stream, as a contract names it: plain data, made by `stream(...)`. */
+/** A RabbitMQ stream or super stream as named by a contract: plain data, created by `stream(...)`. */
 export interface StreamDeclaration {
   readonly kind: 'rabbitmq-stream'
   readonly stream: string
   /**
-   * `rabbitmq-stream://` or `rabbitmq-stream+tls://`, with every node of a cluster: `…@a,b:5553,c/vhost`.
-   * Where absent the process that runs the consumer gives it.
+   * `rabbitmq-stream://` or `rabbitmq-stream+tls://`, with every node of a cluster: `…@a,b:5553,c/vhost`. By
+   * default the process that runs the consumer provides it.
    */
   readonly url?: string
-  /** Whom to trust, and who we are, for `rabbitmq-stream+tls://`. Default: what Node trusts. */
+  /**
+   * The authorities to trust and the client certificate, for `rabbitmq-stream+tls://`. Default: the
+   * authorities that Node trusts.
+   */
   readonly tls?: BrokerTls
-  /**
-   * True when the name is that of a super stream: each of its partitions is read, shared among the processes
-   * of the group.
-   */
+  /** True for a super stream: the processes of the group share its partitions. */
   readonly superStream?: boolean
-  /**
-   * Who reads, as the broker knows it. Default: the consumer's name, with its generation from the second on.
-   */
+  /** The group's name on the broker. Default: the consumer's name, with its generation from the second on. */
   readonly group?: string
   /**
-   * Where a consumer begins that never began here. No default: to begin at the wrong end loses records or
-   * repeats them.
+   * Where a consumer without a position begins. No default: the wrong end would skip records or repeat them.
    */
   readonly start?: StreamStart
   /**
@@ -37,8 +34,8 @@ export interface StreamDeclaration {
 }
 
 /**
- * The first record that is still there, the newest chunk, only what comes from now on, an offset, or the
- * first chunk from a time on.
+ * The first available record, the newest chunk, only new records, an offset, or the first chunk at or after a
+ * time.
  */
 export type StreamStart =
   | 'first'
@@ -61,7 +58,7 @@ const optionNames: readonly (keyof StreamOptions)[] = [
   'singleActive',
 ]
 
-/** Names the stream a consumer reads. Nothing is opened. */
+/** Names the stream a consumer reads. Opens nothing. */
 export function stream(name: string, options: StreamOptions = {}): StreamDeclaration {
   assertKnownOptions(`RabbitMQ stream ${String(name)}`, options, optionNames)
   return { kind: 'rabbitmq-stream', stream: name, ...options }
@@ -69,14 +66,14 @@ export function stream(name: string, options: StreamOptions = {}): StreamDeclara
 
 const groupBytesMax = 240
 
-/** What is wrong with a declaration as it stands, before any broker is asked. */
+/** Rejects an invalid declaration before any request to a broker. */
 export function assertStream(declaration: StreamDeclaration, group: string): void {
   const { stream: name, start } = declaration
   const wrong = (text: string) => new OncewardError('configuration', `${text} Nothing was opened.`)
   if (typeof name !== 'string' || name.length === 0) throw wrong('A RabbitMQ stream needs a name.')
   if (start !== undefined && !isStart(start)) {
     throw wrong(
-      `Stream ${name} has a start that cannot be read: ${JSON.stringify(start)}. Write 'first', 'last', 'next', an offset, or { timestamp: '2026-11-15T08:00:00Z' }.`,
+      `Stream ${name} has an invalid start: ${JSON.stringify(start)}. Write 'first', 'last', 'next', an offset, or { timestamp: '2026-11-15T08:00:00Z' }.`,
     )
   }
   if (group.length === 0 || Buffer.byteLength(group) > groupBytesMax)

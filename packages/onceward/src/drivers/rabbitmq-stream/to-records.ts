@@ -1,39 +1,36 @@
 import { errorText } from '../../errors.ts'
+import type { LogRecord } from '../../ports/log-record.ts'
 import type { DeliveryProperties } from '../../ports/source.ts'
 import { type BrokenPart, brokenRecord, keptBytesMax } from '../log/broken-record.ts'
-import type { LogRecord } from '../log/log-record.ts'
 import { readAmqpMessage, type StreamMessage } from './wire/amqp-message.ts'
 import { type Chunk, eachRecord } from './wire/chunk.ts'
 
-/** What a portion of a chunk holds. */
+/** The records of a portion of a chunk. */
 export interface Portion {
   readonly records: readonly LogRecord[]
-  /** Where to read on: the end of the chunk, or before a sub-batch that is left for the next portion. */
+  /** The next offset to read: the end of the chunk, or a sub-batch that is left for the next portion. */
   readonly next: number
-  /**
-   * Stands behind the records: a part that cannot be read, and is too large to be kept. Nothing behind it was
-   * read.
-   */
+  /** An unreadable part after the records that is too large to keep. Nothing after it was read. */
   readonly tooLarge: UnkeptPart | null
 }
 
 export type UnkeptPart = Pick<BrokenPart, 'offset' | 'records' | 'problem'>
 
 /**
- * Unpacked bytes at which the rest of a chunk is left for later; a single sub-batch may have more, up to the
- * bound of a chunk.
+ * Unpacked bytes after which the rest of a chunk is left for later; a single sub-batch may have more, up to
+ * the limit of a chunk.
  */
 const portionBytesMax = 4 * 1024 * 1024
 
 /**
- * The records of a chunk from `from` on, as many as may be unpacked at once. Those before `handedOver` were
- * handed over by this process already.
+ * The records of a chunk from `from` on, as many as may be unpacked at once. This process already delivered
+ * those before `deliveredTo`.
  */
 export function toRecords(
   chunk: Chunk,
   stream: string,
   from: number,
-  handedOver: number,
+  deliveredTo: number,
   keptMax: number = keptBytesMax,
 ): Portion {
   const records: LogRecord[] = []
@@ -41,7 +38,7 @@ export function toRecords(
   const { timestampMs } = chunk
   const keep = (offset: number, count: number, bytes: Buffer, problem: string) => {
     const part = { partition: stream, offset, records: count, bytes, problem, timestampMs }
-    if (tooLarge === null) records.push(brokenRecord({ ...part, redelivered: offset < handedOver }))
+    if (tooLarge === null) records.push(brokenRecord({ ...part, redelivered: offset < deliveredTo }))
   }
   const next = eachRecord(
     chunk,
@@ -55,7 +52,7 @@ export function toRecords(
         } catch (error) {
           return keep(offset, 1, bytes, errorText(error, 200))
         }
-        records.push(new StreamRecord(message, stream, offset, offset < handedOver))
+        records.push(new StreamRecord(message, stream, offset, offset < deliveredTo))
       },
       onBroken(offset, count, bytes, problem) {
         if (bytes.length <= keptMax) keep(offset, count, bytes, problem)
@@ -67,7 +64,7 @@ export function toRecords(
   return { records, next: tooLarge === null ? next : (tooLarge as UnkeptPart).offset, tooLarge }
 }
 
-/** Texts are made for whoever asks: thousands of records are read ahead, and most are only applied. */
+/** Converts to text on access: thousands of records are read ahead, and most are only applied. */
 class StreamRecord implements LogRecord {
   readonly body: Buffer
   readonly headers: Readonly<Record<string, unknown>>

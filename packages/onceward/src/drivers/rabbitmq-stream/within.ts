@@ -1,4 +1,4 @@
-/** True when `work` settled, either way, in time. Never rejects. */
+/** True when `work` settled in time, resolved or rejected. Never rejects. */
 export async function within(timeoutMs: number, work: Promise<unknown>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<boolean>(resolve => {

@@ -1,13 +1,13 @@
 import { OncewardError } from '../../errors.ts'
 import { everyUrl, hostsOf } from '../../ports/broker-url.ts'
 
-/** Refuses an address no broker can be behind. Never repeats the password. */
+/** Rejects an invalid address. Never repeats the password. */
 export function assertUrl(url: string | undefined, purpose: string): string {
   if (url !== undefined && parse(url) !== null) return url
   const found =
     url === undefined
       ? 'none was given'
-      : 'the one given cannot be read as such (a #, / or @ in the password is written %23, %2F or %40)'
+      : 'the given one is not valid (write #, / or @ in the password as %23, %2F or %40)'
   throw new OncewardError(
     'configuration',
     `${purpose} needs a URL like amqp://user:password@host:5672/vhost, or host-a,host-b:5673 for the nodes of a cluster; ${found}. Nothing was opened.`,
@@ -19,7 +19,7 @@ export function virtualHostOf(url: string): string {
   return parse(assertUrl(url, 'RabbitMQ'))!.virtualHost
 }
 
-/** Hosts, ports and virtual host: what may be shown and compared. */
+/** Hosts, ports and virtual host: the parts that may be shown and compared. */
 export function addressOf(url: string): string {
   const { protocol, virtualHost } = parse(assertUrl(url, 'RabbitMQ'))!
   const hosts = hostsOf(url, protocol === 'amqps:' ? 5671 : 5672)
@@ -31,7 +31,7 @@ interface Parsed {
   readonly virtualHost: string
 }
 
-/** The error of a URL that cannot be read shows all of it, so none is let out. */
+/** The error of an invalid URL contains the whole URL, so it is never passed on. */
 function parse(url: string): Parsed | null {
   const [first] = everyUrl(url)
   if (first === undefined) return null

@@ -6,15 +6,15 @@ import { exists, limitOf, missing } from './topology.ts'
 
 export interface IngestChecked {
   readonly warnings: readonly string[]
-  readonly handOversMax: number
+  readonly deliveriesMax: number
 }
 
 /**
- * Hand-overs after which a message in the dead-letter queue is left to people, where the broker counts them.
+ * Deliveries after which a message stays in the dead-letter queue for an operator, if the broker counts them.
  */
-const handOversMax = 10
+const deliveriesMax = 10
 
-/** Refuses a dead-letter queue from which messages cannot be taken back safely. */
+/** Rejects a dead-letter queue that cannot be ingested safely. */
 export async function checkIngest(
   connection: Connection,
   declaration: QueueDeclaration,
@@ -31,9 +31,9 @@ export async function checkIngest(
     'known' in asked
       ? checkFacts(connection, from!, asked.known)
       : [
-          `The arguments of dead-letter queue ${from} could not be checked: ${asked.unknown}. If it has a delivery limit of its own (20 by default on quorum queues since RabbitMQ 4.0), messages can vanish from it.`,
+          `The arguments of dead-letter queue ${from} could not be checked: ${asked.unknown}. If it has a delivery limit itself (20 by default on quorum queues since RabbitMQ 4.0), messages can be lost from it.`,
         ]
-  return { warnings, handOversMax: await limitHandOvers(connection, declaration, url) }
+  return { warnings, deliveriesMax: await limitDeliveries(connection, declaration, url) }
 }
 
 function checkFacts(connection: Connection, from: string, facts: QueueFacts): readonly string[] {
@@ -43,26 +43,26 @@ function checkFacts(connection: Connection, from: string, facts: QueueFacts): re
       `Dead-letter queue ${from} cannot be ingested: ${why} Nothing was consumed.`,
       { details: { queue: from } },
     )
-  if (facts.type === 'stream') throw unusable('it is a stream, which cannot give messages up one by one.')
+  if (facts.type === 'stream') throw unusable('it is a stream, which cannot release single messages.')
   if (facts.arguments['x-single-active-consumer'] === true)
-    throw unusable('it has x-single-active-consumer, which allows no single gets.')
+    throw unusable('it has x-single-active-consumer, which allows no basic.get.')
   const limit = facts.type === 'quorum' ? limitOf(connection, facts) : null
   if (limit === null) return []
-  const aged = `it has delivery limit ${limit} itself, so a process that is killed in a loop ages messages out of it again. Set x-delivery-limit to -1, by policy or by recreating it.`
-  // An argument cannot be lifted by a policy, only lowered.
+  const aged = `it has delivery limit ${limit} itself, so repeated crashes of a process would expire messages from it again. Set x-delivery-limit to -1, by policy or by recreating it.`
+  // A policy can only lower an argument.
   if (facts.hasDeadLetterExchange !== undefined || facts.arguments['x-delivery-limit'] === limit)
     throw unusable(aged)
   return [
-    `The broker does not say yet which policies apply to dead-letter queue ${from}. Unless one lifts it: ${aged}`,
+    `The broker does not report yet which policies apply to dead-letter queue ${from}. Unless one removes the limit: ${aged}`,
   ]
 }
 
 /**
- * A message brings the count of the queue it left along (4.0.5: limit + 1) and only afterwards counts from 1,
- * so the bound lies above that. Where the limit is unknown there is no bound: better handed over too often
- * than left by mistake.
+ * A message keeps the count of the queue it left (4.0.5: limit + 1) and counts from 1 only afterwards, so the
+ * bound is above that. When the limit is unknown there is no bound: an extra delivery is better than a
+ * message left by mistake.
  */
-async function limitHandOvers(
+async function limitDeliveries(
   connection: Connection,
   { queue, managementUrl }: QueueDeclaration,
   url: string,
@@ -71,5 +71,5 @@ async function limitHandOvers(
   if (!('known' in asked)) return Number.POSITIVE_INFINITY
   const { deliveryLimit, hasDeadLetterExchange } = asked.known
   if (deliveryLimit === undefined && hasDeadLetterExchange === undefined) return Number.POSITIVE_INFINITY
-  return Math.max(handOversMax, (limitOf(connection, asked.known) ?? 0) + 2)
+  return Math.max(deliveriesMax, (limitOf(connection, asked.known) ?? 0) + 2)
 }

@@ -10,30 +10,31 @@ import { splitTls, type TlsUrl } from '../tls/tls-url.ts'
 import { type AmqpFrameReader, readHeadersOurselves } from './read-headers.ts'
 
 /**
- * One connection, with the two things the client does not give: why it ended, and an end that cannot hang.
+ * One connection, with two features the client library lacks: the reason of its end, and an end that cannot
+ * hang.
  */
 export interface Connection {
   readonly model: ChannelModel
-  /** Of the host that answered. */
+  /** The URL of the host that answered. */
   readonly url: string
   readonly brokerVersion: string
-  /** What the broker calls its cluster; null where it does not say. */
+  /** The cluster name that the broker announces; null when it announces none. */
   readonly cluster: string | null
-  /** What went wrong with it, as soon as it is known; null while nothing did. */
+  /** The first error, as soon as it is known; null before. */
   readonly trouble: string | null
   /** Resolves once, with the reason, however it ended. */
   readonly ended: Promise<string>
-  /** Closes politely, and cuts the socket when the broker does not answer in time. Never rejects. */
+  /** Closes gracefully, and destroys the socket when the broker does not answer in time. Never rejects. */
   close(timeoutMs: number): Promise<void>
-  /** Cuts the socket now. */
+  /** Destroys the socket now. */
   destroy(): void
 }
 
 const lingerMs = 1_000
 
 /**
- * Connects to any host of the address. `signal` gives up a try that is under way; it has no say over what is
- * open.
+ * Connects to any host of the address. `signal` aborts an attempt in progress; it does not affect an open
+ * connection.
  */
 export function openConnection(url: string, purpose: string, signal?: AbortSignal): Promise<Connection> {
   return tryHosts({
@@ -58,13 +59,13 @@ async function openOne(url: string, purpose: string, signal: AbortSignal | undef
     if (!cut && (reason !== null || error !== undefined)) avoidHost(new URL(url).host)
     ended.resolve(reason ?? error?.message ?? 'closed by this process')
   })
-  // With an error, because that is the only end of a socket the client notices at once.
+  // With an error, because the client library notices no other end of a socket at once.
   const destroy = () => {
     cut = true
     socketOf(model)?.destroy(new Error('cut by this process'))
   }
-  // The client merely ends a socket whose heartbeats stopped; the peer never answers that, so it would
-  // linger.
+  // The client library only ends a socket whose heartbeats stopped. The peer never answers that, so the
+  // socket would linger.
   void ended.promise.then(() => setTimeout(destroy, lingerMs).unref())
   return {
     model,
@@ -114,7 +115,8 @@ async function connectModel(
 }
 
 /**
- * A TLS listener hangs up on those who speak AMQP at once, which the client reports as a broken handshake.
+ * A TLS listener closes a plain AMQP connection at once, which the client library reports as a failed
+ * handshake.
  */
 async function needsTls(url: string, error: unknown, timeoutMs: number): Promise<string | null> {
   const brokeOff =
@@ -123,7 +125,9 @@ async function needsTls(url: string, error: unknown, timeoutMs: number): Promise
   const { hostname, port } = new URL(url)
   const host = hostname.replace(/^\[|\]$/g, '')
   const isTls = await speaksTls({ host, port: port === '' ? 5672 : Number(port) }, timeoutMs)
-  return isTls ? 'this port speaks TLS only, and our address does not. Begin the address with amqps://' : null
+  return isTls
+    ? 'this port requires TLS, but the address does not use it. Begin the address with amqps://'
+    : null
 }
 
 function tlsError(url: string, why: string, cause: unknown): OncewardError {
@@ -134,7 +138,7 @@ function tlsError(url: string, why: string, cause: unknown): OncewardError {
   )
 }
 
-/** Without the login. */
+/** The address without the login. */
 function placeOf(url: string): string {
   return `RabbitMQ at ${new URL(url).host}`
 }
@@ -144,7 +148,7 @@ function clusterOf(properties: object): string | null {
   return typeof name === 'string' && name !== '' ? name : null
 }
 
-/** A channel of its own for `work`, so that a refusal (which closes the channel) costs nothing else. */
+/** Runs `work` on a separate channel, so that a refusal (which closes the channel) affects nothing else. */
 export async function withChannel<T>(
   { model, ended }: Connection,
   work: (channel: Channel) => Promise<T>,
@@ -154,12 +158,12 @@ export async function withChannel<T>(
   try {
     return await work(channel)
   } finally {
-    // The client never settles a close that the end of the connection overtakes.
+    // The client library never settles a close when the connection ends first.
     await Promise.race([channel.close().catch(() => {}), ended])
   }
 }
 
-/** True when `work` settled, either way, in time. Never rejects. */
+/** True when `work` settled in time, resolved or rejected. Never rejects. */
 export async function within(timeoutMs: number, work: Promise<unknown>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<boolean>(resolve => {
@@ -178,8 +182,8 @@ export function reconnectDelayMs(failures: number): number {
 }
 
 /**
- * The configuration error behind a failed connect, or null when trying again may help. The client keeps no
- * code for refusals during the handshake, only their text, and for a missing virtual host not even that.
+ * The configuration error behind a failed connect, or null when a retry may help. For refusals during the
+ * handshake the client library keeps only the text, and for a missing virtual host not even that.
  */
 export function refusal(error: unknown, purpose: string): OncewardError | null {
   if (error instanceof OncewardError) return error
@@ -187,14 +191,14 @@ export function refusal(error: unknown, purpose: string): OncewardError | null {
   if (/\b403 \(ACCESS.REFUSED\)/i.test(text) || /SASL mechanism .* is not provided/.test(text)) {
     return new OncewardError(
       'configuration',
-      `${purpose}: RabbitMQ refused the user name or password, or the user may not do this. Nothing was consumed or settled. Check the URL and the user's permissions on the virtual host. The broker said: ${text}`,
+      `${purpose}: RabbitMQ refused the user name or password, or the user lacks the permission. Nothing was consumed or settled. Check the URL and the user's permissions on the virtual host. The broker said: ${text}`,
       { cause: error },
     )
   }
   if (/Expected ConnectionOpenOk; got <ConnectionClose/.test(text)) {
     return new OncewardError(
       'configuration',
-      `${purpose}: RabbitMQ accepted the password but closed the connection when the virtual host was opened: it does not exist, or this user may not enter it. Nothing was consumed or settled. Check the path of the URL (/%2F is the default one).`,
+      `${purpose}: RabbitMQ accepted the password but closed the connection when the virtual host was opened: it does not exist, or this user has no access to it. Nothing was consumed or settled. Check the path of the URL (/%2F is the default one).`,
       { cause: error },
     )
   }

@@ -7,47 +7,48 @@ import type { InFlight } from './in-flight.ts'
 import { readCount } from './read-count.ts'
 
 export interface DeadLetterIngestOptions {
-  /** A channel of its own: its tags are not the consumer's. */
+  /** A separate channel, because its tags are not the consumer's. */
   readonly channel: Channel
   readonly declaration: QueueDeclaration
-  /** A message the broker counts more hand-overs for is left to people. */
-  readonly handOversMax: number
+  /** A message with more counted deliveries is left for an operator. */
+  readonly deliveriesMax: number
   readonly inFlight: InFlight
   readonly onDeadLetter: (message: GetMessage, routingKey: string) => void
   readonly onWarning: (reason: string) => void
-  /**
-   * Called at each failure of a look, with the reason; and with null after the next one that did not fail.
-   */
+  /** Called with the reason at each failed look; and with null after the next successful one. */
   readonly onTrouble: (reason: string | null) => void
 }
 
-/** Strangers set aside in one look at most: what lies behind more of them is not reached. */
-const strangersMax = 1_000
-/** Longest that strangers are out of their owners' sight while a message of ours is being worked on. */
-const strangersHeldMs = 5_000
+/** Maximum foreign messages held in one look; messages behind them are not reached. */
+const foreignMax = 1_000
+/**
+ * Longest time that foreign messages are withheld from their consumers while a message of ours is handled.
+ */
+const foreignHeldMs = 5_000
 const mixedPauseMs = 60_000
 const idleMinMs = 200
 const idleMaxMs = 10_000
 
 /**
- * Takes back what a delivery limit aged out of our queue: prefetched bystanders of a process that was killed.
+ * Takes back messages that a delivery limit expired from our queue: those prefetched by a killed process.
  *
- *   looking ──ours──▶ handed over ──settled──▶ looking      looking ──empty, or too many strangers──▶ resting ──▶ looking
+ *   looking ──ours──▶ delivered ──settled──▶ looking
+ *   looking ──empty, or too many foreign messages──▶ resting ──▶ looking
  *
- * One at a time, because the message that killed the process comes this way too: nobody ages beside it, and
- * once `handOversMax` is reached it is left where it is. A dead-letter queue is often shared, so it is looked
- * through with single gets rather than consumed: strangers are set aside, given back when the look ends, and
- * then left in peace for a minute. A consumer would be handed the same strangers again at once, for ever, or
- * hold them out of their owners' sight. A look that fails is told and tried again after a pause that grows:
- * nobody else would notice that it ended.
+ * One at a time, because the message that killed the process also arrives here. No other message ages with
+ * it, and once it reaches `deliveriesMax` it stays in the queue. A dead-letter queue is often shared, so it
+ * is read with single gets instead of a consumer. Foreign messages are held, returned when the look ends,
+ * and then left alone for a minute. A consumer would receive the same foreign messages again at once,
+ * endlessly, or withhold them from their consumers. A failed look is reported and repeated after a growing
+ * pause: no other component would notice that it ended.
  */
 export class DeadLetterIngest {
   readonly #options: DeadLetterIngestOptions
   #stopped = false
   #heldTag = 0
-  /** Resolves what is being waited for: the settling of the held message, or the end of a rest. */
-  #goOn: () => void = () => {}
-  #strangers: number[] = []
+  /** Resolves the current wait: the settling of the held message, or the end of a rest. */
+  #resume: () => void = () => {}
+  #foreign: number[] = []
 
   constructor(options: DeadLetterIngestOptions) {
     this.#options = options
@@ -65,7 +66,7 @@ export class DeadLetterIngest {
         idleMs = found ? idleMinMs : Math.min(idleMaxMs, 2 * idleMs)
         pauseMs = mixed ? mixedPauseMs : idleMs
       } catch (error) {
-        // Stopped with its session, whose channel closed: everything unsettled is the broker's again.
+        // The session ended and its channel closed: the broker requeues everything unsettled.
         if (this.#stopped) return
         failures++
         this.#options.onTrouble(errorText(error, 500))
@@ -75,20 +76,20 @@ export class DeadLetterIngest {
     }
   }
 
-  /** Takes nothing more. What is held may still be settled. */
+  /** Takes no further message. The held one may still be settled. */
   stop(): void {
     this.#stopped = true
-    this.#goOn()
+    this.#resume()
   }
 
   ack(tag: number): void {
     if (tag !== this.#heldTag) return
     this.#options.channel.ack(messageOf(tag))
     this.#heldTag = 0
-    this.#goOn()
+    this.#resume()
   }
 
-  /** Hands everything unsettled back to its queue. */
+  /** Returns everything unsettled to its queue. */
   async close(): Promise<void> {
     await this.#options.channel.close()
   }
@@ -97,25 +98,25 @@ export class DeadLetterIngest {
     const { channel, declaration, inFlight } = this.#options
     let found = false
     let mixed = false
-    while (!this.#stopped && !inFlight.isOver && this.#strangers.length < strangersMax) {
+    while (!this.#stopped && !inFlight.isOver && this.#foreign.length < foreignMax) {
       const message = await channel.get(declaration.deadLetterIngest!)
       if (message === false || this.#stopped) break
       const settled = this.#begin(message)
       if (settled === null) {
         mixed = true
-        this.#strangers.push(message.fields.deliveryTag)
+        this.#foreign.push(message.fields.deliveryTag)
       } else {
         found = true
         await this.#waitWithout(settled)
-        // They were given back meanwhile: going on now would take the same ones again.
-        if (mixed && this.#strangers.length === 0) break
+        // The foreign messages were returned meanwhile: another get would receive the same ones again.
+        if (mixed && this.#foreign.length === 0) break
       }
     }
     this.#giveBack()
     return { found, mixed }
   }
 
-  /** Hands a message of ours over; resolves when it is settled. Null for one that stays where it is. */
+  /** Delivers a message of ours; resolves when it is settled. Null for a message that stays in the queue. */
   #begin(message: GetMessage): Promise<void> | null {
     const { declaration, inFlight, onDeadLetter, onWarning } = this.#options
     try {
@@ -124,7 +125,7 @@ export class DeadLetterIngest {
       onDeadLetter(message, routingKey)
     } catch (error) {
       onWarning(
-        `Dead-letter queue ${declaration.deadLetterIngest} holds a message that could not be taken: ${errorText(error, 300)}. It is left there for people to look at, and those behind it are taken.`,
+        `Dead-letter queue ${declaration.deadLetterIngest} holds a message that could not be read: ${errorText(error, 300)}. It stays there for an operator to inspect; later messages are still read.`,
       )
       return null
     }
@@ -133,33 +134,33 @@ export class DeadLetterIngest {
     return this.#wait()
   }
 
-  /** Strangers are not kept for as long as one of ours takes. */
+  /** Foreign messages are not held for as long as one of ours takes. */
   async #waitWithout(settled: Promise<void>): Promise<void> {
-    if (this.#strangers.length > 0 && !(await within(strangersHeldMs, settled))) this.#giveBack()
+    if (this.#foreign.length > 0 && !(await within(foreignHeldMs, settled))) this.#giveBack()
     await settled
   }
 
   #wait(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
-    this.#goOn = resolve
+    this.#resume = resolve
     return promise
   }
 
-  /** The routing key it was first published with when it is ours to take, else null. */
+  /** The routing key of the first publish when the message is ours to take, else null. */
   #wanted(message: GetMessage): string | null {
-    const { declaration, handOversMax, onWarning } = this.#options
+    const { declaration, deliveriesMax, onWarning } = this.#options
     const { queue, deadLetterIngest: from } = declaration
     const headers = message.properties.headers ?? emptyMap
     const death = limitDeath(headers, queue)
     if (death === null) {
       onWarning(
-        `Dead-letter queue ${from} also holds messages that did not come from ${queue} by its delivery limit. They are left there, and it is looked through once a minute, at most ${strangersMax} of them deep. Each look counts as a hand-over of what it finds. Give ${queue} a dead-letter queue of its own.`,
+        `Dead-letter queue ${from} also holds messages that did not come from ${queue} by its delivery limit. They stay there, and it is searched once a minute, past at most ${foreignMax} of them. Each search counts as a delivery of the messages it reads. Give ${queue} a separate dead-letter queue.`,
       )
       return null
     }
-    if (readCount(headers['x-delivery-count']) >= handOversMax) {
+    if (readCount(headers['x-delivery-count']) >= deliveriesMax) {
       onWarning(
-        `Dead-letter queue ${from} holds messages that were handed over ${handOversMax} times without an outcome: each may be killing its consumer. They are left there for people to look at.`,
+        `Dead-letter queue ${from} holds messages that were delivered ${deliveriesMax} times without an outcome: each may be crashing its consumer. They stay there for an operator to inspect.`,
       )
       return null
     }
@@ -167,8 +168,8 @@ export class DeadLetterIngest {
   }
 
   #giveBack(): void {
-    for (const tag of this.#strangers) this.#options.channel.nack(messageOf(tag), false, true)
-    this.#strangers = []
+    for (const tag of this.#foreign) this.#options.channel.nack(messageOf(tag), false, true)
+    this.#foreign = []
   }
 }
 
@@ -178,9 +179,7 @@ interface Death {
   readonly 'routing-keys'?: unknown
 }
 
-/**
- * The entry that says so when the last thing that happened to a message was the delivery limit of this queue.
- */
+/** The matching entry if the last event of a message was this queue's delivery limit, else null. */
 export function limitDeath(headers: Readonly<Record<string, unknown>>, queue: string): Death | null {
   const deaths = headers['x-death']
   if (!Array.isArray(deaths)) return null
@@ -193,7 +192,7 @@ export function limitDeath(headers: Readonly<Record<string, unknown>>, queue: st
   return isOurs(last) ? ((deaths as Death[]).find(isOurs) ?? null) : null
 }
 
-/** Publishers may write this table too, and anything into it. */
+/** Publishers may also write this table, with any content. */
 function firstText(list: unknown): string | null {
   const first: unknown = Array.isArray(list) ? list[0] : null
   return typeof first === 'string' ? first : null

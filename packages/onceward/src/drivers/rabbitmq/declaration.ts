@@ -2,58 +2,59 @@ import { OncewardError } from '../../errors.ts'
 import { assertKnownOptions } from '../../ports/known-options.ts'
 import type { BrokerTls } from '../tls/broker-tls.ts'
 
-/** A RabbitMQ queue as a contract names it: plain data, made by `queue(...)`. */
+/** A RabbitMQ queue as named by a contract: plain data, created by `queue(...)`. */
 export interface QueueDeclaration {
   readonly kind: 'rabbitmq'
   readonly queue: string
   /**
-   * `amqp://` or `amqps://`, with every node of a cluster: `amqp://user:password@a,b:5673,c/vhost`. Where
-   * absent the process that runs the consumer gives it.
+   * `amqp://` or `amqps://`, with every node of a cluster: `amqp://user:password@a,b:5673,c/vhost`. By
+   * default the process that runs the consumer provides it.
    */
   readonly url?: string
   /**
-   * The cluster's name, instead of the one it announces: messages go back to where this name and the virtual
-   * host say.
+   * A name for the cluster, used instead of the announced one, together with the virtual host, to return
+   * messages to it.
    */
   readonly cluster?: string
   /**
-   * Whom to trust, and who we are, for `amqps://` and the https address of the management plugin. Default:
-   * what Node trusts.
+   * The authorities to trust and the client certificate, for `amqps://` and the https address of the
+   * management plugin. Default: the authorities that Node trusts.
    */
   readonly tls?: BrokerTls
   /** Default `quorum`. A classic queue does not count deliveries. */
   readonly type?: 'quorum' | 'classic'
   /**
-   * Default `declare`: make the queue, or fail when it exists with other arguments. `verify`: it belongs to
-   * others.
+   * Default `declare`: create the queue, or fail when it exists with other arguments. `verify`: another team
+   * declares it.
    */
   readonly declare?: 'declare' | 'verify'
-  /** One consumer at a time gets deliveries: what `order: 'key'` needs. Default false. */
+  /** Only one consumer at a time receives deliveries, as `order: 'key'` requires. Default false. */
   readonly singleActiveConsumer?: boolean
   /**
-   * Hand-overs before the broker itself drops or dead-letters a message. Default `unlimited` on queues we
-   * declare: a consumer that is killed in a loop ages every prefetched bystander, not only the message that
-   * kills it, and the attempts of one message are counted durably by the engine anyway.
+   * Deliveries before the broker drops or dead-letters a message. Default `unlimited` on queues that Onceward
+   * declares. A consumer that crashes in a loop ages every prefetched message, not only the one that causes
+   * the crash. The engine counts the attempts of each message durably in any case.
    */
   readonly deliveryLimit?: number | 'unlimited'
   readonly deadLetterExchange?: string
   readonly deadLetterRoutingKey?: string
   /**
-   * The queue that this queue's dead letters arrive in, taken from as well: only messages that the delivery
-   * limit of this queue moved there, because their consumers died around them. For queues of others that have
-   * a limit. It must have no limit itself and best holds nothing else; copies of the contract's own dead
-   * letters belong elsewhere. Quorum, so that hand-overs are counted: one that goes on killing its consumer
-   * is then left there. Default: none is read.
+   * The queue that receives this queue's dead letters, which is then read as well. Only messages that this
+   * queue's delivery limit moved there are taken, because their consumers crashed while holding them. For
+   * queues of other teams that have a limit. It must have no limit itself and should hold nothing else;
+   * publish the contract's own dead letters to another queue. Use a quorum queue, which counts deliveries: a
+   * message that keeps crashing its consumer then stays there. Default: none is read.
    */
   readonly deadLetterIngest?: string
   /**
-   * Further queue arguments, as the broker names them. They win over the ones derived from this declaration.
+   * Further queue arguments, under the broker's names. They take precedence over those derived from this
+   * declaration.
    */
   readonly arguments?: Readonly<Record<string, string | number | boolean>>
   readonly bind?: readonly { readonly exchange: string; readonly routingKey: string }[]
   /**
-   * HTTP address of the management plugin; default `ONCEWARD_RABBITMQ_MANAGEMENT_URL`. Used for checks only;
-   * https, or http on this machine.
+   * HTTP address of the management plugin; default `ONCEWARD_RABBITMQ_MANAGEMENT_URL`. Used for checks only.
+   * It must be https, or http on this machine.
    */
   readonly managementUrl?: string
   readonly [option: string]: unknown
@@ -94,13 +95,13 @@ const optionNames: readonly (keyof QueueOptions)[] = [
   'managementUrl',
 ]
 
-/** Names the queue a consumer reads. Nothing is opened. */
+/** Names the queue a consumer reads. Opens nothing. */
 export function queue(name: string, options: QueueOptions = {}): QueueDeclaration {
   assertKnownOptions(`RabbitMQ queue ${String(name)}`, options, optionNames)
   return { kind: 'rabbitmq', queue: name, ...options }
 }
 
-/** What is wrong with a declaration as it stands, before any broker is asked. */
+/** Rejects an unsafe declaration before any request to a broker. */
 export function assertSafe(declaration: QueueDeclaration): void {
   const {
     queue: name,
@@ -127,7 +128,7 @@ export function assertSafe(declaration: QueueDeclaration): void {
   if (deadLetterExchange === '' && (deadLetterRoutingKey ?? name) === name) {
     throw new OncewardError(
       'topology_unsafe',
-      `Queue ${name} would dead-letter to itself, and RabbitMQ drops a message that goes round such a cycle. Nothing was opened. Set deadLetterRoutingKey to another queue.`,
+      `Queue ${name} would dead-letter to itself, and RabbitMQ drops messages in such a cycle. Nothing was opened. Set deadLetterRoutingKey to another queue.`,
     )
   }
 }
@@ -141,28 +142,28 @@ function assertIngest({ queue: name, deadLetterIngest, singleActiveConsumer }: Q
   if (deadLetterIngest === name) refuse('names the queue itself.')
   if (singleActiveConsumer)
     refuse(
-      'cannot be combined with singleActiveConsumer: what comes back that way comes after later messages of its key.',
+      'cannot be combined with singleActiveConsumer: a message that returns this way is delivered after later messages of its key.',
     )
 }
 
 export function limitWithoutDeadLetters(name: string, limit: number): OncewardError {
   return new OncewardError(
     'topology_unsafe',
-    `Queue ${name} has delivery limit ${limit} and no dead-letter exchange: after ${limit + 1} hand-overs RabbitMQ drops a message without a trace, also one that was only prefetched when a process died. Nothing was consumed. Set the limit to unlimited (x-delivery-limit: -1), or give the queue a dead-letter exchange with a bound queue.`,
+    `Queue ${name} has delivery limit ${limit} and no dead-letter exchange: after ${limit + 1} deliveries RabbitMQ silently drops a message, even one that was only prefetched when a process crashed. Nothing was consumed. Set the limit to unlimited (x-delivery-limit: -1), or give the queue a dead-letter exchange with a bound queue.`,
     { details: { queue: name, deliveryLimit: limit } },
   )
 }
 
-/** The finite limit this declaration asks for, null for none. */
+/** The finite limit of this declaration, null for none. */
 export function declaredLimit({ deliveryLimit, arguments: extra }: QueueDeclaration): number | null {
   const limit = extra?.['x-delivery-limit'] ?? deliveryLimit
   return typeof limit === 'number' && limit >= 0 ? limit : null
 }
 
 /**
- * The arguments this declaration stands for. Dead-lettering of quorum queues is at-least-once with
- * `reject-publish`: the default strategy lost 50 of 50 messages whose target queue was missing.
- * Brokers before 4.0 refuse a limit of -1 and have none by default.
+ * The queue arguments of this declaration. Dead-lettering of quorum queues is at-least-once with
+ * `reject-publish`: the default strategy lost 50 of 50 messages whose target queue was missing. Brokers
+ * before 4.0 refuse a limit of -1 and have none by default.
  */
 export function queueArguments(
   declaration: QueueDeclaration,

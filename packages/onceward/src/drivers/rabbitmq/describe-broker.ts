@@ -4,20 +4,18 @@ import { type Connection, openConnection, refusal } from './connection.ts'
 import { type AnswerShape, askManagement, isRecord, type ManagementAnswer } from './management.ts'
 import { exists } from './topology.ts'
 
-/** What a check needs to know of a virtual host. */
+/** The state of a virtual host that a check needs. */
 export interface BrokerState {
   readonly version: string
-  /** What it calls its cluster; null where it was not asked by AMQP or does not say. */
+  /** The announced cluster name; null when AMQP was not used or none is announced. */
   readonly cluster: string | null
-  /** In words, as `memory alarm on rabbit@one`. */
+  /** Descriptions, as `memory alarm on rabbit@one`. */
   readonly alarms: readonly string[]
-  /**
-   * By name. Without the management plugin those that were asked for and exist, with nothing but their names.
-   */
+  /** By name. Without the management plugin only the requested queues that exist, with their names alone. */
   readonly queues: ReadonlyMap<string, QueueState>
   /** Null without the management plugin. */
   readonly topology: Topology | null
-  /** What nobody could tell, and why. */
+  /** Facts that could not be determined, with the reason. */
   readonly unasked: readonly string[]
 }
 
@@ -32,7 +30,7 @@ export interface QueueState {
   readonly durable: boolean
   readonly transient: boolean
   readonly arguments: Readonly<Record<string, unknown>>
-  /** What the policies in force say of it, under their names: `delivery-limit`. */
+  /** The settings of the policies in force, under their names: `delivery-limit`. */
   readonly policy: Readonly<Record<string, unknown>>
 }
 
@@ -50,8 +48,8 @@ export interface BindingState {
 
 export interface BrokerAddress {
   /**
-   * AMQP; null where only the management plugin is to be asked, as for streams, with the login and virtual
-   * host of `loginUrl`.
+   * The AMQP address; null when only the management plugin is queried, as for streams, with the login and
+   * virtual host of `loginUrl`.
    */
   readonly amqpUrl: string | null
   readonly loginUrl: string
@@ -60,15 +58,15 @@ export interface BrokerAddress {
 
 const listTimeoutMs = 8_000
 
-/** Reads and declares nothing. Rejects with an operational error when the broker does not answer at all. */
+/** Declares nothing. Rejects with an operational error when the broker does not answer at all. */
 export async function describeBroker(
   { amqpUrl, loginUrl, managementUrl }: BrokerAddress,
   queues: readonly string[],
 ): Promise<BrokerState> {
   const asked = askForAll(managementUrl, loginUrl).catch(error => ({
-    unknown: `the management plugin's answers make no sense (${errorText(error, 200)})`,
+    unknown: `the management plugin's answers are invalid (${errorText(error, 200)})`,
   }))
-  // The consumer comes this way, so it is tried even where the plugin knows everything.
+  // The consumer uses AMQP, so AMQP is tested even when the plugin answers everything.
   const spoken = amqpUrl === null ? null : await askByAmqp(amqpUrl, queues, asked)
   const answered = await asked
   const foreign = 'known' in answered && spoken !== null ? otherCluster(spoken.cluster, answered.known) : null
@@ -82,7 +80,7 @@ export async function describeBroker(
   if (spoken === null) {
     throw new OncewardError(
       'broker_unreachable',
-      `RabbitMQ could not be asked: ${managed.unknown}. Nothing was changed.`,
+      `RabbitMQ could not be queried: ${managed.unknown}. Nothing was changed.`,
     )
   }
   return {
@@ -95,7 +93,7 @@ export async function describeBroker(
   }
 }
 
-/** Which queues exist is asked only where the plugin does not say. */
+/** Checks which queues exist only when the plugin does not answer. */
 async function askByAmqp(
   url: string,
   queues: readonly string[],
@@ -124,13 +122,13 @@ async function askByAmqp(
 }
 
 /**
- * Why the plugin's answers are not about the broker that AMQP leads to. A node's own name (`rabbit@host`)
- * says nothing about its cluster.
+ * Why the plugin's answers do not describe the broker at the AMQP address. A node name (`rabbit@host`) does
+ * not identify its cluster.
  */
 function otherCluster(spoken: string | null, { cluster }: Pick<BrokerState, 'cluster'>): string | null {
   if (spoken === null || cluster === null || spoken === cluster) return null
   if (spoken.includes('@') && cluster.includes('@')) return null
-  return `the management plugin belongs to cluster ${cluster}, and the address to cluster ${spoken}: correct one of the two`
+  return `the management plugin belongs to cluster ${cluster}, but the AMQP address to cluster ${spoken}: correct one of the two addresses`
 }
 
 async function askForAll(
@@ -185,7 +183,7 @@ const definitionsOf = (policies: readonly Reply[]): Definitions =>
   new Map(policies.map(policy => [textOf(policy.name), recordOf(policy.definition)]))
 
 const recordOf = (value: unknown) => (isRecord(value) ? value : {})
-/** A table among the names would be an error of the conversion, not of the check. */
+/** A table in place of a name would make the conversion throw. */
 const textOf = (value: unknown) =>
   typeof value === 'string' || typeof value === 'number' ? String(value) : ''
 
@@ -205,7 +203,7 @@ function toQueue(
   }
 }
 
-/** An operator's policy can only make numbers smaller. */
+/** An operator policy can only lower numbers. */
 function merged(own: Readonly<Record<string, unknown>>, operator: Readonly<Record<string, unknown>>) {
   const both: Record<string, unknown> = { ...own }
   for (const [name, value] of Object.entries(operator)) {

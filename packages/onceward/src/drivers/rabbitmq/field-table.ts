@@ -1,12 +1,13 @@
 import { bareMap } from '../../message/bare-map.ts'
 import { wideInteger } from '../../message/wide-integer.ts'
 
-/** Tables inside tables are read by calls inside calls; limits allow fewer. */
+/** Nested tables are read recursively; the limits of a contract allow fewer levels. */
 const depthMax = 64
 
 /**
- * A field table of AMQP 0.9.1 in the forms of the client, which writes a name `__proto__` over the prototype
- * of its table. Integers that no number holds exactly keep their digits. Throws on bytes that are no table.
+ * Reads an AMQP 0.9.1 field table into the client library's forms. The library itself writes a name
+ * `__proto__` over the prototype of its table. Integers that a number cannot hold exactly keep their digits.
+ * Throws on invalid bytes.
  */
 export function readFieldTable(bytes: Buffer): Record<string, unknown> {
   return new TableReader(bytes).table(bytes.length, 1)
@@ -78,7 +79,7 @@ class TableReader {
       case 'f':
         return bytes.readFloatBE(this.#move(4))
       default:
-        throw new RangeError(`"${tag}" is no type of a field table`)
+        throw new RangeError(`"${tag}" is not a field table type`)
     }
   }
 
@@ -129,7 +130,7 @@ class TableReader {
   }
 
   #assertAt(end: number): void {
-    if (this.#at !== end) throw new RangeError('a value ends behind its table')
+    if (this.#at !== end) throw new RangeError('a value ends past its table')
   }
 }
 

@@ -8,13 +8,10 @@ export interface JsonAnswer {
   readonly body: unknown
 }
 
-/** Some hundred thousand queues. Whatever is larger is not read to its end. */
+/** Enough for some hundred thousand queues. A larger answer is aborted. */
 const bytesMax = 128 * 1024 * 1024
 
-/**
- * One GET. Not by `fetch`, which cannot be given an authority to trust, and which would follow a redirect
- * with the login.
- */
+/** One GET. Not by `fetch`, which accepts no trusted authority and would follow a redirect with the login. */
 export function getJson(
   address: URL,
   headers: Readonly<Record<string, string>>,

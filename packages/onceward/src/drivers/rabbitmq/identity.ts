@@ -3,7 +3,7 @@ import { addressOf, virtualHostOf } from './address.ts'
 import { type Connection, openConnection, withChannel } from './connection.ts'
 
 /**
- * Which cluster and virtual host a connection reached. A broker that announces no cluster is told by its
+ * The cluster and virtual host of a connection. A broker that announces no cluster is identified by its
  * address.
  */
 export function identityOf(connection: Connection, url: string): BrokerIdentity {
@@ -12,9 +12,9 @@ export function identityOf(connection: Connection, url: string): BrokerIdentity 
 }
 
 /**
- * Exchanges that nobody publishes to: internal, durable, and known to every node. A user without the right to
- * declare one goes without, and so does one whose limit of exchanges is reached. Looking for one needs no
- * right up to 4.2, and any right on the exchange since 4.3.
+ * Marks are exchanges that no publisher uses: internal, durable, and known to every node. A user without the
+ * permission to declare one has no mark, and neither has one at its limit of exchanges. Checking for one
+ * needs no permission up to 4.2, and any permission on the exchange since 4.3.
  */
 function marksOf(connection: Connection): BrokerMarks {
   return {

@@ -1,11 +1,10 @@
 /**
- * What is held unsettled, and how many deliveries to ask the broker for.
+ * Tracks unsettled deliveries and decides how many to request from the broker.
  *
- * The protocol has no prefetch by bytes. The count is derived from the mean body size: it starts as if bodies
+ * The protocol has no prefetch by bytes. The count is derived from the mean body size. It starts as if bodies
  * had `assumedBodyBytes`, takes the true mean after `trialArrivals`, and then follows larger bodies quickly
- * and smaller ones slowly. A change of the mean can still overshoot the byte budget by what the broker had
- * been allowed to send before, at most one prefetch; then the consumer is cancelled until half of the budget
- * is free.
+ * and smaller ones slowly. A change of the mean can still exceed the byte budget by the deliveries already
+ * allowed, at most one prefetch. The consumer is then cancelled until half of the budget is free.
  */
 export class InFlight {
   readonly #countMax: number
@@ -45,34 +44,34 @@ export class InFlight {
   }
 
   /**
-   * Bytes held, or with a minus no longer, by what is no delivery of the consumer whose prefetch this
-   * decides.
+   * Adds bytes held by deliveries of other consumers than the one whose prefetch this decides; negative when
+   * released.
    */
   addBeside(bytes: number): void {
     this.#bytes += bytes
   }
 
-  /** The broker took everything back. */
+  /** The broker has requeued everything. */
   clear(): void {
     this.#count = 0
     this.#bytes = 0
   }
 
-  /** Deliveries to ask for when nothing is held. Protocol maximum 65,535. */
+  /** Deliveries to request when none is held. Protocol maximum 65,535. */
   get wanted(): number {
     return clamp(this.#bytesMax / Math.max(1, this.#meanBytes), this.#countMax)
   }
 
   /**
-   * The same beside what is held: deliveries of a cancelled consumer do not count against the next one's
-   * prefetch.
+   * Deliveries to request in addition to those held: deliveries of a cancelled consumer do not count against
+   * the next one's prefetch.
    */
   get room(): number {
     const byBytes = (this.#bytesMax - this.#bytes) / Math.max(1, this.#meanBytes)
     return clamp(Math.min(byBytes, this.#countMax - this.#count), this.wanted)
   }
 
-  /** What to ask for where the number may never change: it follows from the contract alone. */
+  /** The number to request when it must never change: it follows from the contract alone. */
   get constant(): number {
     return clamp(this.#bytesMax / assumedBodyBytes, this.#countMax)
   }
@@ -81,7 +80,7 @@ export class InFlight {
     return this.#bytes > this.#bytesMax
   }
 
-  /** Over budget, or on the way there with a prefetch that no longer fits. */
+  /** Over budget, or about to be with a prefetch that no longer fits. */
   mustPause(prefetch: number): boolean {
     return this.isOver || (this.#bytes > this.#bytesMax / 2 && this.wanted <= prefetch / 2)
   }
@@ -90,9 +89,7 @@ export class InFlight {
     return this.#bytes <= this.#bytesMax / 2 && this.#count < this.#countMax
   }
 
-  /**
-   * True when a consumer opened with `prefetch` has shown that bodies are small enough for a good deal more.
-   */
+  /** True when a consumer opened with `prefetch` has shown that bodies are small enough for much more. */
   mayRaise(prefetch: number, arrivalsSince: number): boolean {
     return arrivalsSince >= trialArrivals && this.wanted >= 1.5 * prefetch
   }

@@ -5,20 +5,20 @@ import { tlsRefusal } from '../tls/tls-refusal.ts'
 import { tlsOf } from '../tls/tls-url.ts'
 import { getJson } from './get-json.ts'
 
-/** What the management plugin knows of a queue, as far as the checks need it. */
+/** The facts of a queue from the management plugin that the checks need. */
 export interface QueueFacts {
   readonly arguments: Readonly<Record<string, unknown>>
   readonly type: string
-  /** After policies: null for unlimited, undefined where the broker does not say. */
+  /** With policies applied: null for unlimited, undefined when the broker does not report it. */
   readonly deliveryLimit: number | null | undefined
   /**
-   * After policies: undefined while the broker has not reported which of them apply (the first seconds of a
-   * queue).
+   * With policies applied: undefined while the broker has not reported which of them apply (the first seconds
+   * of a queue).
    */
   readonly hasDeadLetterExchange: boolean | undefined
   /**
-   * After policies, as the broker writes them: `x-message-ttl` of a queue, `x-max-age` of a stream. Absent:
-   * messages are kept for ever.
+   * With policies applied, in the broker's form: `x-message-ttl` of a queue, `x-max-age` of a stream. Absent:
+   * messages never expire.
    */
   readonly messageTtl: unknown
   readonly maxAge: unknown
@@ -26,7 +26,7 @@ export interface QueueFacts {
 
 export type ManagementAnswer<T> = { readonly known: T } | { readonly unknown: string }
 
-/** Asks for one queue. Says why where it cannot tell; never rejects. */
+/** Queries one queue. Returns the reason when the answer is unknown; never rejects. */
 export async function askQueue(
   managementUrl: string | undefined,
   amqpUrl: string,
@@ -40,15 +40,15 @@ export async function askQueue(
   )
   if ('unknown' in asked) return asked
   const reply = asked.known as QueueReply
-  // An answer that does not name the queue, as of a proxy, would pass for a queue without any setting.
+  // An answer without the queue's name, as from a proxy, would look like a queue without any setting.
   if (reply.name !== queue || typeof reply.type !== 'string')
     return { unknown: `the management plugin's answer does not describe queue ${queue}` }
   return { known: toFacts(reply) }
 }
 
 /**
- * What an address answers with. Something else comes from a proxy, another program or another version, and is
- * not known.
+ * The expected form of an answer. Any other form comes from a proxy, another program or another version, and
+ * counts as unknown.
  */
 export type AnswerShape = 'object' | 'list of objects'
 
@@ -59,8 +59,8 @@ const hasShape = (body: unknown, shape: AnswerShape) =>
   shape === 'object' ? isRecord(body) : Array.isArray(body) && body.every(isRecord)
 
 /**
- * Asks for anything of the virtual host, whose name is given encoded. Only ever reads. Says why where it
- * cannot tell; never rejects.
+ * Queries anything of the virtual host, whose name is passed encoded. Only reads. Returns the reason when the
+ * answer is unknown; never rejects.
  */
 export async function askManagement(
   managementUrl: string | undefined,
@@ -71,7 +71,7 @@ export async function askManagement(
 ): Promise<ManagementAnswer<unknown>> {
   const base = managementUrl ?? process.env.ONCEWARD_RABBITMQ_MANAGEMENT_URL
   if (base === undefined) return { unknown: 'no management URL is set (ONCEWARD_RABBITMQ_MANAGEMENT_URL)' }
-  let unknown: ManagementAnswer<unknown> = { unknown: 'the management URL cannot be read' }
+  let unknown: ManagementAnswer<unknown> = { unknown: 'the management URL is not valid' }
   for (const one of everyUrl(base)) {
     const asked = await askOne(one, amqpUrl, path, shape, timeoutMs)
     if ('known' in asked) return asked
@@ -95,7 +95,7 @@ async function askOne(
     const { status, body } = await getJson(address, { authorization }, tls, timeoutMs)
     if (status !== 200) return { unknown: `the management plugin answered ${status}` }
     if (!hasShape(body, shape))
-      return { unknown: `the management plugin's answer is not the ${shape} that was expected` }
+      return { unknown: `the management plugin's answer is not the expected ${shape}` }
     return { known: body }
   } catch (error) {
     const why = tlsRefusal(error) ?? errorText(error, 200)
@@ -103,10 +103,10 @@ async function askOne(
   }
 }
 
-/** Password and user travel with every question. */
+/** Every request carries the user and password. */
 function plainTextProblem({ protocol, hostname, host }: URL): string | null {
   if (protocol === 'https:' || isLoopback(hostname)) return null
-  return `the management plugin at ${host} was not asked: its address is not https, and the login would cross the network unencrypted. Use https (ONCEWARD_RABBITMQ_MANAGEMENT_URL), or http on this machine only`
+  return `the management plugin at ${host} was not queried: its address is not https, and the login would cross the network unencrypted. Use https (ONCEWARD_RABBITMQ_MANAGEMENT_URL), or http on this machine only`
 }
 
 function isLoopback(hostname: string): boolean {
@@ -120,7 +120,7 @@ function request(
 ): { readonly address: URL; readonly authorization: string } {
   const address = URL.parse(base)
   if (address === null || !/^https?:$/.test(address.protocol))
-    throw new OncewardError('configuration', 'the management URL cannot be read')
+    throw new OncewardError('configuration', 'the management URL is not valid')
   const user = decodeURIComponent(address.username || amqp.username || 'guest')
   const password = decodeURIComponent(address.password || amqp.password || 'guest')
   const vhost = decodeURIComponent(amqp.pathname.slice(1)) || '/'
@@ -137,7 +137,7 @@ interface QueueReply {
   readonly arguments?: unknown
   readonly type?: unknown
   readonly delivery_limit?: unknown
-  /** Erlang's empty list where no policy applies. */
+  /** Erlang's empty list when no policy applies. */
   readonly effective_policy_definition?: unknown
 }
 
@@ -169,7 +169,9 @@ function smallest(one: unknown, other: unknown): unknown {
   return typeof one === 'number' && typeof other === 'number' ? Math.min(one, other) : (one ?? other)
 }
 
-/** A delivery limit wins over none (a negative number), whoever set it. */
+/**
+ * A delivery limit takes precedence over none (a negative number), regardless of which of the two sets it.
+ */
 export function limitInForce(argument: unknown, policy: unknown): unknown {
   const isEitherNone =
     typeof argument === 'number' && typeof policy === 'number' && Math.min(argument, policy) < 0

@@ -1,35 +1,34 @@
 import type { SessionEnd } from './session.ts'
 
-/** What is known when the broker cancels a consumer. */
+/** The facts known when the broker cancels a consumer. */
 export interface Cancelled {
   readonly queue: string
   readonly brokerVersion: string
-  /** Deliveries were not acknowledged yet. */
+  /** Some deliveries were not acknowledged yet. */
   readonly isHolding: boolean
-  /** The queue answers. */
+  /** The queue still answers. */
   readonly isThere: boolean
 }
 
 /**
- * RabbitMQ takes a delivery back that is not acknowledged within its consumer time-out. Up to 4.2 it closes
- * the channel for that; from 4.3 on a quorum queue cancels the consumer, with the same words as for a queue
- * that was deleted.
+ * RabbitMQ requeues a delivery that is not acknowledged within its consumer timeout. Up to 4.2 it closes the
+ * channel. From 4.3 on a quorum queue cancels the consumer, in the same way as when the queue is deleted.
  */
 export function cancelledBy({ queue, brokerVersion, isHolding, isThere }: Cancelled): SessionEnd {
   if (isThere && isHolding && cancelsOverdue(brokerVersion)) return overdue(queue)
   const reason = isThere
-    ? `the broker cancelled the consumer: queue ${queue} moved, and is there again`
+    ? `the broker cancelled the consumer: queue ${queue} moved, and is available again`
     : `the broker cancelled the consumer: queue ${queue} was deleted or moved`
   return { kind: 'cancelled', reason }
 }
 
-/** Null where a channel was closed for another reason. */
+/** Null when the channel was closed for another reason. */
 export function overdueClose(reason: string, queue: string): SessionEnd | null {
   return /delivery acknowledgement on channel \d+ timed out/.test(reason) ? overdue(queue, reason) : null
 }
 
 function overdue(queue: string, said = ''): SessionEnd {
-  const reason = `a delivery of queue ${queue} was not acknowledged within the broker's consumer time-out. Nothing was lost: all that was not acknowledged comes again, and this consumer goes on. Raise x-consumer-timeout of the queue or consumer_timeout of the broker, or lower batch.handlerTimeoutMs.${said === '' ? '' : ` The broker said: ${said}`}`
+  const reason = `a delivery of queue ${queue} was not acknowledged within the broker's consumer timeout. Nothing was lost: the broker redelivers all unacknowledged messages, and this consumer continues. Raise x-consumer-timeout of the queue or consumer_timeout of the broker, or lower batch.handlerTimeoutMs.${said === '' ? '' : ` The broker said: ${said}`}`
   return { kind: 'timed_out', reason }
 }
 

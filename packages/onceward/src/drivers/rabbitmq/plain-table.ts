@@ -4,8 +4,8 @@ import { wideDigits } from '../../message/wide-integer.ts'
 type Table = Record<string, unknown>
 
 /**
- * The client takes a table with the key `!` for a value with its type. What it has read that way goes out as
- * it came; any other such table came from somebody who wrote that key, and is written as a table.
+ * The client library treats a table with the key `!` as a typed value. A value it read in that form is sent
+ * unchanged. Any other such table was written by a publisher, and is sent as a table.
  */
 export function plainTable(headers: Table): Table {
   const table = bareMap()
@@ -20,7 +20,7 @@ function plainValue(value: unknown): unknown {
   return isTyped(value as Table) ? value : { '!': 'object', value: plainTable(value as Table) }
 }
 
-/** The types the client reads into this form. */
+/** The types that the client library reads into this form. */
 function isTyped(table: Table): boolean {
   if (wideDigits(table) !== null) return true
   const { '!': type, value, ...rest } = table

@@ -26,9 +26,9 @@ export type PublishResult = 'confirmed' | OncewardError
 /** One connection with one confirm channel, from opening to its end. */
 export interface PublishLine {
   readonly ended: Promise<string>
-  /** The socket is behind. */
+  /** The socket's buffer is full. */
   readonly full: boolean
-  /** Resolves when the socket takes more, or the line has ended. */
+  /** Resolves when the socket has room, or the line has ended. */
   room(): Promise<void>
   /** Resolves with the broker's answer; as unconfirmed when the line ends first. Never rejects. */
   send(message: RabbitOutgoingMessage): Promise<PublishResult>
@@ -38,8 +38,8 @@ export interface PublishLine {
 }
 
 /**
- * `onBroker` is called before anything is sent. Where it rejects, the line is not opened. `signal` gives up
- * while it is being opened.
+ * `onBroker` is called before any publish. If it rejects, the line is not opened. `signal` aborts the
+ * opening.
  */
 export async function openPublishLine(
   url: string,
@@ -63,8 +63,8 @@ export async function openPublishLine(
 interface Unanswered {
   readonly answer: Promise<PublishResult>
   /**
-   * Set by basic.return, which arrives before the confirm of the same message: an unroutable publish is
-   * confirmed too.
+   * Set by basic.return, which arrives before the confirm of the same message: an unroutable publish is also
+   * confirmed.
    */
   returned: string | null
 }
@@ -101,9 +101,9 @@ class ConfirmLine implements PublishLine {
   }
 
   /**
-   * A return names its message only by id, exchange and routing key, so a second publish of the same three
-   * waits for the first. A private header would tell them apart without waiting, but every reader would see
-   * it.
+   * A return identifies its message only by id, exchange and routing key, so a second publish of the same
+   * three waits for the first. A private header would distinguish them without waiting, but every reader
+   * would see it.
    */
   async send(message: RabbitOutgoingMessage): Promise<PublishResult> {
     const short = shortProperties(message.messageId, message.properties)
@@ -158,7 +158,7 @@ class ConfirmLine implements PublishLine {
     if (returned !== null || noExchange) {
       return new OncewardError(
         'publish_unroutable',
-        `Message ${message.messageId} reached no queue: ${where} leads nowhere (${returned ?? this.#reason}). The broker kept no copy. Declare the queue or its binding, then publish again.`,
+        `Message ${message.messageId} reached no queue: ${where} has no route (${returned ?? this.#reason}). The broker kept no copy. Declare the queue or its binding, then publish again.`,
         { details },
       )
     }
@@ -167,7 +167,7 @@ class ConfirmLine implements PublishLine {
     if (refused !== null) {
       return new OncewardError(
         'publish_refused',
-        `RabbitMQ refuses message ${message.messageId} to ${where}: ${refused}. The broker kept no copy. Make it smaller or raise the limit, then publish again.`,
+        `RabbitMQ refused message ${message.messageId} to ${where}: ${refused}. The broker kept no copy. Make it smaller or raise the limit, then publish again.`,
         { details },
       )
     }
@@ -179,7 +179,7 @@ class ConfirmLine implements PublishLine {
     )
   }
 
-  /** The broker names the size of what it closed the channel for, and nothing else of it. */
+  /** The broker reports only the size of the message for which it closed the channel. */
   #tooLarge({ body }: RabbitOutgoingMessage): string | null {
     return this.#reason?.includes(`message size ${body.length} is larger`) === true ? this.#reason : null
   }
@@ -201,7 +201,7 @@ class ConfirmLine implements PublishLine {
   }
 }
 
-/** Thrown while the frames were made: nothing of it was sent, and it will be the same at every try. */
+/** Thrown while encoding: nothing was sent, and every attempt would fail the same way. */
 function isUnwritable(error: unknown): boolean {
   return error instanceof RangeError || error instanceof TypeError || error instanceof SyntaxError
 }

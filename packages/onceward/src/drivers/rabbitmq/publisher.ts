@@ -13,12 +13,12 @@ import {
 
 export interface RabbitPublisherOptions {
   readonly url: string
-  /** Default 10 s, from the call of `publish` to its last confirm, connecting included. */
+  /** Default 10 s, from the call of `publish` to its last confirm, including the connection. */
   readonly confirmTimeoutMs?: number
   readonly log?: Log
   /**
-   * Called on each connection before anything is sent. Where it rejects nothing is, and the next call
-   * connects anew.
+   * Called on each connection before any publish. If it rejects, nothing is sent, and the next call connects
+   * again.
    */
   readonly onBroker?: OnBroker | undefined
 }
@@ -26,18 +26,19 @@ export interface RabbitPublisherOptions {
 export interface RabbitPublisher {
   /**
    * Publishes, persistent and mandatory, and resolves when the broker has answered for each message or the
-   * time is up; results are in the order of the messages. Only `confirmed` means that a queue has it. After
-   * an error the caller publishes again under the same message id: a copy may have arrived. Never rejects.
+   * time is up. Results are in the order of the messages. Only `confirmed` means that a queue has the
+   * message. After an error a copy may have arrived, so the caller publishes again under the same message id.
+   * Never rejects.
    */
   publish(messages: readonly RabbitOutgoingMessage[]): Promise<readonly PublishResult[]>
-  /** Resolves when the broker was reached, within the time of a publish. Rejects with an OncewardError. */
+  /** Resolves when the broker is connected, within the time of a publish. Rejects with an OncewardError. */
   connect(): Promise<void>
-  /** Lets calls in progress fail as unconfirmed, and disconnects. Never rejects. */
+  /** Fails calls in progress as unconfirmed, and disconnects. Never rejects. */
   close(): Promise<void>
 }
 
 /**
- * Connects on the first publish, on a connection of its own: an alarm that stops publishers never stops acks.
+ * Connects on the first publish, on a separate connection: an alarm that blocks publishers never blocks acks.
  */
 export function createRabbitPublisher(options: RabbitPublisherOptions): RabbitPublisher {
   return new ReconnectingPublisher(options)
@@ -46,8 +47,8 @@ export function createRabbitPublisher(options: RabbitPublisherOptions): RabbitPu
 /**
  *   idle ──publish──▶ connecting ──▶ open ──lost, or a confirm too late──▶ idle …   any ──close──▶ closed
  *
- * A confirm that is late ends the connection, so that no answer of an earlier call can be taken for one of a
- * later call.
+ * A late confirm ends the connection, so that an answer to an earlier call is never attributed to a later
+ * one.
  */
 class ReconnectingPublisher implements RabbitPublisher {
   readonly #url: string
@@ -92,7 +93,7 @@ class ReconnectingPublisher implements RabbitPublisher {
     }
   }
 
-  /** The open line, or why there is none before `stop`. */
+  /** The open line, or the error when there is none before `stop`. */
   async #connected(stop: AbortSignal): Promise<PublishLine | OncewardError> {
     let reason = 'no answer in time'
     for (let failures = 0; !stop.aborted; failures++) {
@@ -109,7 +110,7 @@ class ReconnectingPublisher implements RabbitPublisher {
     }
     return new OncewardError(
       'broker_unreachable',
-      `RabbitMQ could not be reached to publish: ${this.#closed.signal.aborted ? 'the publisher is closed' : reason}. Nothing was published by this call; try again later under the same message ids.`,
+      `RabbitMQ was not reachable for publishing: ${this.#closed.signal.aborted ? 'the publisher is closed' : reason}. Nothing was published by this call; try again later under the same message ids.`,
     )
   }
 
@@ -129,20 +130,20 @@ class ReconnectingPublisher implements RabbitPublisher {
 }
 
 /**
- * Sends in order, waiting whenever the socket is behind. When `stop` comes, what is unanswered becomes
- * unconfirmed.
+ * Sends in order, and waits while the socket's buffer is full. When `stop` is aborted, unanswered messages
+ * become unconfirmed.
  */
 async function sendAll(
   line: PublishLine,
   messages: readonly RabbitOutgoingMessage[],
   stop: AbortSignal,
 ): Promise<readonly PublishResult[]> {
-  const cut = () => line.cut('a confirm did not come in time')
+  const cut = () => line.cut('a confirm did not arrive in time')
   stop.addEventListener('abort', cut, { once: true })
   try {
     const results: Promise<PublishResult>[] = []
     for (const message of messages) {
-      // Waiting each time would send each message by itself: 64 us of processor time instead of 35.
+      // Awaiting each time would send every message separately: 64 us of processor time instead of 35.
       if (line.full) await line.room()
       results.push(line.send(message))
     }

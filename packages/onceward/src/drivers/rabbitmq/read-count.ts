@@ -1,11 +1,11 @@
 import { wideDigits } from '../../message/wide-integer.ts'
 
-/** A store keeps whole numbers up to this one. */
+/** The largest count that a store accepts. */
 const countMax = 2 ** 31 - 1
 
 /**
- * A header in which a queue counts. Until a queue has counted, a publisher may have written anything there:
- * what is no count is none.
+ * Reads a header in which a queue counts. Until a queue has counted, a publisher may have written any value;
+ * an invalid count is 0.
  */
 export function readCount(value: unknown): number {
   const text = wideDigits(value) ?? value

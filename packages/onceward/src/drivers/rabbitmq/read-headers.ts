@@ -1,7 +1,7 @@
 import { bareMap } from '../../message/bare-map.ts'
 import { readFieldTable } from './field-table.ts'
 
-/** What of the client's connection reads frames; `rest` is what has come and is not read. */
+/** The part of the client library's connection that reads frames; `rest` is the unread input. */
 export interface AmqpFrameReader {
   rest: Buffer
   recvFrame(): unknown
@@ -9,16 +9,16 @@ export interface AmqpFrameReader {
 
 const headerFrame = 2
 const [contentTypeBit, contentEncodingBit, headersBit] = [0x8000, 0x4000, 0x2000]
-/** A frame's own bytes: type, channel and size before its content, one behind it. */
+/** A frame's own bytes: type, channel and size before its content, one after it. */
 const [frameHead, frameTail] = [7, 1]
-/** Behind those: class, weight and size of the body. */
+/** After those: class, weight and size of the body. */
 const flagsAt = frameHead + 12
 
 /**
- * Reads header tables in place of the client, which is given the frame without them. Its own tables have
- * prototypes that a header named `__proto__` replaces. It takes them apart by calling itself, and a publisher
- * may nest 8,000 of them in 48 kB: it then gave the connection up, the broker handed the message over again
- * on the next one, and nothing behind it was ever read.
+ * Reads header tables instead of the client library, which receives the frame without them. The library's
+ * tables have prototypes that a header named `__proto__` replaces. It parses them recursively, and a
+ * publisher may nest 8,000 of them in 48 kB. The library then closed the connection, the broker redelivered
+ * the message on the next one, and no message behind it was ever read.
  */
 export function readHeadersOurselves(reader: AmqpFrameReader): void {
   const read = reader.recvFrame
@@ -43,7 +43,7 @@ interface TablePlace {
   readonly frameEnd: number
 }
 
-/** Where the table stands, when a whole frame with one has come. */
+/** The position of the table, when a whole frame with one has arrived. */
 function findTable(bytes: Buffer): TablePlace | null {
   if (bytes.length < flagsAt + 2 || bytes[0] !== headerFrame) return null
   const frameEnd = frameHead + bytes.readUInt32BE(3) + frameTail
@@ -72,8 +72,8 @@ function headersOf(table: Buffer): object {
 }
 
 /**
- * In place of headers nobody could read: deeper than any limit, so that the message is set aside and not
- * taken for one without headers.
+ * Replaces unreadable headers by a table nested deeper than any limit, so the message is set aside instead of
+ * handled without headers.
  */
 function unreadable(table: Buffer): object {
   const headers = bareMap()

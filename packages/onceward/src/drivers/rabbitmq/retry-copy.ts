@@ -9,9 +9,8 @@ interface AsFirst {
 }
 
 /**
- * A copy that comes back from a delay level, as the message was when it was first handed over: routing key,
- * properties and headers are those its identity was read from. Null for everything else, and for a table that
- * is not ours to believe.
+ * Restores a copy that returns from a delay level to the form of its first delivery, with the routing key,
+ * properties and headers of its identity. Null for every other message, and for an untrusted table.
  */
 export function asFirstDelivered(headers: Readonly<Record<string, unknown>>, queue: string): AsFirst | null {
   const table = headers[retryHeader]
@@ -25,7 +24,7 @@ export function asFirstDelivered(headers: Readonly<Record<string, unknown>>, que
 
 const texts = ['messageId', 'correlationId', 'type', 'contentType', 'contentEncoding', 'appId'] as const
 
-/** Anybody may write such a table: only what a property can be is taken from it. */
+/** Any publisher may write such a table, so only valid property values are taken from it. */
 function propertiesOf(from: Readonly<Record<string, unknown>>): DeliveryProperties {
   const to = bareMap<DeliveryProperties>()
   for (const name of texts) if (typeof from[name] === 'string') to[name] = from[name]

@@ -3,9 +3,9 @@ import type { QueueDeclaration } from './declaration.ts'
 import { ensureQueues } from './topology.ts'
 
 /**
- * One durable queue per delay, whose time to live is the queue's own: within it all messages wait equally
- * long, so the head is always the next that is due. Nobody consumes them; what is due goes back to the
- * consumer's queue, and stays until that has confirmed it.
+ * One durable queue per delay, with a time to live on the queue. All its messages wait equally long, so the
+ * head is always due next. No consumer reads it. The broker dead-letters due messages to the consumer's queue
+ * and keeps each until that queue has confirmed it.
  */
 export function levelDeclaration(queue: string, levelMs: number): QueueDeclaration {
   return {
@@ -17,7 +17,7 @@ export function levelDeclaration(queue: string, levelMs: number): QueueDeclarati
   }
 }
 
-/** Makes the levels, or fails when one exists with other arguments. */
+/** Creates the levels, or fails when one exists with other arguments. */
 export function ensureRetryLevels(
   url: string,
   queue: string,

@@ -20,7 +20,7 @@ export interface SessionOptions {
   readonly onMessage: (message: ConsumeMessage) => void
   readonly onDeadLetter: (message: GetMessage, routingKey: string) => void
   readonly onWarning: (reason: string) => void
-  /** Of reading the dead-letter queue: why it failed, null when it works again. */
+  /** State of reading the dead-letter queue: the error, or null when it works again. */
   readonly onIngestTrouble: (reason: string | null) => void
   readonly onBroker: (broker: BrokerIdentity) => Promise<void>
 }
@@ -31,23 +31,25 @@ export interface SessionEnd {
 }
 
 const ackLandingMs = 200
-const probeTimeoutMs = 2_000
+const probeTimeoutMs = 3_000
+/** Between two questions whether a queue still exists. */
+const deletionMs = 700
 
 /**
- * One connection, one channel, one epoch; a consumer is opened again on the same channel to change its
- * prefetch. A dead-letter queue that is ingested has a second channel, and the session ends with either.
+ * One connection, one channel, one epoch. To change its prefetch, a consumer is opened again on the same
+ * channel. An ingested dead-letter queue has a second channel, and the session ends with either.
  *
  *   new ──start──▶ consuming ──cancel──▶ pausing ──cancel-ok──▶ paused ──room again──▶ resuming ──▶ consuming
  *   any ──connection or channel lost, consumer cancelled by the broker, close──▶ ended
  *
- * Deliveries of a cancelled consumer stay unsettled on the channel, so a pause hands nothing back. Once
- * ended, every unsettled delivery belongs to the broker again and no acknowledgement is sent any more.
+ * Deliveries of a cancelled consumer stay unsettled on the channel, so a pause returns nothing. Once ended,
+ * every unsettled delivery belongs to the broker again and no further acknowledgement is sent.
  *
- * A single-active-consumer queue keeps one prefetch for ever. A cancel would make another process the active
- * one while this one still holds earlier messages of a key (4.0.5: three held, the next seven went to the
- * other). And a quorum queue puts what comes back behind what came back before, so a smaller prefetch after a
- * larger one breaks the order (4 held, then 2 held, then all: 2 3 0 1 4 …); with the same prefetch it was
- * kept.
+ * A single-active-consumer queue always keeps one prefetch. A cancel would activate another process while
+ * this one still holds earlier messages of a key (4.0.5: three held, the next seven went to the other). And a
+ * quorum queue puts returned messages behind those returned earlier. A smaller prefetch after a larger one
+ * therefore breaks the order (4 held, then 2 held, then all: 2 3 0 1 4 …). With the same prefetch the order
+ * was kept.
  */
 export class Session {
   readonly #options: SessionOptions
@@ -67,7 +69,7 @@ export class Session {
     this.#options = options
   }
 
-  /** Resolves once, when nothing more can come or be settled. */
+  /** Resolves once, when no further message can arrive or be settled. */
   get ended(): Promise<SessionEnd> {
     return this.#ended.promise
   }
@@ -76,7 +78,9 @@ export class Session {
     return this.#channel !== null && this.#state !== 'ended'
   }
 
-  /** Connects, prepares the queue and consumes. Rejects when any of it fails; the connection is then gone. */
+  /**
+   * Connects, prepares the queue and consumes. Rejects when any of it fails; the connection is then closed.
+   */
   async start(): Promise<void> {
     const { url, declaration, onWarning, onBroker } = this.#options
     try {
@@ -99,8 +103,8 @@ export class Session {
   }
 
   /**
-   * Messages of the queue that nobody has taken; null when the broker does not say. On a channel of its own:
-   * a refusal would close ours.
+   * Number of ready messages in the queue; null when the broker does not answer. Uses a separate channel,
+   * because a refusal closes the channel.
    */
   async ready(): Promise<number | null> {
     if (!this.live) return null
@@ -112,7 +116,7 @@ export class Session {
     return asked.catch(() => null)
   }
 
-  /** Sends the acknowledgements for these tags. Says how many could not be sent. */
+  /** Sends the acknowledgements for these tags. Returns the number that could not be sent. */
   ack(tags: readonly number[]): number {
     if (!this.live) return tags.length
     const acks = this.#acks.settle(tags)
@@ -120,7 +124,8 @@ export class Session {
     try {
       for (const ack of acks) this.#send(ack)
     } catch {
-      // The channel closed under us: how many of these went out is unknown, and all of them may come back.
+      // The channel closed meanwhile: how many acks were sent is unknown, and all of these may be
+      // redelivered.
       return tags.length
     }
     this.#adjust()
@@ -140,7 +145,7 @@ export class Session {
     return 0
   }
 
-  /** Closing the channel flushes the acks before it and hands the rest back; then the connection goes. */
+  /** Closing the channel flushes earlier acks and returns the rest; then the connection is closed. */
   async close(timeoutMs: number): Promise<void> {
     const channel = this.#channel
     const polite = this.live && channel !== null && this.#state !== 'new'
@@ -154,20 +159,17 @@ export class Session {
     else this.#connection?.destroy()
   }
 
-  /**
-   * Of a start that is under way, or of a session that has ended: there is nothing to hand back, and nobody
-   * to wait for.
-   */
+  /** For a start in progress or an ended session: there is nothing to return and no peer to wait for. */
   #cut(): void {
     this.#starting.abort()
     this.#connection?.destroy()
   }
 
   /**
-   * A quorum queue takes acks a few at a time; those its client still holds back when the channel closes are
-   * forgotten and the messages come again (12 to 594 seen, none after this wait). Once-only all the same, but
-   * untidy. A single active consumer is not cancelled meanwhile: the next one would overtake what this one
-   * hands back.
+   * A quorum queue processes acks a few at a time. When the channel closes, its client discards pending acks
+   * and the broker redelivers the messages (12 to 594 seen, none after this wait). Duplicates are recognised,
+   * but they cost work. A single active consumer is not cancelled meanwhile: the next one would overtake the
+   * messages that this one returns.
    */
   async #letAcksLand(channel: Channel): Promise<void> {
     const sinceMs = performance.now() - this.#lastAckMs
@@ -203,13 +205,13 @@ export class Session {
   async #openIngest(connection: Connection): Promise<DeadLetterIngest | null> {
     const { declaration, onWarning } = this.#options
     if (declaration.deadLetterIngest === undefined) return null
-    const { warnings, handOversMax } = await checkIngest(connection, declaration, this.#options.url)
+    const { warnings, deliveriesMax } = await checkIngest(connection, declaration, this.#options.url)
     for (const warning of warnings) onWarning(warning)
     const channel = await this.#openChannel(connection)
     return new DeadLetterIngest({
       ...this.#options,
       channel,
-      handOversMax,
+      deliveriesMax,
       onTrouble: this.#options.onIngestTrouble,
     })
   }
@@ -282,24 +284,45 @@ export class Session {
     const { declaration, inFlight, onWarning } = this.#options
     if (!inFlight.isOver) return
     onWarning(
-      `Queue ${declaration.queue}: ${this.#prefetch} deliveries of a single active consumer hold more bytes than batch.bytesMax allows. Their number cannot be lowered while running without breaking the order. Lower batch.deliveriesMax in every process at once.`,
+      `Queue ${declaration.queue}: ${this.#prefetch} deliveries of a single active consumer hold more bytes than batch.bytesMax allows. Lowering their number while running would break the order. Lower batch.deliveriesMax in all processes at the same time.`,
     )
   }
 
-  /** From here on nothing is acknowledged. Whether the queue is still there says why the broker did it. */
+  /**
+   * Nothing is acknowledged from here on. Whether the queue still exists shows why the broker cancelled the
+   * consumer.
+   */
   async #cancelled(): Promise<void> {
     const { queue } = this.#options.declaration
     const { brokerVersion } = this.#connection!
     const isHolding = this.#options.inFlight.count > 0
-    let isThere = false
-    const asked = this.ready().then(ready => {
-      isThere = ready !== null
-    })
     this.#state = 'ended'
     this.#ingest?.stop()
-    await within(probeTimeoutMs, asked)
+    let isThere = false
+    await within(
+      probeTimeoutMs,
+      this.#queueExists().then(found => {
+        isThere = found
+      }),
+    )
     this.#ended.resolve(cancelledBy({ queue, brokerVersion, isHolding, isThere }))
     void this.#connection?.close(2_000)
+  }
+
+  /**
+   * RabbitMQ cancels the consumers of a deleted queue before it removes the queue, so a queue that answers is
+   * asked once more.
+   */
+  async #queueExists(): Promise<boolean> {
+    const { queue } = this.#options.declaration
+    const exists = () =>
+      withChannel(this.#connection!, channel => channel.checkQueue(queue)).then(
+        () => true,
+        () => false,
+      )
+    if (!(await exists())) return false
+    await new Promise(resolve => setTimeout(resolve, deletionMs))
+    return exists()
   }
 
   #end(end: SessionEnd): void {

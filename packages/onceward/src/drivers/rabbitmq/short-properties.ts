@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { DeliveryProperties } from '../../ports/source.ts'
 
-/** AMQP's short texts. */
+/** Limit of AMQP's short strings. */
 const shortBytesMax = 255
 
 const named = {
@@ -13,14 +13,14 @@ const named = {
 } as const
 
 export interface ShortProperties {
-  /** Itself, or where it is too long its digest: the broker names what it returns by this. */
+  /** The id, or its digest when it is too long: the broker identifies returned messages by it. */
   readonly messageId: string
   readonly properties: DeliveryProperties
-  /** What did not fit, under names of our own. */
+  /** The values that did not fit, under our own names. */
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** A property longer than AMQP can carry would fail at every try, for ever; a header may be of any length. */
+/** A property longer than AMQP allows would fail at every attempt; a header may have any length. */
 export function shortProperties(messageId: string, properties: DeliveryProperties = {}): ShortProperties {
   const headers: Record<string, string> = {}
   const short: Record<string, unknown> = { ...properties }

@@ -19,15 +19,15 @@ import { Session, type SessionEnd } from './session.ts'
 import { type RabbitToken, toDelivery } from './to-delivery.ts'
 
 export interface RabbitSourceOptions {
-  /** Used where the declaration names none. */
+  /** Used when the declaration names no address. */
   readonly url?: string
   /** Default silent. */
   readonly log?: Log
-  /** Gives up an `open` that is still trying to reach the broker. */
+  /** Aborts an `open` that is still trying to reach the broker. */
   readonly signal?: AbortSignal
 }
 
-/** A RabbitMQ queue as a source. Nothing is connected until `open`. */
+/** A RabbitMQ queue as a source. It connects in `open`. */
 export function createRabbitSource(
   declaration: QueueDeclaration,
   options: RabbitSourceOptions = {},
@@ -59,11 +59,11 @@ function assertRoom({ queue, deadLetterIngest }: QueueDeclaration, { inFlightMax
   if (deadLetterIngest === undefined || inFlightMax > 1) return
   throw new OncewardError(
     'configuration',
-    `Queue ${queue} has a deadLetterIngest, which needs one of the deliveries in flight, and batch.deliveriesMax allows only one. Nothing was opened. Allow two.`,
+    `Queue ${queue} has a deadLetterIngest, which needs one delivery in flight for itself, but batch.deliveriesMax allows only one. Nothing was opened. Allow at least two.`,
   )
 }
 
-/** A session that lived this long was a good one: the next failure starts with a short delay again. */
+/** After a session this long, the next failure starts with a short delay again. */
 const steadyMs = 5_000
 const closeTimeoutMs = 5_000
 
@@ -75,7 +75,7 @@ type Ended = SessionEnd | { readonly kind: 'refused'; readonly error: OncewardEr
  *   connecting ──▶ open ──lost or cancelled──▶ waiting ──delay──▶ connecting …
  *       └── refused: `start` rejects the first time, `receive` from then on
  *
- * A new epoch forgets what was buffered and what was held: the broker has all of it and hands it over again.
+ * A new epoch discards buffered and held deliveries: the broker has all of them and redelivers them.
  */
 class RabbitSubscription implements Subscription {
   readonly #declaration: QueueDeclaration
@@ -148,7 +148,7 @@ class RabbitSubscription implements Subscription {
     return this.#depth.lag()
   }
 
-  /** Whoever lost the broker is away, not stalled. */
+  /** Without a connection the source is disconnected, not stalled. */
   stalled(): Stall | null {
     return this.#session?.live ? this.#depth.stalled() : null
   }
@@ -175,7 +175,7 @@ class RabbitSubscription implements Subscription {
       failures = performance.now() - began >= steadyMs ? 0 : failures + 1
       await this.#delay(reconnectDelayMs(failures))
     }
-    const unreached = `${this.#declaration.queue}: closed before RabbitMQ could be reached. Nothing was consumed.`
+    const unreached = `${this.#declaration.queue}: closed before RabbitMQ was reachable. Nothing was consumed.`
     this.#opened.reject(new OncewardError('broker_unreachable', unreached))
   }
 
@@ -230,8 +230,8 @@ class RabbitSubscription implements Subscription {
   }
 
   /**
-   * A queue or virtual host that was there before may come back; at the first start it is a mistake in the
-   * URL.
+   * A queue or virtual host that existed before may return; at the first start its absence is a mistake in
+   * the URL.
    */
   #afterFailure(error: unknown): Ended {
     const refused = refusal(error, `rabbitmq queue ${this.#declaration.queue}`)
@@ -247,7 +247,7 @@ class RabbitSubscription implements Subscription {
     this.#waiting = null
   }
 
-  /** Waits one turn of the event loop, so that everything in the same socket read joins. */
+  /** Waits one turn of the event loop, so that all deliveries of the same socket read join. */
   #gather(): void {
     if (this.#waiting === null || this.#gathering) return
     this.#gathering = true

@@ -5,15 +5,15 @@ import type { Delivery, DeliveryProperties } from '../../ports/source.ts'
 import { readCount } from './read-count.ts'
 import { asFirstDelivered } from './retry-copy.ts'
 
-/** A tag means something only on the channel that gave it: the epoch says which one that was. */
+/** A tag is valid only on the channel that issued it: the epoch identifies that channel. */
 export interface RabbitToken {
   readonly tag: number
   readonly epoch: number
-  /** Given by the channel that reads the dead-letter queue. */
+  /** Issued by the channel that reads the dead-letter queue. */
   readonly deadLetter: boolean
 }
 
-/** `queue`: the consumer's, which is not where its dead letters come from. */
+/** `queue`: the consumer's queue; dead letters have another origin. */
 export function toDelivery(
   message: ConsumeMessage | GetMessage,
   origin: string,
@@ -51,7 +51,7 @@ function toProperties(from: MessageProperties): DeliveryProperties {
 }
 
 /**
- * AMQP says seconds; publishers that set milliseconds are common, and no second count reaches 10^11 before
+ * AMQP uses seconds, but many publishers set milliseconds. No count of seconds reaches 10^11 before the year
  * 5138.
  */
 function toMs(timestamp: number): number {

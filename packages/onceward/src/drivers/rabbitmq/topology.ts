@@ -10,8 +10,8 @@ import {
 import { askQueue, type QueueFacts } from './management.ts'
 
 /**
- * Makes or verifies the queue and refuses one that would lose messages. Resolves with what could not be
- * checked, in sentences for people. Rejects with an operational error when trying again cannot help.
+ * Creates or verifies the queue and rejects one that would lose messages. Resolves with warnings about what
+ * could not be checked. Rejects with an operational error when a retry cannot help.
  */
 export async function prepareQueue(
   connection: Connection,
@@ -26,11 +26,11 @@ export async function prepareQueue(
   if ('known' in asked) return checkFacts(connection, declaration, asked.known)
   if (declaration.declare !== 'verify') return []
   return [
-    `The arguments of queue ${queue} could not be checked: ${asked.unknown}. If it has a delivery limit (20 by default since RabbitMQ 4.0) and no dead-letter exchange, messages can vanish.`,
+    `The arguments of queue ${queue} could not be checked: ${asked.unknown}. If it has a delivery limit (20 by default since RabbitMQ 4.0) and no dead-letter exchange, messages can be lost.`,
   ]
 }
 
-/** Declares the queue that gets copies of dead letters, so that a mandatory publish to it is routable. */
+/** Declares the queue for copies of dead letters, so that a mandatory publish to it is routable. */
 export function ensureDeadLetterQueue(url: string, name: string, signal?: AbortSignal): Promise<void> {
   const declare = async (connection: Connection) => {
     if (await exists(connection, name)) return
@@ -39,7 +39,7 @@ export function ensureDeadLetterQueue(url: string, name: string, signal?: AbortS
   return declareAll(url, `Dead-letter queue ${name}`, declare, signal)
 }
 
-/** Declares queues as they are to be; one that exists with other arguments is refused. */
+/** Declares queues; one that exists with other arguments is rejected. */
 export function ensureQueues(
   url: string,
   declarations: readonly QueueDeclaration[],
@@ -73,7 +73,7 @@ async function declareAll(
       refusal(error, purpose) ??
       new OncewardError(
         'broker_unreachable',
-        `${purpose} could not be declared: ${errorText(error)}. Nothing was lost; try again when the broker answers.`,
+        `${purpose} could not be declared: ${errorText(error)}. Nothing was lost; try again when the broker is available.`,
         { cause: error },
       )
     )
@@ -104,7 +104,7 @@ async function declareQueue(
 async function verifyExists(connection: Connection, queue: string): Promise<void> {
   if (await exists(connection, queue)) return
   throw missing(
-    `Queue ${queue} does not exist, and the contract says that others declare it.`,
+    `Queue ${queue} does not exist, and the contract leaves its declaration to others.`,
     "Create it, correct the name, or let Onceward declare it with declare: 'declare'.",
   )
 }
@@ -119,7 +119,9 @@ export async function exists(connection: Connection, queue: string): Promise<boo
   }
 }
 
-/** At-least-once dead-lettering keeps messages whose target is missing, but for ever: better said at once. */
+/**
+ * At-least-once dead-lettering keeps messages with a missing target indefinitely, so it is reported at once.
+ */
 async function checkDeadLetterExchange(connection: Connection, declaration: QueueDeclaration): Promise<void> {
   const { queue, deadLetterExchange: exchange, deadLetterRoutingKey } = declaration
   if (exchange === undefined || declaration.declare === 'verify') return
@@ -132,19 +134,19 @@ async function checkDeadLetterExchange(connection: Connection, declaration: Queu
     if (replyCode(error) !== 404) throw error
     throw new OncewardError(
       'topology_unsafe',
-      `Queue ${queue} is to dead-letter to ${target}, which does not exist. Nothing was consumed. Declare it first, with a queue that keeps what arrives.`,
+      `Queue ${queue} dead-letters to ${target}, which does not exist. Nothing was consumed. Declare it first, with a queue that keeps the messages.`,
       { cause: error },
     )
   }
 }
 
-/** What the broker really has, policies included. */
+/** Checks the queue's actual settings, including policies. */
 function checkFacts(connection: Connection, declaration: QueueDeclaration, facts: QueueFacts): string[] {
   const { queue, singleActiveConsumer } = declaration
   if (singleActiveConsumer && facts.arguments['x-single-active-consumer'] !== true) {
     throw new OncewardError(
       'topology_mismatch',
-      `Queue ${queue} was declared by others without x-single-active-consumer, so two consumers would take messages of one key at once. Nothing was consumed. Recreate the queue with it, or drop singleActiveConsumer and order: 'key'.`,
+      `Queue ${queue} was declared by others without x-single-active-consumer, so two consumers would handle messages of one key at the same time. Nothing was consumed. Recreate the queue with it, or drop singleActiveConsumer and order: 'key'.`,
     )
   }
   const limit = facts.type === 'quorum' ? limitOf(connection, facts) : null
@@ -153,7 +155,7 @@ function checkFacts(connection: Connection, declaration: QueueDeclaration, facts
   const unsafe = limitWithoutDeadLetters(queue, limit)
   if (facts.hasDeadLetterExchange === false) throw unsafe
   return [
-    `The broker does not say yet which policies apply to the queue. Unless one names a dead-letter exchange: ${unsafe.message}`,
+    `The broker does not report yet which policies apply to the queue. Unless one names a dead-letter exchange: ${unsafe.message}`,
   ]
 }
 
@@ -166,7 +168,7 @@ export function limitOf({ brokerVersion }: Connection, { deliveryLimit }: QueueF
 function warnOfAgeing({ queue, declare, deadLetterIngest }: QueueDeclaration, limit: number): string[] {
   if (declare !== 'verify' || deadLetterIngest !== undefined) return []
   return [
-    `Queue ${queue} has delivery limit ${limit}: whenever a process dies RabbitMQ counts a hand-over for everything it had prefetched, and after ${limit + 1} of them dead-letters messages whose handler never ran. Name the dead-letter queue as deadLetterIngest to have them back, or set x-delivery-limit to -1.`,
+    `Queue ${queue} has delivery limit ${limit}: when a process crashes, RabbitMQ counts a delivery for everything it had prefetched, and after ${limit + 1} of them dead-letters messages whose handler never ran. Name the dead-letter queue as deadLetterIngest to read them back, or set x-delivery-limit to -1.`,
   ]
 }
 
@@ -182,12 +184,12 @@ async function mismatch(
   const lines = differences.length > 0 ? differences : [diffFromReply(said)]
   return new OncewardError(
     'topology_mismatch',
-    `Queue ${queue} exists with other arguments than the contract asks for:\n${lines.map(line => `  ${line}`).join('\n')}\nNothing was changed or consumed. Change the declaration to match, move the messages to a new queue, or use declare: 'verify' if the queue belongs to others.${declaredLimit(declaration) === null ? ' RabbitMQ 4 sets a delivery limit of 20 by default; a contract asks for unlimited (-1) unless it names one.' : ''}`,
+    `Queue ${queue} exists with other arguments than the contract declares:\n${lines.map(line => `  ${line}`).join('\n')}\nNothing was changed or consumed. Change the declaration to match, move the messages to a new queue, or use declare: 'verify' if the queue belongs to others.${declaredLimit(declaration) === null ? ' RabbitMQ 4 sets a delivery limit of 20 by default; a contract declares unlimited (-1) unless it names one.' : ''}`,
     { details: { queue, differences: lines, broker: said } },
   )
 }
 
-/** `x-delivery-limit: asked -1, the queue has 5`, one line per argument that differs. */
+/** `x-delivery-limit: asked -1, the queue has 5`, one line per differing argument. */
 export function diffArguments(
   asked: Record<string, unknown>,
   actual: Readonly<Record<string, unknown>>,
@@ -198,7 +200,7 @@ export function diffArguments(
     .map(name => `${name}: asked ${asked[name] ?? 'none'}, the queue has ${actual[name] ?? 'none'}`)
 }
 
-/** The broker names only the first argument that differs. */
+/** The broker names only the first differing argument. */
 export function diffFromReply(said: string): string {
   const named = /inequivalent arg '([^']+)'.*?: received (.*?) but current is (.*?)(?:"|$)/s.exec(said)
   if (named === null) return said

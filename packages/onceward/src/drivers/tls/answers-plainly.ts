@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 /** The first byte of a TLS record: an alert, or a handshake. */
 const tlsBytes: readonly number[] = [0x15, 0x16]
 
-/** Whether a port answers a greeting of its protocol without TLS. The greeting says nothing of who we are. */
+/** Whether a port answers its protocol's greeting without TLS. The greeting contains no credentials. */
 export function answersPlainly(
   { host, port }: { readonly host: string; readonly port: number },
   greeting: Buffer,

@@ -3,21 +3,22 @@ import { createSecureContext } from 'node:tls'
 import { errorCode, errorText, OncewardError } from '../../errors.ts'
 
 /**
- * Whom to trust, and who we are. Each of `ca`, `cert` and `key` is PEM, or the path of a file that holds it.
+ * The authorities to trust and the client's certificate. Each of `ca`, `cert` and `key` is PEM, or the path
+ * of a file that contains it.
  */
 export interface BrokerTls {
   /** The authorities to trust instead of Node's. */
   readonly ca?: string | Buffer
-  /** Our own certificate and key, where servers ask for one. */
+  /** The client certificate and key, for servers that require one. */
   readonly cert?: string | Buffer
   readonly key?: string | Buffer
-  /** Of the key. */
+  /** Passphrase of the key. */
   readonly passphrase?: string
-  /** The name in the server's certificate, where it is not the host we connect to. */
+  /** The name in the server's certificate, when it differs from the host in the address. */
   readonly servername?: string
 }
 
-/** PEM in place of paths, as `tls.connect` takes it. */
+/** PEM contents in place of paths, as `tls.connect` expects them. */
 export interface TlsMaterial {
   readonly ca?: string | Buffer
   readonly cert?: string | Buffer
@@ -27,8 +28,8 @@ export interface TlsMaterial {
 }
 
 /**
- * Reads the files, anew for every connection so that renewed ones are used. Throws a `configuration` error
- * that repeats no content.
+ * Reads the files again for every connection, so renewed certificates take effect. Throws a `configuration`
+ * error that repeats no content.
  */
 export function readTls(tls: BrokerTls, who: string): TlsMaterial {
   const material: Record<string, string | Buffer> = {}

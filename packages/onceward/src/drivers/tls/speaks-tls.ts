@@ -1,7 +1,8 @@
 import { connect } from 'node:tls'
 
 /**
- * Whether a TLS handshake succeeds there. Nothing is sent over the connection, so nobody has to be trusted.
+ * Whether a TLS handshake succeeds on this port. No data follows the handshake, so the certificate need not
+ * be trusted.
  */
 export function speaksTls(
   { host, port }: { readonly host: string; readonly port: number },

@@ -9,8 +9,8 @@ const untrusted =
 const otherTls = /^(ERR_TLS_|ERR_SSL_|ERR_OSSL_|CERT_|HOSTNAME_MISMATCH|CRL_|ERROR_IN_CERT)/
 
 /**
- * In words, why TLS failed in a way that trying again does not mend; null for everything else. A reset is not
- * among them: a restarting server does that too.
+ * Describes a TLS failure that a retry cannot fix; null for every other error. A reset is not included,
+ * because a restarting server also causes one.
  */
 export function tlsRefusal(error: unknown): string | null {
   const { code, message } = Object(error) as Spoken
@@ -21,13 +21,13 @@ export function tlsRefusal(error: unknown): string | null {
   if (code === 'CERT_NOT_YET_VALID')
     return `the server's certificate is not valid yet (${code}). Check both clocks`
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID' || code === 'HOSTNAME_MISMATCH')
-    return `the server's certificate is for other names than the one we connected to (${code}). Use a name of the certificate in the address, or set the TLS server name`
+    return `the server's certificate does not cover the host name in the address (${code}). Use a name of the certificate in the address, or set the TLS server name`
   if (untrusted.test(code))
-    return `the server's certificate is not signed by an authority that we trust (${code}). Set the authority (ca)`
+    return `the server's certificate is not signed by a trusted authority (${code}). Set the authority (ca)`
   if (isPlainText(code, text))
     return `this port does not speak TLS (${code}). Use the port of the TLS listener, or an address without TLS`
   if (/^ERR_SSL_.*ALERT/.test(code) || (/^(EPROTO|ERR_SSL_)/.test(code) && /\balert\b/i.test(text)))
-    return `the server refused our side of TLS (${code}): it may ask for a certificate of ours (cert and key), or for another TLS version`
+    return `the server rejected the TLS handshake (${code}): it may require a client certificate (cert and key) or another TLS version`
   return otherTls.test(code) ? `TLS failed (${code})` : null
 }
 

@@ -2,7 +2,7 @@ import { OncewardError } from '../../errors.ts'
 import { editUrl, firstUrl } from '../../ports/broker-url.ts'
 import type { BrokerTls } from './broker-tls.ts'
 
-/** As RabbitMQ's own clients name them in an address. */
+/** The parameter names of RabbitMQ's own clients. */
 const parameters = {
   cacertfile: 'ca',
   certfile: 'cert',
@@ -12,14 +12,14 @@ const parameters = {
 } as const
 
 export interface TlsUrl {
-  /** Without what was read from it. */
+  /** The address without the TLS parameters. */
   readonly url: string
   readonly tls: BrokerTls
-  /** Who we are is said by our certificate, not by user and password. */
+  /** The client authenticates with its certificate instead of user and password. */
   readonly external: boolean
 }
 
-/** Only what it says about TLS, whatever the address is for. */
+/** Reads only the TLS parameters, for an address of any protocol. */
 export function tlsOf(url: string): BrokerTls {
   const { searchParams: query } = firstUrl(url)!
   const said = Object.entries(parameters).flatMap(([parameter, name]) => {
@@ -29,7 +29,7 @@ export function tlsOf(url: string): BrokerTls {
   return Object.fromEntries(said)
 }
 
-/** Takes the TLS parameters out of the address of one host. The address is one that can be read. */
+/** Removes the TLS parameters from the address of one host. The address must be valid. */
 export function splitTls(url: string, who: string): TlsUrl {
   const parsed = new URL(url)
   const { searchParams: query } = parsed
@@ -39,7 +39,7 @@ export function splitTls(url: string, who: string): TlsUrl {
   if (verify !== null && verify !== 'verify_peer')
     throw refused(
       who,
-      `verify=${verify === 'verify_none' ? verify : '…'} in its address is not supported: certificates are always verified. Set cacertfile to the authority of the server`,
+      `verify=${verify === 'verify_none' ? verify : '…'} in its address is not supported: Onceward always verifies certificates. Set cacertfile to the server's authority`,
     )
   const mechanism = query.get('auth_mechanism')
   if (mechanism !== null && !['plain', 'external'].includes(mechanism))
@@ -48,15 +48,15 @@ export function splitTls(url: string, who: string): TlsUrl {
   if (Object.keys(tls).length > 0 && !isTlsProtocol(parsed.protocol))
     throw refused(
       who,
-      `TLS is configured for it, but its address begins with ${parsed.protocol}// and so is not encrypted. Begin it with amqps:// or rabbitmq-stream+tls://`,
+      `TLS is configured, but its address begins with ${parsed.protocol}// and is therefore not encrypted. Begin it with amqps:// or rabbitmq-stream+tls://`,
     )
   return { url: parsed.href, tls, external: mechanism === 'external' }
 }
 
 /**
- * The address with TLS in its parameters, so that whoever gets the address has all of it. `own` is what the
- * contract says, and wins; `otherwise` what the environment says, for an encrypted address that says nothing
- * itself.
+ * Writes the TLS settings into the address, so every reader of the address has them. `own` comes from the
+ * contract and takes precedence. `otherwise` comes from the environment and applies to an encrypted address
+ * without TLS parameters.
  */
 export function withTls(url: string, own: BrokerTls | undefined, otherwise?: BrokerTls): string {
   const parsed = firstUrl(url)

@@ -2,22 +2,21 @@ import { hash } from 'node:crypto'
 import { isRecord, type Report } from '../../contract/check-values.ts'
 import type { DeclaredEffect } from '../../contract/declared-effect.ts'
 import type { BatchContext, BatchItem, SqlTransaction } from '../../contract/handler.ts'
+import { consumerName } from '../../drivers/postgres/sql/consumer-name.ts'
 import { Verdict } from '../../engine/batch/verdicts.ts'
 import { invariant } from '../../errors.ts'
-import { consumerName } from '../declared/consumer-name.ts'
 import { columnReader, type FieldOf, type ItemReader, idField, readAll, textOf } from '../declared/fields.ts'
 import { checkColumn, checkTable, quoted } from '../declared/names.ts'
 import { rerunBatch } from '../declared/rerun.ts'
 import { type TableShape, text, verifyTables } from '../declared/tables.ts'
 
 export interface AuditDeclaration<M> {
-  /** Append-only. The error at start says how to make it. */
+  /** Append-only. If the table is missing, the error at start contains its CREATE TABLE statement. */
   readonly table: string
-  /** The identity of what is recorded, whichever message carries it. */
+  /** The identity of the recorded event, independent of the message that carries it. */
   readonly eventId: FieldOf<M, unknown>
   /**
-   * Column → what is recorded in it. Together they are the content: the same id with other content is
-   * quarantined.
+   * Column → recorded value. Together they are the content: the same id with other content is quarantined.
    */
   readonly columns: Readonly<Record<string, FieldOf<M, unknown>>>
 }
@@ -68,7 +67,9 @@ export function audit<M>(declared: AuditDeclaration<M>): DeclaredEffect<M> {
   }
 }
 
-/** Insert first, sorted, of each id the first; the others are compared with what is there then. */
+/**
+ * Inserts the first entry of each id, in sorted order. The other entries are compared with the stored ones.
+ */
 async function record<M>(
   tx: SqlTransaction,
   entries: readonly Entry<M>[],
@@ -105,7 +106,7 @@ async function record<M>(
   }
 }
 
-/** The digest is of what the message says; the row has it as its columns keep it. */
+/** The digest covers the values of the message. The row stores them as its columns represent them. */
 function entryReader<M>(declared: AuditDeclaration<M>, shape: TableShape): ItemReader<M, Entry<M>> {
   const columns = Object.entries(declared.columns).map(([column, read]) => {
     const field = `columns.${column}`
@@ -137,10 +138,10 @@ function auditProblems(declared: unknown, wrong: Report): void {
   checkTable(declared.table, 'table', wrong)
   if (typeof declared.eventId !== 'function') wrong('eventId', 'must be a function of the message')
   if (!isRecord(declared.columns) || Object.keys(declared.columns).length === 0)
-    return wrong('columns', 'must be { column: message => value }: an audit row says what happened')
+    return wrong('columns', 'must be { column: message => value }: an audit row records what happened')
   for (const [column, read] of Object.entries(declared.columns)) {
     checkColumn(column, `columns.${column}`, wrong)
-    if (ownColumns.includes(column)) wrong(`columns.${column}`, 'is filled in by the effect itself')
+    if (ownColumns.includes(column)) wrong(`columns.${column}`, 'is filled by the effect')
     if (typeof read !== 'function') wrong(`columns.${column}`, 'must be a function of the message')
   }
   for (const field of Object.keys(declared)) {

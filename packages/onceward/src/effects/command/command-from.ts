@@ -3,40 +3,42 @@ import type { Envelope } from '../../contract/handler.ts'
 import { OncewardError } from '../../errors.ts'
 import { isNamed } from '../declared/is-named.ts'
 
-/** A command with the identity of its cause: whoever makes it again makes the same one. */
+/** A command with an identity derived from its cause. Creating it again creates the same command. */
 export interface Command<P> {
   /**
-   * A UUID that depends on nothing but consumer, type and cause. Use it as message id, idempotency key or
-   * primary key.
+   * A UUID that depends only on consumer, type and cause. Use it as message id, idempotency key or primary
+   * key.
    */
   readonly id: string
   readonly type: string
   readonly body: P
-  /** The chain of work this belongs to: the event's, or the event itself where it begins one. */
+  /** The correlation id of the event, or the event's id if it has none. */
   readonly correlationId: string
   /** The event that caused it. */
   readonly causationId: string
-  /** The same for those who read headers only: `causation-id`. */
+  /** The causation id for readers of headers: `causation-id`. */
   readonly headers: Readonly<Record<string, string>>
 }
 
 export interface CommandOptions<P> {
-  /** The consumer that translates: its namespace, so that two consumers' commands are never one. */
+  /**
+   * The consumer that issues the command. A namespace, so the commands of two consumers never share an id.
+   */
   readonly consumer: string
-  /** The command's name, as `CreateSupervisorAlert`. */
+  /** The command's name, such as `CreateSupervisorAlert`. */
   readonly type: string
   readonly body: P
   /**
-   * The business cause, where several events stand for one: `['case-escalation', caseId, version]`. Default
-   * the event's id, else the message's.
+   * The business cause, when several events share one: `['case-escalation', caseId, version]`. Default: the
+   * event's id, otherwise the message's id.
    */
   readonly cause?: readonly (string | number | bigint)[]
 }
 
 /**
- * Event to command. "Do something" becomes "see to it that this exists once for this cause": a redelivery, a
- * replay and a second event for the same cause all lead to the same command id. Pure; what it makes is what
- * `effects.publish` takes.
+ * Turns an event into a command. "Do something" becomes "ensure that this exists once for this cause". A
+ * redelivery, a replay and a second event for the same cause all produce the same command id. Pure. Pass the
+ * result to `effects.publish`.
  */
 export function commandFrom<P>(
   event: Pick<Envelope, 'id' | 'eventId' | 'correlationId'>,
@@ -61,8 +63,8 @@ export function commandFrom<P>(
 }
 
 /**
- * UUID version 8: the first 122 free bits of the SHA-256. JSON keeps the parts apart, so none can pass for
- * another.
+ * UUID version 8: the first 122 free bits of the SHA-256. JSON delimits the parts, so different parts never
+ * produce the same text.
  */
 function uuidOf(text: string): string {
   const hex = hash('sha256', text)

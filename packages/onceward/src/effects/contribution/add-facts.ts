@@ -4,7 +4,7 @@ import type { Contribution } from './read-fact.ts'
 import type { ContributionStatements } from './statements.ts'
 
 /**
- * Facts as the parallel arrays that the statements take; null for a column nobody has: it is filled up with
+ * Facts as the parallel arrays that the statements take. An unused column is null, which `unnest` fills with
  * nulls.
  */
 export function arraysOf<M>(facts: readonly Contribution<M>[], withEvidence: boolean): unknown[] {
@@ -20,8 +20,7 @@ export function arraysOf<M>(facts: readonly Contribution<M>[], withEvidence: boo
 }
 
 /**
- * As the text of an array: numbers need no quoting, and the driver's own conversion takes two to six times as
- * long.
+ * An array literal: numbers need no quotes, and the driver's own conversion takes two to six times as long.
  */
 function numbers<M>(
   facts: readonly Contribution<M>[],
@@ -32,8 +31,8 @@ function numbers<M>(
 }
 
 /**
- * Adds facts of distinct ids, in the order of their ids, with their sums. Insert first: the unique key
- * decides, and waits for a transaction that has the same fact open. Answers with those that were new.
+ * Adds facts with distinct ids, sorted by id, and their sums. Insert first: the unique key decides, and waits
+ * for a transaction that is inserting the same fact. Returns the ids that were new.
  */
 export async function addFacts<M>(
   tx: SqlTransaction,
@@ -50,7 +49,7 @@ export async function addFacts<M>(
   return rows[0]!.count === facts.length ? 'all' : new Set(rows[0]!.ids ?? [])
 }
 
-/** For facts that were not added: whether the one that is there says the same. Undefined: none is there. */
+/** For facts that were not added: whether the stored fact has the same content. Undefined: none is stored. */
 export async function compareFacts<M>(
   tx: SqlTransaction,
   facts: readonly Contribution<M>[],
@@ -61,7 +60,10 @@ export async function compareFacts<M>(
   return new Map(rows.map(({ n, same }) => [facts[n - 1]!, same]))
 }
 
-/** The conflicting fact was there a moment ago: who held it must have taken it back. */
+/**
+ * The conflicting fact existed a moment ago, so another transaction must have removed it: run the batch
+ * again.
+ */
 export async function assertCompared<M>(
   tx: SqlTransaction,
   fact: Contribution<M>,

@@ -15,7 +15,7 @@ import { lateFacts } from './late-facts.ts'
 import type { Contribution } from './read-fact.ts'
 import type { ContributionStatements } from './statements.ts'
 
-/** Adds a batch's facts and sums: one statement when all of them are new, in time and no corrections. */
+/** Adds a batch's facts and sums. Takes one statement when all facts are new, on time and not corrections. */
 export async function applyContributions<M>(
   tx: SqlTransaction,
   facts: readonly Contribution<M>[],
@@ -49,7 +49,7 @@ export async function applyContributions<M>(
 
 const none: ReadonlySet<never> = new Set()
 
-/** Of each id the first; answers with those that are counted now. */
+/** Adds the first fact of each id. Returns the facts that are now counted. */
 async function addInTime<M>(
   tx: SqlTransaction,
   plain: readonly Contribution<M>[],
@@ -72,8 +72,8 @@ function firstsOf<M>(facts: readonly Contribution<M>[]): readonly Contribution<M
 }
 
 /**
- * Ledger with a floor: entries are booked in order on the locked balances. One that is there already, or was
- * booked before in this batch, books nothing; a repeat of one that was refused is asked anew.
+ * For a ledger with `notNegative`: books entries in order on the locked balances. An entry that is already
+ * stored, or was booked earlier in this batch, books nothing. A repeat of a refused entry is checked again.
  */
 async function admit<M>(
   tx: SqlTransaction,
@@ -97,7 +97,7 @@ async function admit<M>(
 }
 
 function lateVerdict<M>(fact: Contribution<M>, window: ContributionDeclaration<M>['window']): Verdict {
-  const reason = `${fact.eventId} came after its window was closed for ${fact.key}`
+  const reason = `${fact.eventId} arrived after its window was closed for ${fact.key}`
   if (window !== 'none' && window.late === 'stale') return Verdict.stale(reason, 'late_fact')
   return Verdict.park(reason, 'late_fact')
 }

@@ -4,7 +4,7 @@ import type { ContributionStatements } from './statements.ts'
 
 /**
  * The balances of a ledger that must not fall below zero, locked for the rest of the transaction. A key
- * without a row starts at zero: nobody can take from it before somebody has given.
+ * without a row starts at zero, so the first entry of a key cannot be a withdrawal.
  */
 export class Balances {
   readonly #columns: readonly string[]
@@ -38,7 +38,7 @@ export class Balances {
       )
   }
 
-  /** Books all entries, or none of them when a guarded balance would fall below zero by them. */
+  /** Books all entries, or none if they would take a guarded balance below zero. */
   book(entries: readonly { readonly key: string; readonly values: readonly Decimal[] }[]): boolean {
     if (!this.guarded) return true
     const after = new Map<string, Decimal[]>()
@@ -61,7 +61,7 @@ export class Balances {
   }
 }
 
-/** What adds to a balance is welcome even where it does not yet bring it back to zero. */
+/** An entry that raises a balance is accepted even if the balance stays below zero. */
 function fallen(after: Decimal, before: Decimal): boolean {
   return sumOf(after, negated(before)).units < 0n
 }

@@ -15,7 +15,7 @@ const ownColumns = [
   'latest_at',
 ]
 
-/** Every problem of a declaration that can be seen without the database. */
+/** Problems of a declaration that are visible without the database. */
 export function contributionProblems(declared: unknown, wrong: Report): void {
   if (!isRecord(declared)) return wrong('contribution', 'must be an object')
   for (const field of Object.keys(declared)) {
@@ -35,7 +35,7 @@ export function contributionProblems(declared: unknown, wrong: Report): void {
   windowProblems(declared, wrong)
   valueProblems(declared, wrong)
   if (declared.withdraws !== undefined && declared.corrects === undefined)
-    wrong('withdraws', 'says nothing without corrects')
+    wrong('withdraws', 'needs corrects')
   responseProblems(declared.on as Record<string, unknown>, Object.keys(defaultResponses), wrong)
   wholeNumber(declared.retryDelayMs, 'retryDelayMs', 1, 2 ** 31 - 1, wrong)
 }
@@ -45,12 +45,12 @@ function windowProblems({ window, at }: Record<string, unknown>, wrong: Report):
   if (!isRecord(window))
     return wrong('window', "must be { sizeMs, latenessMs, late }, or 'none' for a ledger of balances")
   if (at === undefined)
-    wrong('at', 'is missing: windows are windows of event time, so say where a message carries it')
+    wrong('at', 'is missing: windows use event time, so declare where a message carries it')
   for (const [field, min] of [
     ['sizeMs', 1],
     ['latenessMs', 0],
   ] as const) {
-    if (window[field] === undefined) wrong(`window.${field}`, 'is missing; give milliseconds')
+    if (window[field] === undefined) wrong(`window.${field}`, 'is missing; set it in milliseconds')
     else wholeNumber(window[field], `window.${field}`, min, Number.MAX_SAFE_INTEGER, wrong)
   }
   wholeNumber(window.originMs, 'window.originMs', 0, Number.MAX_SAFE_INTEGER, wrong)
@@ -68,7 +68,7 @@ function valueProblems({ values, notNegative, window }: Record<string, unknown>,
   for (const column of columns) {
     checkColumn(column, `values.${column}`, wrong)
     if (ownColumns.includes(column))
-      wrong(`values.${column}`, 'is a column of the effect itself; name it otherwise')
+      wrong(`values.${column}`, 'is a column of the effect; choose another name')
     if (typeof (values as Record<string, unknown>)[column] !== 'function')
       wrong(`values.${column}`, 'must be a function of the message')
   }

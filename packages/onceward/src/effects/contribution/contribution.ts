@@ -12,20 +12,20 @@ import { verifyContributionTables } from './verify-tables.ts'
 
 export interface ContributionEffect<M> extends DeclaredEffect<M> {
   /**
-   * Counts all facts again and compares, in one statement and so at one moment. No rows: the summary is
-   * exactly what the facts say. Another table of the same shape may be compared in its place.
+   * Recounts all facts and compares them with the summary, in one statement and so in one snapshot. No rows:
+   * the summary matches the facts exactly. Another table of the same shape may be compared instead.
    */
   drift(query: SqlTransaction['query'], summary?: string): Promise<readonly Drift[]>
-  /** Writes what the facts say into an empty table of the summary's shape. */
+  /** Writes the summary of the facts to an empty table of the same shape. */
   rebuild(query: SqlTransaction['query'], into: string): Promise<void>
   /**
-   * Truncates and recomputes what is isolated: the windows that begin in [from, to). In a transaction of
-   * yours, which writers wait for; needs a declaration with windows.
+   * Deletes and recomputes the windows that begin in [from, to). Runs in your transaction, which blocks
+   * writers. Needs a declaration with windows.
    */
   recompute(tx: SqlTransaction, time: { readonly from: Date; readonly to: Date }): Promise<void>
 }
 
-/** A row of the summary beside the same row counted from the facts; null where there is none. */
+/** A row of the summary and the same row counted from the facts; null where it does not exist. */
 export interface Drift {
   readonly key: string
   readonly held: Readonly<Record<string, unknown>> | null
@@ -33,9 +33,9 @@ export interface Drift {
 }
 
 /**
- * Counts facts, not deliveries: one row per event id, with counts and sums by key and window kept in the same
- * transaction. A correction is a reversing entry and a new fact; nothing is ever updated or deleted among the
- * facts, so the sums can be counted again at any time.
+ * Counts facts, not deliveries: one row per event id, with counts and sums by key and window in the same
+ * transaction. A correction is a reversing entry and a new fact. Facts are never updated or deleted, so the
+ * sums can be recounted at any time.
  */
 export function contribution<M>(declared: ContributionDeclaration<M>): ContributionEffect<M> {
   let ready: {
@@ -93,7 +93,7 @@ export function contribution<M>(declared: ContributionDeclaration<M>): Contribut
       if (declared.window === 'none')
         throw new OncewardError(
           'usage',
-          `A ledger has no windows to recompute: ${declared.summary} is rebuilt as a whole. Nothing was changed.`,
+          `A ledger has no windows to recompute: rebuild ${declared.summary} as a whole. Nothing was changed.`,
         )
       const [lock, remove, write] = (ready ?? (await prepare(tx.query.bind(tx)))).sql.recompute
       await tx.query(lock)

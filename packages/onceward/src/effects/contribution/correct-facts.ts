@@ -14,17 +14,17 @@ interface Known {
   readonly found: boolean
   readonly target_key: string
   readonly target_values: readonly string[]
-  /** The event that corrected the target already. */
+  /** The event that already corrected the target. */
   readonly taken_by: string | null
-  /** What this correction reversed, when it was applied before. */
+  /** The fact that this correction reversed, if it was applied before. */
   readonly reversed: string | null
   readonly placed: boolean
   readonly same: boolean | null
 }
 
 /**
- * Corrections, after the plain facts of their batch. A correction of a correction needs the other one first,
- * so they are applied in waves, each in two statements; a batch nearly always is one wave.
+ * Applies corrections, after the plain facts of their batch. A correction of a correction needs the other one
+ * first, so they are applied in waves of two statements each. A batch nearly always is one wave.
  */
 export async function correctFacts<M>(
   tx: SqlTransaction,
@@ -43,7 +43,7 @@ export async function correctFacts<M>(
   }
 }
 
-/** Of each id and each target the first, and none whose target is itself still to come. */
+/** The first correction of each id and of each target, except those whose target is still pending. */
 function nextWave<M>(left: readonly Contribution<M>[]): readonly Contribution<M>[] {
   const pending = new Set(left.map(fact => fact.eventId))
   const [ids, targets] = [new Set<string>(), new Set<string>()]

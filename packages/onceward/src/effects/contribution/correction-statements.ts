@@ -1,7 +1,7 @@
 import { givenFacts, givenNames, type Pieces, sameAs, summarise } from './statement-pieces.ts'
 import type { ContributionStatements } from './statements.ts'
 
-/** Both take the arrays of facts, then what each corrects and whether it withdraws it. */
+/** Both take the arrays of facts, then the corrected ids and whether each correction withdraws. */
 export function correctionStatements(
   pieces: Pieces,
 ): Pick<ContributionStatements, 'readCorrections' | 'correct'> {

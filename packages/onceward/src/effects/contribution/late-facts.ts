@@ -4,8 +4,8 @@ import type { Contribution } from './read-fact.ts'
 import type { ContributionStatements } from './statements.ts'
 
 /**
- * Which facts came after their window was closed. Event time only, and each key by itself: what a key has
- * seen is what its summary says, so that a replay decides as the first reading did and no clock takes part.
+ * Finds facts that arrived after their window was closed. Uses event time only, separately for each key. The
+ * summary holds the newest time of a key, so a replay decides like the first read and no clock takes part.
  */
 export async function lateFacts<M>(
   tx: SqlTransaction,

@@ -56,17 +56,17 @@ export function windowOf(atMs: number, sizeMs: number, originMs: number): number
 function timeField(value: unknown): number {
   const time = typeof value === 'string' ? readIsoTime(value) : timeOf(value)
   if (typeof time === 'string')
-    throw unreadable('at', `${time}; give milliseconds, a Date, or ISO 8601 text with its time zone`)
+    throw unreadable('at', `${time}; pass milliseconds, a Date, or ISO 8601 text with its time zone`)
   return time.ms
 }
 
 function timeOf(value: unknown): { readonly ms: number } | string {
   const ms = value instanceof Date ? value.getTime() : value
   const isTime = typeof ms === 'number' && Number.isInteger(ms) && ms >= timeMinMs && ms <= timeMaxMs
-  return isTime ? { ms } : 'it is no time'
+  return isTime ? { ms } : 'it is not a time'
 }
 
-/** A number its column holds exactly. A sum has no place for what is missing. */
+/** A number that its column stores exactly. A missing value cannot be summed. */
 function amountField(
   fit: Fit,
   value: unknown,

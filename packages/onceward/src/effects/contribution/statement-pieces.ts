@@ -1,9 +1,9 @@
-import { consumerName } from '../declared/consumer-name.ts'
+import { consumerName } from '../../drivers/postgres/sql/consumer-name.ts'
 import { quoted } from '../declared/names.ts'
 import type { TableShape } from '../declared/tables.ts'
 import type { ContributionDeclaration } from './declaration.ts'
 
-/** The pieces that statements of one declaration share. */
+/** Fragments shared by the statements of one declaration. */
 export interface Pieces {
   readonly facts: string
   readonly summary: string
@@ -12,15 +12,15 @@ export interface Pieces {
   readonly timed: boolean
   /** Quoted. */
   readonly values: readonly string[]
-  /** What a sum is kept by. */
+  /** The grouping columns of the summary. */
   readonly group: string
-  /** Columns of the summary besides. */
+  /** The other columns of the summary. */
   readonly kept: readonly string[]
-  /** Columns of a fact, what a given one puts into them, and what is read back. */
+  /** The columns of a fact, their values for a given fact, and the columns returned. */
   readonly columns: readonly string[]
   readonly given: readonly string[]
   readonly returned: string
-  /** Columns that tell where a fact came from, and what is put into them. */
+  /** Columns that record the origin of a fact, and their values. */
   readonly evidence: readonly string[]
   readonly evidenceGiven: readonly string[]
   readonly types: readonly string[]
@@ -57,7 +57,7 @@ export function piecesOf<M>(declared: ContributionDeclaration<M>, shape: TableSh
   }
 }
 
-/** Left open for further arrays. */
+/** Without the closing parenthesis, so further arrays can follow. */
 export function givenFacts(first: number, { types }: Pieces): string {
   const values = types.map((type, n) => `, $${first + 5 + n}::${type}[]`).join('')
   return `unnest($${first}::text[], $${first + 1}::text[], $${first + 2}::bigint[], $${first + 3}::bigint[], $${first + 4}::text[]${values}`

@@ -5,32 +5,31 @@ import type { ContributionDeclaration } from './declaration.ts'
 import { givenFacts, givenNames, type Pieces, piecesOf, sameAs, summarise } from './statement-pieces.ts'
 
 export interface ContributionStatements {
-  /** Adds facts and their sums; answers with how many were new, and which where some were not. */
+  /** Adds facts and their sums. Returns the number of new facts, and their ids if some were not new. */
   readonly add: string
-  /** Which of these facts are there, and whether they say the same. */
+  /** Which of these facts are stored, and whether their content is the same. */
   readonly compare: string
-  /** How far each key has come. */
+  /** The newest event time of each key. */
   readonly newest: string
   /** Ledger: locks and reads balances. */
   readonly lockBalances: string
-  /** What is known of corrections and of what they correct. */
+  /** Reads the stored state of corrections and of their targets. */
   readonly readCorrections: string
-  /**
-   * Reverses facts and adds others in their place, with their sums; answers with how many rows were added.
-   */
+  /** Reverses facts and adds their replacements, with their sums. Returns the number of added rows. */
   readonly correct: string
   /** Rows of a summary that differ from the facts. */
   readonly drift: (summary: string) => string
-  /** Writes the summary of the facts into an empty table. */
+  /** Writes the summary of the facts to an empty table. */
   readonly rebuild: (into: string) => string
-  /** In one transaction: nobody adds, the windows of a time go, and come back as the facts have them. */
+  /**
+   * In one transaction: blocks writers, deletes the windows of a time range, and writes them from the facts.
+   */
   readonly recompute: readonly [lock: string, remove: string, write: string]
 }
 
 /**
- * All statements of a declaration, with the types its tables really have. Facts are given as arrays in the
- * order event, key, window, time, message, then the values; corrections also say what they correct and
- * whether they withdraw it.
+ * All statements of a declaration, with the types of its tables. Facts are passed as arrays in the order
+ * event, key, window, time, message, values. Corrections add the corrected ids and whether they withdraw.
  */
 export function statementsFor<M>(
   declared: ContributionDeclaration<M>,
@@ -66,8 +65,8 @@ export function statementsFor<M>(
 }
 
 /**
- * An event that only withdrew another has a reversal and no fact; where there may be such, its id is used up
- * too.
+ * An event that only withdrew another has a reversal and no fact. Where withdrawals are declared, its id
+ * counts as used too.
  */
 function addStatement(pieces: Pieces): string {
   const { facts, columns, given, evidence, evidenceGiven, returned, corrects } = pieces

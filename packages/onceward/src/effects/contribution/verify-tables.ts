@@ -62,10 +62,7 @@ export async function verifyContributionTables<M>(
   return facts!
 }
 
-/**
- * PostgreSQL rounds what does not fit behind the point, without a word: the sums would no longer be those of
- * the facts.
- */
+/** PostgreSQL silently rounds decimal places that do not fit, so the sums would differ from the facts. */
 function assertExactSums<M>(
   { facts: table, summary: sums }: ContributionDeclaration<M>,
   column: string,

@@ -1,4 +1,4 @@
-/** Inside an array column the elements are texts to PostgreSQL's own reader: each is quoted. */
+/** PostgreSQL parses the elements of an array literal as text, so each is quoted. */
 export function arrayLiteral(elements: readonly unknown[]): string {
   const quote = (element: unknown) => {
     if (element == null) return 'null'

@@ -1,11 +1,11 @@
 /**
- * A type of the catalogue, as `format_type` writes it, taken apart: `numeric(10,2)[]`,
+ * A parsed type name of the catalogue, as `format_type` writes it: `numeric(10,2)[]`,
  * `timestamp(0) with time zone`.
  */
 export interface ColumnType {
   readonly name: string
   readonly isArray: boolean
-  /** What stands in brackets, such as length, precision or scale. */
+  /** The numbers in parentheses, such as length, precision or scale. */
   readonly sizes: readonly number[]
 }
 
@@ -19,17 +19,19 @@ export function columnType(formatted: string): ColumnType {
   }
 }
 
-/** As many digits after the point as any value may have. */
+/** The scale limit of a numeric column without one. */
 const unboundedScale = 200
 
-/** Digits after the point that a column of this type keeps; below zero it rounds even whole numbers. */
+/**
+ * The number of decimal places that a column of this type stores. A negative scale rounds even whole numbers.
+ */
 export function scaleOf(formatted: string): number {
   const { name, sizes } = columnType(formatted)
   if (name !== 'numeric') return 0
   return sizes.length === 0 ? unboundedScale : (sizes[1] ?? 0)
 }
 
-/** Why no value should be kept in a column of this type; null where it may. */
+/** Why a column of this type must not be used, or null. */
 export function unfitType(formatted: string): string | null {
   return columnType(formatted).name === 'money'
     ? 'is money, which rounds and depends on the session; make it numeric'

@@ -1,4 +1,4 @@
-/** Exact decimals: balances are compared here, and a double would round them. */
+/** An exact decimal, for comparing balances. A double would round them. */
 export interface Decimal {
   readonly units: bigint
   readonly scale: number
@@ -8,7 +8,7 @@ export const zero: Decimal = { units: 0n, scale: 0 }
 
 const plain = /^(-?)(\d{1,200})(?:\.(\d{1,200}))?$/
 
-/** Null for what is no plain decimal number. */
+/** Null for text that is not a plain decimal number. */
 export function decimalOf(text: string): Decimal | null {
   const [, sign, whole, fraction = ''] = plain.exec(text) ?? []
   if (whole === undefined) return null

@@ -8,16 +8,13 @@ import { wideDigits } from '../../message/wide-integer.ts'
 import { arrayLiteral } from './array-literal.ts'
 import { type Fit, fitColumn, Unfit } from './fit-column.ts'
 
-/** One field of an effect, read from a message; `envelope` has its identities and headers. */
+/** Reads one field of an effect from a message. `envelope` has its identities and headers. */
 export type FieldOf<M, T> = (message: M, item: Pick<BatchItem<M>, 'envelope' | 'run'>) => T
 
-/**
- * How one declaration reads one message. Throws the verdict where the message does not carry what is
- * declared.
- */
+/** Reads one message for a declaration. Throws a verdict when a declared field is missing or invalid. */
 export type ItemReader<M, R> = (item: BatchItem<M>) => R
 
-/** Reads every message of the batch; one that cannot be read gets its verdict and is left out. */
+/** Reads every message of the batch. One that cannot be read gets a verdict and is skipped. */
 export function readAll<M, R>(
   batch: readonly BatchItem<M>[],
   read: ItemReader<M, R>,
@@ -38,7 +35,7 @@ export function unreadable(field: string, why: string): Verdict {
   return Verdict.quarantine(`${field} cannot be read from the message: ${why}`, 'field_unreadable')
 }
 
-/** An identity that is kept in a table of facts: the policy of message ids. */
+/** An identity stored in a table of facts. The rules of message ids apply. */
 export function idField(value: unknown, field: string): string {
   const reading = readId(value)
   if ('id' in reading) return reading.id
@@ -48,8 +45,8 @@ export function idField(value: unknown, field: string): string {
 const keyBytesMax = 1_000
 
 /**
- * A key of one of the user's tables: taken as it is, or not at all. What is no name would be one key for
- * many.
+ * A key of one of the user's tables, used verbatim or refused. Text derived from an object or function would
+ * be one key for many.
  */
 export function keyField(given: unknown, field: string): string {
   const value = wideDigits(given) ?? given
@@ -57,9 +54,9 @@ export function keyField(given: unknown, field: string): string {
     typeof value === 'function' ||
     (value !== null && typeof value === 'object' && !(value instanceof Date))
   )
-    throw unreadable(field, 'it is no text and no number')
+    throw unreadable(field, 'it is neither text nor a number')
   if (typeof value === 'number' && !Number.isSafeInteger(value))
-    throw unreadable(field, Number.isInteger(value) ? unsafeText(value) : `${value} is no whole number`)
+    throw unreadable(field, Number.isInteger(value) ? unsafeText(value) : `${value} is not a whole number`)
   const text = textOf(value, field)
   if (text === null || text === '') throw unreadable(field, 'it is missing')
   if (text.length * 3 > keyBytesMax && Buffer.byteLength(text) > keyBytesMax)
@@ -67,7 +64,7 @@ export function keyField(given: unknown, field: string): string {
   return text
 }
 
-/** A value as its column keeps it; throws the verdict where PostgreSQL would change it. */
+/** Converts a value to what its column stores. Throws a verdict where PostgreSQL would change it. */
 export function fittingField(
   fit: Fit,
   value: unknown,
@@ -81,7 +78,7 @@ export function fittingField(
   }
 }
 
-/** Reads a column of a message, as text. `keeps` is the column's type. */
+/** Reads the value of a column from a message, as text. `keeps` is the column's type. */
 export function columnReader<M>(
   read: FieldOf<M, unknown>,
   keeps: string,
@@ -97,7 +94,7 @@ export function columnReader<M>(
   }
 }
 
-/** A value as PostgreSQL reads it. Text that the database would refuse or silently change is refused here. */
+/** A value as PostgreSQL input. Text that the database would refuse or silently change is refused here. */
 export function textOf(value: unknown, field: string): string | null {
   if (value === undefined || value === null) return null
   const text = typeof value === 'string' ? value : plainText(value)
@@ -113,11 +110,14 @@ function plainText(value: unknown): string {
   return String(value)
 }
 
-/** A version: a whole number, however it is written. */
+/** A version: a whole number, as number, bigint or text. */
 export function versionField(value: unknown, field: string): bigint {
   if (typeof value === 'bigint') return value
   if (typeof value === 'number' && Number.isSafeInteger(value)) return BigInt(value)
   if (typeof value === 'string' && /^-?\d{1,18}$/.test(value)) return BigInt(value)
   if (typeof value === 'number' && Number.isInteger(value)) throw unreadable(field, unsafeText(value))
-  throw unreadable(field, value === undefined || value === null ? 'it is missing' : 'it is no whole number')
+  throw unreadable(
+    field,
+    value === undefined || value === null ? 'it is missing' : 'it is not a whole number',
+  )
 }

@@ -6,9 +6,9 @@ import { fitTime } from './fit-time.ts'
 export { type Fit, Unfit } from './fit-number.ts'
 
 /**
- * How values go into a column of this type, as `format_type` writes it, domains resolved. PostgreSQL rounds
- * numbers and times, cuts spaces and reads `now` without a word: what it would change is refused here, with
- * the reason. Null stays null; types that are not listed take what PostgreSQL takes.
+ * Converts values for a column of this type, as `format_type` writes it, with domains resolved. PostgreSQL
+ * silently rounds numbers and times, trims spaces and interprets `now`. A value that it would change is
+ * refused here, with the reason. Null stays null. Types that are not listed accept what PostgreSQL accepts.
  */
 export function fitColumn(formatted: string): Fit {
   const { name, isArray, sizes } = columnType(formatted)
@@ -18,21 +18,21 @@ export function fitColumn(formatted: string): Fit {
   return isArray ? fitElements(orNull, fit !== exactly && !keepsOrFails.test(formatted)) : orNull
 }
 
-/** Arrays whose elements PostgreSQL keeps or refuses. */
+/** Array types whose elements PostgreSQL stores unchanged or refuses. */
 const keepsOrFails = /^(smallint|integer|bigint|numeric)\[\]$/
 
-/** A text is taken apart by PostgreSQL, which may change its elements without a word. */
+/** PostgreSQL parses a text into elements and may silently change them. */
 function fitElements(fit: Fit, mayChange: boolean): Fit {
   const elements: Fit = (value, inexact) =>
     Array.isArray(value) ? value.map(one => elements(one, inexact)) : fit(value, inexact)
   return (value, inexact) => {
     if (value == null || Array.isArray(value)) return elements(value, inexact)
-    if (mayChange) throw new Unfit('it is no list; give an array of the values')
+    if (mayChange) throw new Unfit('it is not a list; pass an array of values')
     return exactly(value, inexact)
   }
 }
 
-/** PostgreSQL keeps 63 bytes of a name. */
+/** PostgreSQL stores 63 bytes of a name. */
 const nameBytesMax = 63
 
 function fitText(name: string, [length]: readonly number[]): Fit | null {
@@ -41,7 +41,7 @@ function fitText(name: string, [length]: readonly number[]): Fit | null {
   if ((name !== 'character varying' && name !== 'character') || length === undefined) return null
   return sized(
     text => text.length <= length || [...text].length <= length,
-    `it has more characters than ${name}(${length}) keeps`,
+    `it has more characters than ${name}(${length}) stores`,
   )
 }
 
@@ -53,7 +53,7 @@ function sized(fits: (text: string) => boolean, why: string): Fit {
   }
 }
 
-/** A number that was rounded is another one, in a text or a document too. */
+/** Refuses rounded numbers, also inside text and JSON documents. */
 function exactly(value: unknown, inexact: InexactNumbers | null): unknown {
   const why = whyInexact(value, inexact) ?? (inexact === null ? null : inexactWithin(value, inexact))
   if (why !== null) throw new Unfit(why)

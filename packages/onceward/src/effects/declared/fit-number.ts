@@ -2,7 +2,7 @@ import { type InexactNumbers, whyInexact, whyRounded } from '../../message/inexa
 import { columnType, scaleOf } from './column-type.ts'
 import { decimalOf } from './decimal.ts'
 
-/** The value as PostgreSQL takes it without a change, or throws `Unfit`. */
+/** Returns the value in a form that PostgreSQL stores unchanged, or throws `Unfit`. */
 export type Fit = (value: unknown, inexact: InexactNumbers | null) => unknown
 
 /** Why a value does not fit its column. */
@@ -14,10 +14,10 @@ const wholeRanges: Readonly<Record<string, bigint>> = {
   bigint: 1n << 63n,
 }
 
-/** Digits that every decimal number keeps in floating point. */
+/** Decimal digits that floating point always preserves. */
 const floatDigits: Readonly<Record<string, number>> = { real: 6, 'double precision': 15 }
 
-/** For columns of numbers; null for others. */
+/** For numeric columns; null for others. */
 export function fitNumber(formatted: string): Fit | null {
   const { name, sizes } = columnType(formatted)
   const range = wholeRanges[name]
@@ -27,14 +27,14 @@ export function fitNumber(formatted: string): Fit | null {
   return digits === undefined ? null : fitFloat(name, digits)
 }
 
-/** Safe integers stay as they are: most values are, and a text costs the client more. */
+/** Safe integers stay numbers: most values are, and text costs the client more. */
 function fitWhole(name: string, range: bigint): Fit {
   return (value, inexact) => {
     const text = digitsOf(value, inexact)
     if (typeof text === 'number' && name === 'bigint') return text
-    if (!/^-?\d{1,20}$/.test(String(text))) throw new Unfit('it is no whole number')
+    if (!/^-?\d{1,20}$/.test(String(text))) throw new Unfit('it is not a whole number')
     const whole = BigInt(text)
-    if (whole >= range || whole < -range) throw new Unfit(`it is beyond what ${name} holds`)
+    if (whole >= range || whole < -range) throw new Unfit(`it is out of range for ${name}`)
     return text
   }
 }
@@ -47,17 +47,17 @@ function fitDecimal(formatted: string, sizes: readonly number[]): Fit {
     const text = digitsOf(value, inexact)
     if (typeof text === 'number' && wholeMax === null) return text
     const decimal = decimalOf(String(text))
-    if (decimal === null) throw new Unfit('it is no plain decimal number')
+    if (decimal === null) throw new Unfit('it is not a plain decimal number')
     const { units, scale } = trimmed(decimal)
-    if (scale > scaleMax) throw new Unfit(`it has more digits after the point than ${formatted} keeps`)
+    if (scale > scaleMax) throw new Unfit(`it has more decimal places than ${formatted} stores`)
     const size = units < 0n ? -units : units
     if (wholeMax !== null && size >= wholeMax * 10n ** BigInt(scale))
-      throw new Unfit(`it has more digits before the point than ${formatted} keeps`)
+      throw new Unfit(`it has more digits before the decimal point than ${formatted} stores`)
     return text
   }
 }
 
-/** Trailing zeros behind the point say nothing. */
+/** Removes trailing zeros after the decimal point. */
 function trimmed({ units, scale }: { units: bigint; scale: number }): { units: bigint; scale: number } {
   let [left, places] = [units, scale]
   while (places > 0 && left % 10n === 0n) {
@@ -68,17 +68,20 @@ function trimmed({ units, scale }: { units: bigint; scale: number }): { units: b
 }
 
 /**
- * A double goes into a double as it is. Everything else only with as many digits as each such number keeps.
+ * A double is stored in a double column unchanged. Other values may have only as many digits as the type
+ * always preserves.
  */
 function fitFloat(name: string, digitsMax: number): Fit {
   return (value, inexact) => {
     if (typeof value === 'number' && name === 'double precision') return measured(value, inexact)
     const text = digitsOf(value, inexact)
     const decimal = decimalOf(String(text))
-    if (decimal === null) throw new Unfit('it is no plain decimal number')
+    if (decimal === null) throw new Unfit('it is not a plain decimal number')
     const digits = String(decimal.units).replace(/^-|0+$/g, '')
     if (digits.length > digitsMax)
-      throw new Unfit(`it has more than the ${digitsMax} digits that ${name} keeps; make the column numeric`)
+      throw new Unfit(
+        `it has more than the ${digitsMax} digits that ${name} preserves; make the column numeric`,
+      )
     return text
   }
 }
@@ -93,13 +96,13 @@ function measured(value: number, inexact: InexactNumbers | null): number {
 function digitsOf(value: unknown, inexact: InexactNumbers | null): string | number {
   if (typeof value === 'string') return value
   if (typeof value === 'bigint') return value.toString()
-  if (typeof value !== 'number') throw new Unfit('it is no number')
+  if (typeof value !== 'number') throw new Unfit('it is not a number')
   const why = whyInexact(value, inexact)
   if (why !== null) throw new Unfit(why)
   return Number.isInteger(value) ? (Object.is(value, -0) ? 0 : value) : plainDecimal(value)
 }
 
-/** `1e-7` written out. */
+/** Writes `1e-7` without an exponent. */
 function plainDecimal(value: number): string {
   const text = String(value)
   const [, sign, whole, fraction = '', exponent] = /^(-?)(\d)(?:\.(\d+))?e-(\d+)$/.exec(text) ?? []

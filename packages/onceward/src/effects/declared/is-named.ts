@@ -1,6 +1,6 @@
 /**
- * A part of an identity that says something. What is missing would be the same text for everybody, and a
- * rounded number that of its neighbours.
+ * Whether a part identifies something. A missing part would be the same text for every message, and a rounded
+ * number would equal its neighbours.
  */
 export function isNamed(part: unknown): part is string | number | bigint {
   if (typeof part === 'string') return part !== ''

@@ -2,9 +2,7 @@ import type { Report } from '../../contract/check-values.ts'
 
 const plainName = /^[a-z_][a-z0-9_]{0,62}$/
 
-/**
- * Declared tables are plain names, with a schema or without: what is quoted here is never a message's word.
- */
+/** Declared tables are plain names, with or without a schema. Quoted names never come from a message. */
 export function checkTable(value: unknown, place: string, wrong: Report): void {
   const parts = typeof value === 'string' ? value.split('.') : []
   if (parts.length < 1 || parts.length > 2 || !parts.every(part => plainName.test(part)))

@@ -1,8 +1,9 @@
 import type { SqlTransaction } from '../../contract/handler.ts'
 
 /**
- * Ends the round as a serialization failure: another transaction committed between our look and our write.
- * Raised by the server, so that the engine sees contention, runs the same batch again and counts no attempt.
+ * Ends the attempt with a serialization failure: another transaction committed between the read and the
+ * write. The server raises it, so the engine sees contention, runs the same batch again and counts no
+ * attempt.
  */
 export async function rerunBatch(tx: SqlTransaction, what: string): Promise<never> {
   await tx.query(

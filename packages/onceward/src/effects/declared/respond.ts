@@ -3,18 +3,18 @@ import { Verdict } from '../../engine/batch/verdicts.ts'
 import { OncewardError } from '../../errors.ts'
 
 /**
- * What becomes of a message that changed nothing:
+ * The handling of a message that changed nothing:
  *
- * | word         | the message is                                                        |
+ * | response     | the message is                                                        |
  * | ------------ | --------------------------------------------------------------------- |
  * | `duplicate`  | marked as one and settled                                             |
  * | `ignore`     | marked as needing no effect and settled                               |
  * | `stale`      | marked as overtaken and settled                                       |
  * | `retry`      | tried again after `retryDelayMs`, and parked when attempts run out    |
- * | `park`       | set aside; under key order later ones of its key wait behind it       |
+ * | `park`       | parked; with key order, later messages of its key wait behind it      |
  * | `reject`     | dead-lettered                                                         |
- * | `quarantine` | set aside as unsafe to try again by itself                            |
- * | `halt`       | not settled, and the consumer stops: people must act first            |
+ * | `quarantine` | quarantined: it is not retried automatically                          |
+ * | `halt`       | not settled, and the consumer stops: an operator must act first       |
  */
 export type EffectResponse =
   | 'duplicate'
@@ -44,14 +44,14 @@ export function responseProblems(
 ): void {
   for (const [name, response] of Object.entries(on ?? {})) {
     if (!known.includes(name))
-      wrong(`on.${name}`, `is no such case; known: ${known.map(one => `'${one}'`).join(', ')}`)
+      wrong(`on.${name}`, `is not a known case; known: ${known.map(one => `'${one}'`).join(', ')}`)
     else oneOf(response, responses, `on.${name}`, wrong)
   }
 }
 
 /**
- * The verdict for a response. `halt` throws: the batch is taken apart until this message is alone, and stops
- * the consumer.
+ * Returns the verdict for a response. `halt` throws: the engine splits the batch until this message is alone,
+ * then stops the consumer.
  */
 export function respond(
   response: EffectResponse,
@@ -65,7 +65,7 @@ export function respond(
     case 'halt':
       throw new OncewardError(
         'effect_halted',
-        `${reason} (${code}). The declaration says to halt on this. Nothing of it was written or settled; put it right, then start again.`,
+        `${reason} (${code}). The declaration halts the consumer here. Nothing was written or settled. Correct the data, then start the consumer again.`,
       )
     default:
       return Verdict[response](reason, code)

@@ -8,45 +8,44 @@ type Query = SqlTransaction['query']
 interface Column {
   readonly type: string
   /**
-   * The type without its length or precision: a cast to those would cut or round in silence, where an
-   * assignment fails.
+   * The type without its length or precision: a cast to those truncates or rounds silently, an assignment
+   * fails.
    */
   readonly castTo: string
-  /**
-   * The type whose values it keeps: of a domain the type below it, of an array that of its elements with
-   * `[]`.
-   */
+  /** The type of the stored values: for a domain its base type, for an array the element type with `[]`. */
   readonly keeps: string
   readonly notNull: boolean
-  /** PostgreSQL fills it in when nobody does. */
+  /** PostgreSQL fills the column when an insert omits it. */
   readonly filled: boolean
-  /** Nobody but PostgreSQL does. */
+  /** Only PostgreSQL can write the column. */
   readonly generated: boolean
-  /** Different texts are different values. */
+  /** The collation distinguishes all different texts. */
   readonly deterministic: boolean
 }
 
-/** What the database says of a table. Unique keys are written as `a, b` or, partial, `a where (…)`. */
+/**
+ * The catalogue's description of a table. Unique keys are written as `a, b` or, if partial, `a where (…)`.
+ */
 export interface TableShape {
   readonly columns: ReadonlyMap<string, Column>
   readonly unique: ReadonlySet<string>
 }
 
-/** What a declaration needs of a table, with the place in the declaration that names it. */
+/** The requirements of a declaration for a table, with the place in the declaration that names it. */
 export interface TableNeed {
   readonly place: string
   readonly table: string
-  /** Column → what it must be: a pattern of types, and whether it may be null. */
+  /** Column → required types, and whether it may be null. */
   readonly columns: Readonly<Record<string, ColumnNeed>>
-  /** Unique keys, one of each group. */
+  /** Required unique keys: one of each group. */
   readonly unique: readonly (readonly string[])[]
-  /** Other columns must fill themselves, because we insert rows here. */
+  /** The effect inserts rows, so other columns need a default. */
   readonly inserted: boolean
-  /** How to make such a table. */
+  /** The statement that creates such a table. */
   readonly make: string
 }
 
-/** What is sent as text is stored as text: PostgreSQL turns it into nothing else by itself. */
+/** Values are sent as text, which PostgreSQL does not cast implicitly to other types. */
 export const text = { type: /^(text|character varying.*)$/, typeText: 'text' } as const
 
 export interface ColumnNeed {
@@ -54,12 +53,12 @@ export interface ColumnNeed {
   readonly type?: RegExp
   readonly typeText?: string
   readonly notNull?: boolean
-  /** Filled in where the table has it. */
+  /** Filled if the table has the column. */
   readonly optional?: boolean
 }
 
 /**
- * Reads the tables and compares them with the declaration; throws one error that names every field and the
+ * Reads the tables and compares them with the declaration. Throws one error that names every field and the
  * fix.
  */
 export async function verifyTables(
@@ -157,14 +156,14 @@ function compare(need: TableNeed, shape: TableShape, wrong: (place: string, text
     if (shape.columns.get(name)?.deterministic === false)
       wrong(
         place,
-        `column ${table}.${name} has a nondeterministic collation, where different texts are one key; use another`,
+        `column ${table}.${name} has a nondeterministic collation, which treats different texts as one key; use another`,
       )
   }
   for (const group of need.unique) {
     if (!group.some(key => shape.unique.has(key)))
       wrong(
         place,
-        `table ${table} has no unique key on (${group[0]}): without it a fact could be there twice`,
+        `table ${table} has no unique key on (${group[0]}): without it a fact could be stored twice`,
       )
   }
   if (!need.inserted) return
@@ -172,12 +171,12 @@ function compare(need: TableNeed, shape: TableShape, wrong: (place: string, text
     if (!filled && !Object.hasOwn(need.columns, name))
       wrong(
         place,
-        `column ${table}.${name} is not null and has no default, and nothing in the declaration fills it`,
+        `column ${table}.${name} is not null, has no default, and is not filled by the declaration`,
       )
   }
 }
 
-/** Columns of any unique key that is named. */
+/** The columns of all required unique keys. */
 function keyNames({ unique }: TableNeed): ReadonlySet<string> {
   return new Set(unique.flat().flatMap(key => key.split(' where ')[0]!.split(', ')))
 }

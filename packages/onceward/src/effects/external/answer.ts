@@ -1,7 +1,7 @@
-/** What one call came to, before anybody judges it. */
+/** The raw result of one call, before `judgeAnswer`. */
 export type Answer =
   | HttpAnswer
-  | ToldAnswer
+  | ReportedAnswer
   /** No byte of the request can have arrived. */
   | { readonly kind: 'not reached'; readonly error: string }
   /** It may have arrived, and may have taken effect. */
@@ -12,25 +12,27 @@ export type Answer =
 export interface HttpAnswer {
   readonly kind: 'answered'
   readonly status: number
-  /** Of the beginning, up to `replyBytesMax`. */
+  /** The first bytes, up to `replyBytesMax`. */
   readonly body: Buffer
   readonly digest: Buffer
-  /** `capped`: we stopped reading. `broken`: it ended too early, or dripped past the deadline. */
+  /**
+   * `capped`: the dispatcher stopped reading. `broken`: the reply ended too early or ran past the deadline.
+   */
   readonly reply: 'whole' | 'capped' | 'broken'
   readonly retryAfterMs: number | null
-  /** The target says that it had stored this answer for the key. */
+  /** The target marked this answer as stored for the key. */
   readonly replayed: boolean
 }
 
-/** The target, or the user's function that speaks to it, said plainly what became of it. */
-export interface ToldAnswer {
-  readonly kind: 'told'
+/** The target, or the user's function that calls it, reported the outcome explicitly. */
+export interface ReportedAnswer {
+  readonly kind: 'reported'
   readonly result: 'completed' | 'retryable' | 'unknown' | 'failed'
   readonly status: number | null
   readonly digest: Buffer | null
   readonly note: string | null
   readonly retryAfterMs: number | null
-  /** It refuses us, not this request. */
+  /** The target refused the connection or the credentials, not this request. */
   readonly misconfigured?: boolean
 }
 

@@ -5,13 +5,13 @@ import type { Answer } from './answer.ts'
 import { orAborted } from './targets/custom-target.ts'
 import type { ExternalCaller, Outbound } from './targets/target.ts'
 
-type World = Pick<Environment, 'timers' | 'clock'> & { readonly log: Log }
+type CallEnvironment = Pick<Environment, 'timers' | 'clock'> & { readonly log: Log }
 
-/** One call under one deadline, which also ends when the process leaves. */
+/** Makes one call under one deadline. The call also ends when the process leaves. */
 export function callTarget(
   target: ExternalCaller,
   effect: Outbound,
-  env: World,
+  env: CallEnvironment,
   leaving: AbortSignal,
 ): Promise<Answer> {
   const endMs = env.clock.nowMs() + target.timeoutMs
@@ -19,11 +19,11 @@ export function callTarget(
   return withDeadline(target, env, leaving, signal => target.send(effect, { signal, expired, log: env.log }))
 }
 
-/** Asks the target whether the effect happened. What throws, or does not answer, leaves it unknown. */
+/** Asks the target whether the effect happened. An error or a missing answer leaves it unknown. */
 export function queryTarget(
   target: ExternalCaller,
   { key, body, contentType, attempts }: Outbound,
-  env: World,
+  env: CallEnvironment,
   leaving: AbortSignal,
 ): Promise<{ readonly answer: QueryAnswer; readonly note: string | null }> {
   return withDeadline(target, env, leaving, async signal => {
@@ -32,7 +32,7 @@ export function queryTarget(
       const context = { target: target.name, signal, log: env.log }
       const answer = await orAborted(target.query!(request, context), signal)
       if (answer === 'completed' || answer === 'not done') return { answer, note: null }
-      return { answer: 'unknown', note: 'the query could not tell whether it happened' }
+      return { answer: 'unknown', note: 'the query could not determine whether it happened' }
     } catch (error) {
       return { answer: 'unknown', note: `the query failed: ${errorText(error, 400)}` }
     }
@@ -41,7 +41,7 @@ export function queryTarget(
 
 async function withDeadline<T>(
   { timeoutMs }: ExternalCaller,
-  { timers }: World,
+  { timers }: CallEnvironment,
   leaving: AbortSignal,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {

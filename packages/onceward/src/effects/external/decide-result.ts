@@ -1,32 +1,32 @@
+import type { LeasedEffect } from '../../drivers/postgres/ledger/lease-effects.ts'
 import { retryDelayMs } from '../../engine/retry/retry-delay.ts'
 import type { AnswerJudgement, CallResult } from './judge-answer.ts'
-import type { ClaimedEffect } from './ledger/claim-effects.ts'
 import type { ExternalCaller } from './targets/target.ts'
 
 export type DecidedState = CallResult | 'reconciling'
 
-/** What the ledger row becomes; `delayMs` null means no dispatcher takes it again by itself. */
+/** The next state of the ledger row. `delayMs` null: no dispatcher leases it again until an operator acts. */
 export interface CallDecision {
   readonly state: DecidedState
   readonly delayMs: number | null
 }
 
-/** A target may ask for more than our longest delay, not for ever. */
+/** A target may ask for a pause beyond the longest delay, up to this limit. */
 const retryAfterMaxMs = 15 * 60_000
 
-/** Pure. The longest that a row of this target is put off. */
+/** Pure. The longest delay of a row of this target. */
 export const longestDelayMs = ({
   delayMaxMs,
   queryDelayMs,
 }: Pick<ExternalCaller, 'delayMaxMs' | 'queryDelayMs'>) => Math.max(delayMaxMs, queryDelayMs, retryAfterMaxMs)
 
 /**
- * Pure. Doubt sticks: once an attempt may have taken effect, only a completed one, a query, or the target's
- * stored refusal ends the doubt. So `failed` always means that it did not happen, and every row that might
- * have is `unknown` or `reconciling`.
+ * Pure. Once an attempt may have taken effect, only a completed attempt, a query or the target's stored
+ * refusal ends the doubt. So `failed` always means that the effect did not happen. Every row whose effect may
+ * have happened is `unknown` or `reconciling`.
  */
 export function decideResult(
-  effect: Pick<ClaimedEffect, 'attempts' | 'attemptsForgiven' | 'doubtful'>,
+  effect: Pick<LeasedEffect, 'attempts' | 'attemptsForgiven' | 'doubtful'>,
   judged: AnswerJudgement,
   target: Pick<ExternalCaller, 'policy' | 'attemptsMax' | 'delayMs' | 'delayMaxMs' | 'queryDelayMs'>,
   random: number,

@@ -1,14 +1,12 @@
+import type { LeasedEffect } from '../../drivers/postgres/ledger/lease-effects.ts'
 import type { Environment, LogFields } from '../../environment.ts'
 import type { Answer } from './answer.ts'
 import { callTarget, queryTarget } from './call-target.ts'
 import { type AnswerJudgement, judgeAnswer, judgement, notSent } from './judge-answer.ts'
-import type { ClaimedEffect } from './ledger/claim-effects.ts'
 import { reasonNotToCall, reasonToStop } from './reason-not-to-call.ts'
 import type { TargetGate } from './target-gate.ts'
 
-/**
- * What one claimed effect came to, and whether it is still in doubt whether an earlier attempt took effect.
- */
+/** The result of one leased effect, and whether an earlier attempt may still have taken effect. */
 export interface Attempted {
   readonly judged: AnswerJudgement
   readonly doubtful: boolean
@@ -18,15 +16,18 @@ export interface DispatchContext {
   readonly env: Environment
   readonly consumer: string
   readonly leaving: AbortSignal
-  /** When the claim was asked for: its lease began no earlier. */
+  /** When the lease was requested. It began no earlier. */
   readonly askedMs: number
   readonly who: LogFields
   readonly onCall: () => void
 }
 
-/** Stop, ask, or call, in this order: what may have happened is first looked at by the target's policy. */
+/**
+ * Stops, queries or calls, in this order. For an effect that may have happened, the target's policy decides
+ * first.
+ */
 export async function dispatchEffect(
-  effect: ClaimedEffect,
+  effect: LeasedEffect,
   gate: TargetGate,
   context: DispatchContext,
 ): Promise<Attempted> {
@@ -44,9 +45,9 @@ export async function dispatchEffect(
   return { judged: not ?? (await call(effect, gate, context)), doubtful }
 }
 
-/** Null when the target says that it was not done: it may be called again. */
+/** Null when the target reports that it was not done: it may be called again. */
 async function query(
-  effect: ClaimedEffect,
+  effect: LeasedEffect,
   { target }: TargetGate,
   { env, leaving }: DispatchContext,
 ): Promise<AnswerJudgement | null> {
@@ -55,13 +56,13 @@ async function query(
   if (answer === 'not done') return null
   if (answer === 'unknown') return notSent(note ?? '', 'unknown')
   return {
-    ...judgement('completed', 'an earlier call took effect, as the target says when asked'),
+    ...judgement('completed', 'the query found that an earlier call took effect'),
     unsent: true,
   }
 }
 
 async function call(
-  effect: ClaimedEffect,
+  effect: LeasedEffect,
   gate: TargetGate,
   context: DispatchContext,
 ): Promise<AnswerJudgement> {
@@ -91,9 +92,9 @@ async function call(
   const { pauseMs, opened } = gate.heed(judged, env.clock.nowMs())
   const fields = { ...who, target: target.name, status: judged.status }
   if (judged.misconfigured)
-    env.log.error('the target does not accept our credentials: calls to it pause', { ...fields, pauseMs })
+    env.log.error('target refused the credentials; calls to it pause', { ...fields, pauseMs })
   if (opened)
-    env.log.warn('the target keeps failing: calls to it pause, then it is tried one at a time', {
+    env.log.warn('target keeps failing; calls to it pause, then resume one at a time', {
       ...fields,
       pauseMs: target.breaker?.pauseMs,
     })

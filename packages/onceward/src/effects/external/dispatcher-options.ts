@@ -8,23 +8,21 @@ export interface DispatcherOptions {
   readonly targets: Readonly<Record<string, ExternalTarget>>
   readonly consumerName: string
   readonly env: Environment
-  /** Names this process in the log. */
+  /** The name of this process in the log. */
   readonly instance: string
-  /** Default: each target's time-out and 10 s. Refused when it does not outlast a target's time-out. */
+  /** Default: each target's time-out plus 10 s. Refused when it is not longer than a target's time-out. */
   readonly leaseMs?: number
-  /**
-   * Where the secrets that targets name are read from, once, at start. Default: nowhere, they are refused.
-   */
+  /** Reads the secrets that targets name, once, at start. Without it, targets with secrets are refused. */
   readonly readVariable?: ReadVariable
 }
 
 export interface DispatcherTally {
-  readonly claimed: number
+  readonly leased: number
   readonly called: number
   /** Calls by result. */
   readonly results: Readonly<Record<string, number>>
-  /** Results dropped because another dispatcher had taken the row over. */
+  /** Results discarded because another dispatcher had leased the row. */
   readonly fenced: number
   readonly inFlight: number
-  readonly storeAway: boolean
+  readonly storeUnavailable: boolean
 }

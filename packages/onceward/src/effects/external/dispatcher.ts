@@ -1,3 +1,8 @@
+import {
+  type LeasedEffect,
+  LeaseUnconfirmed,
+  leaseEffects,
+} from '../../drivers/postgres/ledger/lease-effects.ts'
 import { assertWarningsArrive } from '../../drivers/postgres/replication.ts'
 import type { LogFields } from '../../environment.ts'
 import { type RoundResult, WorkLoop } from '../work-loop.ts'
@@ -5,32 +10,31 @@ import { decideResult } from './decide-result.ts'
 import { type Attempted, dispatchEffect } from './dispatch-effect.ts'
 import type { DispatcherOptions, DispatcherTally } from './dispatcher-options.ts'
 import { notSent } from './judge-answer.ts'
-import { type ClaimedEffect, ClaimUnconfirmed, claimEffects } from './ledger/claim-effects.ts'
-import { ResultRecorder } from './ledger/result-recorder.ts'
+import { ResultRecorder } from './result-recorder.ts'
 import { TargetGate } from './target-gate.ts'
 import { resolveTargets } from './targets/resolve-target.ts'
 import type { ExternalCaller } from './targets/target.ts'
 
 export type { DispatcherOptions, DispatcherTally } from './dispatcher-options.ts'
 
-const leaseLostNote = 'its claim was not confirmed; nothing was sent'
-const leaseLost = ({ doubtful }: ClaimedEffect): Attempted => ({ judged: notSent(leaseLostNote), doubtful })
+const leaseLostNote = 'its lease was not confirmed; nothing was sent'
+const leaseLost = ({ doubtful }: LeasedEffect): Attempted => ({ judged: notSent(leaseLostNote), doubtful })
 
 /**
- * Calls external targets for intents recorded in the ledger. The life of a row:
+ * Calls external targets for intents recorded in the ledger. The states of a row:
  *
- *   pending ──claim──▶ in flight ──done, or found done──▶ completed
- *                       ▲   │ ├── turned away, never reached ──▶ retryable ──┐
+ *   pending ──lease──▶ in flight ──done, or found done──▶ completed
+ *                       ▲   │ ├── rejected, never reached ──▶ retryable ─────┐
  *                       │   │ ├── may have happened ──▶ unknown ─────────────┤ due again, attempts left, policy keyed or query first
  *                       └───┼─┴──────────────────────────────────────────────┘
- *                           ├── lease expired: whoever claims it treats it as unknown
- *                           ├── may have happened, and the key's life, a replayed error or policy manual forbids a repeat ──▶ reconciling
- *                           └── refused, attempts used up ──▶ failed; unknown for people if it may have happened
+ *                           ├── lease expired: the next dispatcher treats it as unknown
+ *                           ├── may have happened, and the key's lifetime, a replayed error or policy manual forbids a repeat ──▶ reconciling
+ *                           └── refused, attempts used up ──▶ failed; unknown if it may have happened: an operator decides
  *
- * One claim is outstanding whenever a target has a free slot and something may be due. A slot is held from
- * the claim to the answer; results that wait for the database are bounded too, so one that is away stops the
- * intake. Dying anywhere loses nothing: the lease runs out and the row is taken up again by its target's
- * policy, with the same key and bytes.
+ * One lease request is outstanding whenever a target has a free slot and work may be due. A slot is held from
+ * the lease to the answer. Results that wait for the database are bounded too, so an unavailable database
+ * stops the intake. A crash loses nothing: the lease expires and another dispatcher leases the row. The
+ * target's policy then applies, with the same key and bytes.
  */
 export class Dispatcher {
   readonly #options: DispatcherOptions
@@ -41,7 +45,7 @@ export class Dispatcher {
   readonly #who: LogFields
   #moreDue = false
   #inFlight = 0
-  #claimed = 0
+  #leased = 0
   #called = 0
   #fenced = 0
 
@@ -54,12 +58,12 @@ export class Dispatcher {
     this.#loop = new WorkLoop({
       pool,
       env,
-      look: () => this.#claim(),
+      poll: () => this.#lease(),
       idle: () => this.#inFlight === 0,
       leaving: 'at once',
       who: this.#who,
       words: {
-        away: 'database away, external calls pause; nothing is lost',
+        unavailable: 'database unavailable; external calls pause, no intent is lost',
         halted: 'dispatcher halted; intents wait in the ledger',
       },
     })
@@ -68,16 +72,16 @@ export class Dispatcher {
 
   get tally(): DispatcherTally {
     return {
-      claimed: this.#claimed,
+      leased: this.#leased,
       called: this.#called,
       results: { ...this.#results },
       fenced: this.#fenced,
       inFlight: this.#inFlight,
-      storeAway: this.#loop.storeAway,
+      storeUnavailable: this.#loop.storeUnavailable,
     }
   }
 
-  /** Resolves when stopped, rejects when it had to stop by itself. */
+  /** Resolves when the dispatcher has stopped, rejects when it halted on an error. */
   get finished(): Promise<void> {
     return this.#loop.finished
   }
@@ -87,53 +91,57 @@ export class Dispatcher {
     return this.#loop.start()
   }
 
-  /** Something may be due now: a consumer of this process has committed. Cheap, never throws. */
+  /** Hints at new intents: a consumer of this process has committed. Cheap, never throws. */
   kick(): void {
     this.#loop.kick()
   }
 
-  /** Takes nothing new, finishes and records the calls in flight. Past the deadline it leaves at once. */
+  /**
+   * Leases nothing new, finishes and records the calls in flight. Past the deadline it leaves immediately.
+   */
   drain(deadlineMs?: number): Promise<void> {
     return this.#loop.drain(deadlineMs)
   }
 
-  /** Aborts calls and leaves without recording them: when their leases end they count as unknown. */
+  /** Aborts calls and stops without recording them. When their leases expire, they count as unknown. */
   leave(): void {
     this.#loop.leave()
   }
 
-  async #claim(): Promise<RoundResult> {
+  async #lease(): Promise<RoundResult> {
     const { pool, consumerName, env } = this.#options
     const askedMs = env.clock.nowMs()
     const free = [...this.#gates.values()].map(gate => gate.free(askedMs)).filter(({ slots }) => slots > 0)
     if (free.length === 0) return null
-    const effects = await claimEffects(pool, consumerName, free).catch(error => this.#claimFailed(error))
-    this.#moreDue = free.some(({ target, slots }) => countOf(effects, target) >= slots)
+    const effects = await leaseEffects(pool, consumerName, free).catch(error => this.#leaseFailed(error))
+    this.#moreDue = free.some(({ name, slots }) => countOf(effects, name) >= slots)
     if (effects.length > 0) env.reach('dispatch.leased')
-    this.#claimed += effects.length
+    this.#leased += effects.length
     if (!this.#loop.signal.aborted)
       for (const effect of effects) void this.#dispatch(effect, gate => this.#attempt(effect, gate, askedMs))
     this.#awaitRate()
     return { found: effects.length > 0 }
   }
 
-  /** Looks again the moment a target's rate lets another call pass: polls alone would fall behind it. */
+  /**
+   * Polls as soon as a target's rate limit allows another call. The timer alone would fall behind the rate.
+   */
   #awaitRate(): void {
     const waits = [...this.#gates.values()].map(gate => gate.rateWaitMs()).filter(waitMs => waitMs !== null)
     if (waits.length > 0 && this.#moreDue)
       this.#options.env.timers.after(Math.min(...waits), () => this.#loop.pump())
   }
 
-  #claimFailed(error: unknown): never {
+  #leaseFailed(error: unknown): never {
     this.#moreDue = false
-    if (!(error instanceof ClaimUnconfirmed)) throw error
+    if (!(error instanceof LeaseUnconfirmed)) throw error
     const { effects, transaction } = error
     for (const effect of effects) void this.#dispatch(effect, async () => leaseLost(effect), transaction)
     throw error.cause
   }
 
   async #dispatch(
-    effect: ClaimedEffect,
+    effect: LeasedEffect,
     attempt: (gate: TargetGate) => Promise<Attempted>,
     transaction: string | null = null,
   ): Promise<void> {
@@ -154,7 +162,7 @@ export class Dispatcher {
     this.#loop.stopIfIdle()
   }
 
-  async #attempt(effect: ClaimedEffect, gate: TargetGate, askedMs: number): Promise<Attempted> {
+  async #attempt(effect: LeasedEffect, gate: TargetGate, askedMs: number): Promise<Attempted> {
     const attempted = await dispatchEffect(effect, gate, {
       env: this.#options.env,
       consumer: this.#options.consumerName,
@@ -169,7 +177,7 @@ export class Dispatcher {
   }
 
   async #record(
-    effect: ClaimedEffect,
+    effect: LeasedEffect,
     target: ExternalCaller,
     { judged, doubtful }: Attempted,
     transaction: string | null,
@@ -193,11 +201,11 @@ export class Dispatcher {
     })
     if (ours && (state === 'completed' || delayMs !== null)) return
     const fields = { ...this.#who, target: target.name, ledger: id, attempts, state, note }
-    // A claim that never committed is nobody's loss.
+    // The lease was never committed, so nothing is lost.
     if (!ours && judged.note === leaseLostNote) return
-    if (ours) return env.log.error('an external effect waits for people', fields)
+    if (ours) return env.log.error('external effect needs attention', fields)
     this.#fenced++
-    env.log.warn('the lease was lost, this result is dropped', fields)
+    env.log.warn('lease lost; result discarded', fields)
   }
 }
 
@@ -205,5 +213,5 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   return new Dispatcher(options)
 }
 
-const countOf = (effects: readonly ClaimedEffect[], { name }: ExternalCaller) =>
+const countOf = (effects: readonly LeasedEffect[], name: string) =>
   effects.reduce((count, effect) => count + (effect.target === name ? 1 : 0), 0)

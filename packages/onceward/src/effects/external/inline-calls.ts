@@ -19,9 +19,9 @@ interface Caller {
 }
 
 /**
- * The calls a handler makes by `effects.call`: now, inside its transaction, under the stable key. No ledger
- * row, so nothing remembers a call whose batch rolled back but the target: only policy `keyed` will do. No
- * retries here either: what is thrown is the message's failure.
+ * The calls a handler makes with `effects.call`: immediately, inside its transaction, under the stable key.
+ * There is no ledger row, so only the target remembers a call whose batch rolled back. Therefore only policy
+ * `keyed` is allowed. Calls are not retried here: an error fails the message.
  */
 export function createInlineCalls(consumer: Caller, { env, readVariable }: InlineOptions) {
   const opened = new Map<string, ExternalCaller>()
@@ -33,7 +33,7 @@ export function createInlineCalls(consumer: Caller, { env, readVariable }: Inlin
     if (target.policy !== 'keyed')
       throw new OncewardError(
         'configuration',
-        `External target "${name}" cannot be called in line: its policy is "${target.policy}", and a batch that rolls back calls again. Use effects.external, or a target that honours keys. Nothing was sent.`,
+        `External target "${name}" cannot be called inline: its policy is "${target.policy}", and a batch that rolls back repeats the call. Use effects.external, or a target that honours keys. Nothing was sent.`,
       )
     opened.set(name, target)
     return target
@@ -44,7 +44,7 @@ export function createInlineCalls(consumer: Caller, { env, readVariable }: Inlin
       ...intent,
       requestDigest: intent.digest,
       createdAt: null,
-      claimedAtMs: null,
+      leasedAtMs: null,
       attempts: 1,
     }
     return answerOf(target, await callTarget(target, outbound, env, signal))
@@ -52,16 +52,16 @@ export function createInlineCalls(consumer: Caller, { env, readVariable }: Inlin
 }
 
 function answerOf({ name }: ExternalCaller, answer: Answer): InlineAnswer {
-  if (answer.kind === 'told' && answer.result === 'completed')
+  if (answer.kind === 'reported' && answer.result === 'completed')
     return { status: answer.status ?? 200, body: Buffer.alloc(0) }
   if (answer.kind !== 'answered') {
-    const why = answer.kind === 'told' ? (answer.note ?? answer.result) : answer.error
+    const why = answer.kind === 'reported' ? (answer.note ?? answer.result) : answer.error
     throw new Error(`external target "${name}": ${why}`)
   }
   const { status, body, reply } = answer
   if (status >= 200 && status < 300 && reply === 'whole') return { status, body }
   const what = reply === 'whole' ? `answered ${status}` : `answered ${status}, but its reply is ${reply}`
-  // The failure policy reads the status: 429 and 5xx pass by themselves, other refusals do not.
+  // The failure policy reads the status: 429 and 5xx are transient, other refusals are not.
   throw Object.assign(new Error(`external target "${name}" ${what}`), {
     status: reply === 'whole' ? status : 502,
   })

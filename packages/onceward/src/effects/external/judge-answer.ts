@@ -7,46 +7,45 @@ export interface AnswerJudgement {
   readonly status: number | null
   readonly digest: Buffer | null
   readonly note: string | null
-  /** The beginning of a reply that says no: evidence for people, never logged. */
+  /** The beginning of a refusing reply. Evidence for operators, never logged. */
   readonly excerpt: string | null
   /** The target asks for a pause. */
   readonly retryAfterMs: number | null
-  /** The target refuses us, not the request: every other row would meet the same. */
+  /** The target refused the credentials, not the request. Every other row would get the same answer. */
   readonly misconfigured: boolean
   /** No byte of the request can have arrived. */
   readonly unreached: boolean
-  /** No call was made: the attempt is given back. */
+  /** No call was made. The attempt is not counted. */
   readonly unsent: boolean
-  /** The same call would only bring the same answer: repeating it proves nothing. */
+  /** Repeating the call would only return the same answer. */
   readonly idle: boolean
-  /**
-   * The target's stored answer to the first call with this key: whatever was in doubt, this is how it ended.
-   */
+  /** The target's stored answer to the first call with this key, which ends all doubt. */
   readonly endsDoubt: boolean
 }
 
 export interface JudgeFacts {
-  /** The target does the work once per key, and its answers are to be read that way. */
+  /** The target performs the work once per key, and its answers are read accordingly. */
   readonly keyed: boolean
-  /** What the attempt before was answered, if anything. */
+  /** The answer to the previous attempt, if any. */
   readonly before: { readonly status: number | null; readonly digest: Buffer | null }
 }
 
-/** Answers that say the request was turned away before anything was done. */
+/** The target rejected the request before doing any work. */
 const turnedAway = new Set([425, 429, 501, 505])
 /**
- * Under a key the same, and 409: the first call with it is in progress. Without one they are believed only
- * with a time to come back: proxies say 503 also when the connection behind them broke after the request was
- * passed on.
+ * With a key these mean the same, and so does 409: the first call with the key is in progress. Without a key
+ * they are believed only with a Retry-After header. Proxies also answer 503 when the connection behind them
+ * broke after the request was forwarded.
  */
 const perhapsTurnedAway = new Set([408, 503])
 
 /**
- * Pure. 2xx happened. Turned away (busy, limited, the same key in progress) did not, and is tried again.
- * Other server errors may have come after the effect: unknown. So may redirects: 302 and 303 are how many
- * applications answer a POST they have carried out, and a proxy may turn 307 and 308 into either. One that
- * the target replays from its memory is no new evidence and never will be another: it is not asked for again.
- * What remains is a refusal people must look at, 422 above all: the target may know the key with other bytes.
+ * Pure. 2xx means done. A rejection (busy, rate limited, the same key in progress) means not done, and the
+ * call is retried. Other server errors may come after the effect: unknown. So may redirects: many
+ * applications answer a POST they have carried out with 302 or 303, and a proxy may turn 307 and 308 into
+ * either. An answer that the target replays from storage is no new evidence and will not change, so it is not
+ * requested again. The remaining answers are refusals that an operator must examine, above all 422: the
+ * target may know the key with other bytes.
  */
 export function judgeAnswer(answer: Answer, facts: JudgeFacts): AnswerJudgement {
   switch (answer.kind) {
@@ -56,9 +55,9 @@ export function judgeAnswer(answer: Answer, facts: JudgeFacts): AnswerJudgement 
       return judgement('unknown', answer.error)
     case 'not sendable':
       return notSent(answer.error, 'failed')
-    case 'told': {
+    case 'reported': {
       const { result, note, status, digest, retryAfterMs, misconfigured = false } = answer
-      // Who says plainly that it was not done has not begun it.
+      // A target that reports "not done" has not started.
       return { ...judgement(result, note), status, digest, retryAfterMs, misconfigured, unreached: true }
     }
     default:
@@ -75,7 +74,7 @@ function judgeHttp(answer: HttpAnswer, { keyed, before }: JudgeFacts): AnswerJud
   const said = { ...facts, excerpt }
   if (replayed && saysNothing(status))
     return {
-      ...judgement('unknown', `answered ${status} from its memory: no new evidence`),
+      ...judgement('unknown', `answered ${status} from storage: no new evidence`),
       ...said,
       idle: true,
     }
@@ -84,7 +83,7 @@ function judgeHttp(answer: HttpAnswer, { keyed, before }: JudgeFacts): AnswerJud
     return { ...judgement('retryable', `answered ${status}`), ...said }
   if (saysNothing(status) || perhapsTurnedAway.has(status)) {
     const again = before.status === status && before.digest?.equals(digest) === true
-    const note = again ? 'the same as before: no new evidence' : 'which does not say whether it took effect'
+    const note = again ? 'the same as before: no new evidence' : 'which leaves open whether it took effect'
     return { ...judgement('unknown', `answered ${status}, ${note}${adviceFor(status)}`), ...said }
   }
   return {
@@ -94,7 +93,7 @@ function judgeHttp(answer: HttpAnswer, { keyed, before }: JudgeFacts): AnswerJud
   }
 }
 
-/** Neither done nor refused: a redirect or a server error. */
+/** A redirect or a server error: neither done nor refused. */
 function saysNothing(status: number): boolean {
   return isRedirect(status) || status >= 500
 }
@@ -129,7 +128,7 @@ export function judgement(result: CallResult, note: string | null): AnswerJudgem
   }
 }
 
-/** Nothing was sent; the attempt is given back. */
+/** Nothing was sent. The attempt is not counted. */
 export function notSent(note: string, result: CallResult = 'retryable'): AnswerJudgement {
   return { ...judgement(result, note), unreached: true, unsent: true }
 }
@@ -142,8 +141,7 @@ function excerptOf(body: Buffer): string | null {
 }
 
 function refusalOf(status: number): string {
-  if (status === 401 || status === 403)
-    return `answered ${status}: the target does not accept our credentials`
+  if (status === 401 || status === 403) return `answered ${status}: the target refused the credentials`
   if (status === 422)
     return 'answered 422: the target refuses this request, or knows its key with other bytes'
   return `answered ${status}`

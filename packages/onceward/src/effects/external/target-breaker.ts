@@ -2,13 +2,13 @@ import { ConsecutiveBreaker } from 'cockatiel'
 import type { AnswerJudgement } from './judge-answer.ts'
 
 /**
- * Leaves a failing target alone, so that an outage does not use up the attempts of the whole backlog:
+ * Pauses calls to a failing target, so an outage does not use up the attempts of the whole backlog:
  *
- *   closed ──failures in a row──▶ open ──pause over──▶ probing, one call at a time ──one succeeds──▶ closed
+ *   closed ──failures in a row──▶ open ──pause ended──▶ probing, one call at a time ──one succeeds──▶ closed
  *                                  ▲                        └── it fails ──┘
  *
- * The rule that trips it is cockatiel's; its policy around it is not used: it keeps its own clock, and tries
- * by making a call, while we must know how many rows to claim before there is a call.
+ * Only cockatiel's trip rule is used. Its circuit breaker policy keeps its own clock and probes by making a
+ * call, but the dispatcher must know how many rows to lease before there is a call.
  */
 export class TargetBreaker {
   readonly #rule: ConsecutiveBreaker
@@ -21,13 +21,13 @@ export class TargetBreaker {
     this.#pauseMs = pauseMs
   }
 
-  /** Calls that may be under way at once. */
+  /** The number of concurrent calls allowed. */
   allowed(nowMs: number): number {
     if (this.#state === 'open' && nowMs >= this.#openUntilMs) this.#state = 'probing'
     return { closed: Number.POSITIVE_INFINITY, probing: 1, open: 0 }[this.#state]
   }
 
-  /** Says whether it has just opened. */
+  /** Returns whether it has just opened. */
   heed(judged: AnswerJudgement, nowMs: number): boolean {
     if (!isTrouble(judged)) {
       this.#rule.success()
@@ -42,7 +42,7 @@ export class TargetBreaker {
   }
 }
 
-/** The target does not answer as it should. A refusal, a limit or a key in progress is an answer. */
+/** The target does not answer properly. A refusal, a rate limit or a key in progress is a proper answer. */
 function isTrouble({ result, status }: AnswerJudgement): boolean {
   if (result === 'completed' || result === 'failed') return false
   return status === null || (status >= 500 && status < 600) || result === 'unknown'

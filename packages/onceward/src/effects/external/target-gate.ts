@@ -1,24 +1,25 @@
+import type { FreeTarget } from '../../drivers/postgres/ledger/lease-effects.ts'
+import { longestDelayMs } from './decide-result.ts'
 import type { AnswerJudgement } from './judge-answer.ts'
-import type { FreeTarget } from './ledger/claim-effects.ts'
 import { TargetBreaker } from './target-breaker.ts'
 import type { ExternalCaller } from './targets/target.ts'
 
 /**
- * Results that wait for the database, with the calls under way, in multiples of the concurrency: one that is
- * away stops the intake.
+ * The limit for calls in progress plus results that wait for the database, in multiples of the concurrency.
+ * An unavailable database therefore stops the intake.
  */
 const unrecordedMax = 2
 
 /**
- * Keeps calls to one target within its concurrency and rate, and away from it while it fails or asks for a
- * pause.
+ * Limits calls to one target by its concurrency and rate, and pauses them while the target fails or asks for
+ * a pause.
  */
 export class TargetGate {
   readonly target: ExternalCaller
   readonly #breaker: TargetBreaker | null
-  /** What may leave at once: a tenth of a second's worth. */
+  /** The burst: the calls of a tenth of a second. */
   readonly #burstMax: number
-  /** Claimed and not yet answered; claimed and not yet recorded. */
+  /** `#calling`: leased and not yet answered. `#held`: leased and not yet recorded. */
   #calling = 0
   #held = 0
   #closedUntilMs = 0
@@ -38,7 +39,7 @@ export class TargetGate {
     this.#allowance--
   }
 
-  /** The call is over, its result not durable yet: another may be made meanwhile. */
+  /** The call has ended and its result is not durable yet. Another call may start. */
   answered(): void {
     this.#calling--
   }
@@ -48,7 +49,7 @@ export class TargetGate {
   }
 
   /**
-   * Stays away for as long as the answer asks, within the target's longest delay; says how long, and whether
+   * Pauses for as long as the answer asks, up to the target's longest delay. Returns the pause and whether
    * the breaker opened.
    */
   heed(judged: AnswerJudgement, nowMs: number): { readonly pauseMs: number; readonly opened: boolean } {
@@ -62,20 +63,22 @@ export class TargetGate {
   free(nowMs: number): FreeTarget {
     const { target } = this
     this.#count(nowMs)
-    if (nowMs < this.#closedUntilMs) return { target, slots: 0 }
+    const { name, attemptsMax, leaseMs } = target
+    const request = { name, attemptsMax, leaseMs, delayMaxMs: longestDelayMs(target) }
+    if (nowMs < this.#closedUntilMs) return { ...request, slots: 0 }
     const calls = Math.min(target.concurrencyMax, this.#breaker?.allowed(nowMs) ?? target.concurrencyMax)
     const results = unrecordedMax * target.concurrencyMax - this.#held
     const slots = Math.min(calls - this.#calling, results, Math.floor(this.#allowance))
-    return { target, slots: Math.max(0, slots) }
+    return { ...request, slots: Math.max(0, slots) }
   }
 
-  /** How long until the rate alone lets another call pass; null when it is not what holds them back. */
+  /** The time until the rate limit allows another call. Null when the rate is not the limit. */
   rateWaitMs(): number | null {
     if (this.#allowance >= 1 || this.#calling >= this.target.concurrencyMax) return null
     return Math.ceil(((1 - this.#allowance) * 1_000) / this.target.ratePerSecondMax)
   }
 
-  /** A clock that was set back only forgoes what it would have added. */
+  /** A clock that was set back adds no allowance. */
   #count(nowMs: number): void {
     const { ratePerSecondMax } = this.target
     const passedMs = Math.max(0, nowMs - this.#countedAtMs)

@@ -1,11 +1,12 @@
 import type { BatchContext, BatchItem, SqlTransaction } from '../../contract/handler.ts'
+import { insertNotes, type Note } from '../../drivers/postgres/projection/insert-notes.ts'
 import { lockWaitingKeys, releaseWaiting } from '../../drivers/postgres/work/release-waiting.ts'
 import { type Verdict as AnyVerdict, Verdict } from '../../engine/batch/verdicts.ts'
 import { invariant } from '../../errors.ts'
 import { movePlainKeys } from './move-plain-keys.ts'
+import { noteOf } from './note-of.ts'
 import type { ProjectionPlan, ProjectionTable } from './plan.ts'
 import type { KeyFacts } from './read-facts.ts'
-import { type Note, noteOf, recordNotes } from './record-notes.ts'
 import { type OpenKey, walkWithGaps } from './resolve-gaps.ts'
 import { runHandlers } from './run-handlers.ts'
 import type { WalkStep } from './walk-key.ts'
@@ -20,14 +21,12 @@ export interface Moved<M> {
   readonly steps: readonly WalkStep<M>[]
 }
 
-/**
- * A key whose row appears while it is read would be read again; more often than this something else is wrong.
- */
+/** A key whose row appears while it is read is read again. More rounds than this indicate a bug. */
 const roundsMax = 10
 
 /**
- * Applies a batch. First one statement that moves every key whose row stands right before its facts: most
- * batches end there. What it left alone is read, locked, and walked through fact by fact.
+ * Applies a batch. One statement moves every key whose row is exactly one version before its facts; most
+ * batches end there. The remaining rows are read, locked and compared fact by fact.
  */
 export async function applyFacts<M>(plan: ProjectionPlan<M>, context: Context<M>): Promise<Verdicts<M>> {
   const target = context.mode === 'rebuild' ? plan.rebuild : plan.live
@@ -42,7 +41,7 @@ export async function applyFacts<M>(plan: ProjectionPlan<M>, context: Context<M>
   } finally {
     endTurn()
   }
-  await say(plan, moved, verdicts, context)
+  await recordNotes(plan, moved, verdicts, context)
   await release(plan, moved, context)
   if (plan.handle !== null) await runHandlers(plan.handle, target, moved, context)
   return verdicts
@@ -67,10 +66,9 @@ async function walkKeys<M>(
       const last = walk.steps.at(-1)
       if (last !== undefined) moves.push({ key, found: standing?.version ?? null, fact: last.fact })
     }
-    const how = { plainOnly: false, locks: false, upserts: false, tells: false }
+    const how = { plainOnly: false, locks: false, upserts: false, returnsOld: false }
     const { left } = moves.length === 0 ? { left: [] } : await writeMoves(target, moves, context.tx, how)
-    // Its row was added by somebody else between the reading and the writing: what was said of it counts no
-    // more.
+    // Another writer added the row between the read and the write, so the verdicts of this round are void.
     const again = new Set(left.map(move => move.key))
     for (const { key, walk } of walks) {
       if (!again.has(key) && walk.steps.length > 0) moved.push({ key, steps: walk.steps })
@@ -80,9 +78,9 @@ async function walkKeys<M>(
 }
 
 /**
- * A fact may only be told to wait under a lock that whoever moves the key needs as well: else the one misses
- * the other. The row is that lock; where there is none yet, the key's name is, and the row is looked for
- * again behind it.
+ * A fact may only start to wait under a lock that every writer of the key needs as well; otherwise they miss
+ * each other. The row is that lock. Where no row exists yet, the key's name is, and the row is read again
+ * under that lock.
  */
 async function readOpenKeys<M>(
   plan: ProjectionPlan<M>,
@@ -109,18 +107,18 @@ async function readOpenKeys<M>(
   return open
 }
 
-/** Whether the facts are newer than such a row only people can say. */
+/** Only an operator can decide whether the facts are newer than a row without a version. */
 function parkFacts<M>(
   { name, facts }: KeyFacts<M>,
   { table }: ProjectionTable<M>,
   verdicts: Verdicts<M>,
 ): void {
-  const reason = `the row of ${name} in ${table.name} has no version: another writer left ${table.version.plainName} null. Nothing was overwritten. Give the row the version its content has, then release the message.`
+  const reason = `the row of ${name} in ${table.name} has no version: another writer left ${table.version.plainName} null. Nothing was overwritten. Set the version that matches the row's content, then release the message.`
   for (const { item } of facts)
     if (item !== null) verdicts.set(item, Verdict.park(reason, 'row_without_version'))
 }
 
-/** What waited for the versions that are there now may be taken up. */
+/** Releases messages that waited for the versions just written. */
 async function release<M>(
   plan: ProjectionPlan<M>,
   moved: readonly Moved<M>[],
@@ -133,11 +131,11 @@ async function release<M>(
   )
 }
 
-/** What has its end here; the rest is recorded where it is held. */
+/** Verdicts that end a message here. The others are recorded with the held message. */
 const ended: ReadonlySet<AnyVerdict['kind']> = new Set(['applied', 'duplicate', 'ignore', 'stale'])
 
-/** What is not plain gets its verdict and its note. */
-async function say<M>(
+/** Records a verdict and a note for every fact that is not a plain move. */
+async function recordNotes<M>(
   plan: ProjectionPlan<M>,
   moved: readonly Moved<M>[],
   verdicts: Verdicts<M>,
@@ -156,5 +154,5 @@ async function say<M>(
       for (const code of codes) notes.push(noteOf(fact, code, reason))
     }
   }
-  if (notes.length > 0) await recordNotes(tx, notes)
+  if (notes.length > 0) await insertNotes(tx, notes)
 }

@@ -6,11 +6,11 @@ import type { KeyFacts, ProjectionFact } from './read-facts.ts'
 import type { Hole, OpenKey, WalkedKey } from './resolve-gaps.ts'
 import { namedParts } from './run-handlers.ts'
 
-/** Calls at the same time: they are made while the batch's transaction is open. */
+/** Maximum concurrent calls. They are made while the batch's transaction is open. */
 const callsMax = 8
 
 /**
- * The keys for which an answer came, walked through again with it. The others keep their verdict: tried again
+ * Compares the keys that got an answer again, with that answer. The others keep their verdict and are retried
  * later.
  */
 export async function askSourceOfTruth<M>(
@@ -56,7 +56,7 @@ async function ask<M>(
     const message = await Promise.race([answer, late])
     return message === null ? null : reader.readAnswer(message, key)
   } catch (error) {
-    log.warn('the source of truth did not repair a gap; it is asked again', {
+    log.warn('source of truth did not repair a gap; it will be asked again', {
       key: key.name,
       error: errorText(error, 500),
     })
@@ -67,7 +67,7 @@ async function ask<M>(
   }
 }
 
-/** What the answer covers is applied with it; what is newer comes after it. */
+/** Facts covered by the answer are applied with it. Newer facts follow. */
 function withAnswer<M>(
   { key, standing }: OpenKey<M>,
   answer: ProjectionFact<M>,

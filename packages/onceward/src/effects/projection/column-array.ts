@@ -16,7 +16,7 @@ export function columnArray({ sent }: Column, values: readonly unknown[]): unkno
   }
 }
 
-/** Numbers and booleans need no quotes: one text for all of them spares the client a call each. */
+/** Numbers and booleans need no quotes. One text for all of them saves the client a call per value. */
 export function bareLiteral(values: readonly unknown[]): string {
   return `{${values.map(value => (value == null ? 'null' : String(value))).join(',')}}`
 }

@@ -2,56 +2,56 @@ import type { BatchItem, SqlTransaction } from '../../contract/handler.ts'
 import type { Log } from '../../environment.ts'
 
 /**
- * A function of the message, the name of one of its fields, a header, or what the log says of the record: all
- * a tombstone has.
+ * A function of the message, the name of one of its fields, a header, or a property of the log record. A
+ * tombstone has only headers and record properties.
  */
 export type ReadFrom<M> = string | ((message: M) => unknown) | RecordField
 
 /**
- * `offset` is that of Kafka or a stream: it grows with each record of a key for as long as the topic keeps
- * its partitions and its life.
+ * `offset` is the offset in Kafka or a stream. It grows with each record of a key while the topic keeps its
+ * partitions and is not recreated.
  */
 export type RecordField = { readonly header: string } | { readonly record: 'key' | 'offset' }
 
 /**
  * A table that follows the newest fact of each key. Every fact carries the whole state of the declared
- * columns, so that the row depends on the newest one alone, whatever arrived before it and how often.
+ * columns, so the row depends on the newest fact alone, not on earlier ones or on repetitions.
  */
 export interface ProjectionOptions<M = unknown> {
-  /** `table` or `schema.table`, as they are spelled in the catalogue. */
+  /** `table` or `schema.table`, spelled as in the catalogue. */
   table: string
-  /** Written in place of `table` in mode `rebuild`. */
+  /** Written instead of `table` in mode `rebuild`. */
   rebuildTable?: string
   /**
-   * Column → where its value is read from. Text, uuid or integer columns with a unique index over exactly
-   * them.
+   * Column → source of its value. Text, uuid or integer columns with a unique index over exactly these
+   * columns.
    */
   key: Record<string, ReadFrom<M>>
-  /** One integer column → the version of the fact. It only moves forward; clocks decide nothing. */
+  /** One integer column → the version of the fact. Versions only increase; clocks are not used. */
   version: Record<string, ReadFrom<M>>
-  /** Column → value. What a message does not carry becomes null. */
+  /** Column → value. A value that the message does not carry becomes null. */
   columns?: Record<string, ReadFrom<M>>
-  /** In place of `columns`: called once per key whose version moved, in the same transaction. */
+  /** Instead of `columns`: called once per key whose version moved, in the same transaction. */
   handle?: ProjectionHandler<M>
   /**
-   * Facts that delete. The row stays as a tombstone with `column` true, so that no older fact can bring it
-   * back. `tombstone`: records without a body do. Their key and version are read from the record, and the
+   * Facts that delete. The row stays as a tombstone with `column` true, so no older fact can restore it.
+   * `tombstone`: records without a body delete. Their key and version are read from the record, and the
    * declared columns become null.
    */
   delete?: { column: string; when: ((message: M) => boolean) | 'tombstone' }
   /**
-   * What the message corrects, as an older version; null or undefined when it corrects nothing. The
-   * correction is a new fact with its own version.
+   * The older version that the message corrects; null or undefined when it corrects none. The correction is a
+   * new fact with its own version.
    */
   corrects?: (message: M) => string | number | bigint | null | undefined
   /**
-   * A `bytea` column for the digest of the declared columns: the same version with other content is then a
-   * conflict, else a duplicate.
+   * A `bytea` column for the digest of the declared columns. With it, the same version with other content is
+   * a conflict; without it, a duplicate.
    */
   digest?: string
   /**
-   * Columns `caused_by` (text) and `caused_by_run` (integer) say which message a row is from, for
-   * `onceward explain --row`. Default false.
+   * Fills the columns `caused_by` (text) and `caused_by_run` (integer) with the message and run of the row,
+   * for `onceward explain --row`. Default false.
    */
   cause?: boolean
   /** The version of a key's first fact. Default 1. */
@@ -60,16 +60,16 @@ export interface ProjectionOptions<M = unknown> {
 }
 
 /**
- * What happens to a fact when versions before it have not been seen:
+ * The handling of a fact when earlier versions have not been seen:
  *
  * | policy          | the fact                                                                              |
  * | --------------- | ------------------------------------------------------------------------------------- |
- * | `skips allowed` | is applied: versions grow, but not by one, and nothing is a gap                       |
+ * | `skips allowed` | is applied: versions increase, not by one, and no gap exists                          |
  * | `accept latest` | is applied, with a note                                                               |
- * | `wait`          | is kept durably until the missing ones came, or the deadline or a cap is reached      |
- * | `repair`        | is applied on top of what the source of truth answers                                 |
- * | `fail fast`     | is quarantined; its key stands still until a person releases it                       |
- * | `rebuild`       | is not applied: its key is noted in `onceward.rebuild_key`, with the version to reach |
+ * | `wait`          | is stored until the missing ones arrive, or the deadline or a cap is reached          |
+ * | `repair`        | is applied on top of the answer of the source of truth                                |
+ * | `fail fast`     | is quarantined; its key is blocked until an operator releases it                      |
+ * | `rebuild`       | is not applied: `onceward.rebuild_key` records its key and the version to reach       |
  */
 export type GapPolicy<M = unknown> =
   | 'skips allowed'
@@ -79,14 +79,14 @@ export type GapPolicy<M = unknown> =
   | ({ policy: 'repair' } & Repair<M>)
   | WaitPolicy<M>
 
-/** What is done with a fact that cannot wait any longer. */
+/** The action for a fact that cannot wait any longer. */
 export type GapAction = 'accept' | 'park' | 'repair' | 'halt key'
 
 export interface WaitPolicy<M = unknown> {
   policy: 'wait'
   deadlineMs: number
   atDeadline: GapAction
-  /** Facts that wait at most: of one key, and of all keys together. */
+  /** Maximum number of waiting facts: of one key, and of all keys together. */
   keyMax: number
   totalMax: number
   whenFull: GapAction
@@ -96,16 +96,16 @@ export interface WaitPolicy<M = unknown> {
 
 export interface Repair<M = unknown> {
   /**
-   * Asks the source of truth for the newest fact of the key, as a message. Null when it does not know. Called
+   * Asks the source of truth for the newest fact of the key, as a message. Null when it has none. Called
    * inside the batch's transaction.
    */
   fetch: (gap: Gap<M>) => Promise<M | null>
   /**
-   * Default 2 s. Longest wait for an answer; past it, or after an error, the message is tried again as
-   * `failure` says.
+   * Default 2 s. The time-out of an answer. After it, or after an error, the message is retried as `failure`
+   * declares.
    */
   timeoutMs?: number
-  /** Default 1 s, until it is asked again. */
+  /** Default 1 s. The delay before the next request. */
   retryMs?: number
 }
 
@@ -113,7 +113,7 @@ export interface Gap<M = unknown> {
   readonly key: Readonly<Record<string, string>>
   /** The version of the row; null when there is none. */
   readonly found: bigint | null
-  /** The lowest version beyond the hole, and its message. */
+  /** The lowest version after the gap, and its message. */
   readonly version: bigint
   readonly message: M
   readonly signal: AbortSignal
@@ -132,7 +132,7 @@ export interface ProjectedFact<M = unknown> {
   readonly version: bigint
   /** Null where `delete.when` is `tombstone` and this is one. */
   readonly message: M
-  /** Null for a fact that a repair brought. */
+  /** Null for a fact from a repair. */
   readonly item: BatchItem<M> | null
   readonly deletes: boolean
 }
@@ -158,7 +158,7 @@ export const gapActions: readonly GapAction[] = ['accept', 'park', 'repair', 'ha
 export const repairNames = ['fetch', 'timeoutMs', 'retryMs']
 export const waitNames = ['policy', 'deadlineMs', 'atDeadline', 'keyMax', 'totalMax', 'whenFull', 'repair']
 
-/** What a projection may say of a message. */
+/** The codes that a projection may give a message. */
 export const resultCodes = [
   'stale',
   'duplicate',

@@ -6,7 +6,7 @@ import { type Fit, fitColumn } from '../declared/fit-column.ts'
 import { keptType } from '../declared/tables.ts'
 import type { ProjectionOptions } from './declaration.ts'
 
-/** The declared columns with the types the catalogue gives them; names are quoted. */
+/** The declared columns with their types from the catalogue. Names are quoted. */
 export interface Table {
   readonly name: string
   readonly keys: readonly Column[]
@@ -19,10 +19,10 @@ export interface Table {
 export interface Column {
   readonly name: string
   readonly plainName: string
-  /** Without length or precision: a cast to varchar(3) would cut silently, storing into it does not. */
+  /** Without length or precision: a cast to varchar(3) truncates silently, an assignment fails. */
   readonly type: string
   readonly sent: 'as is' | 'as json' | 'as array literal'
-  /** A value as the column keeps it; throws `Unfit` where PostgreSQL would change it. */
+  /** Converts a value to what the column stores; throws `Unfit` where PostgreSQL would change it. */
   readonly fit: Fit
 }
 
@@ -62,10 +62,7 @@ const findUnique = `
 const keyTypes = new Set(['text', 'character varying', 'uuid', 'smallint', 'integer', 'bigint'])
 const versionTypes = new Set(['smallint', 'integer', 'bigint'])
 
-/**
- * Compares a declaration with the table as it is. Throws one error that names every field that does not fit,
- * and what to do.
- */
+/** Compares a declaration with its table. Throws one error that names every mismatched field and the fix. */
 export async function describeTable<M>(
   query: SqlTransaction['query'],
   options: ProjectionOptions<M>,
@@ -115,7 +112,7 @@ export async function describeTable<M>(
       if (columns.get(name)?.notNull)
         wrong(
           `columns.${name}`,
-          `column ${name} may not be null, and a tombstone carries no value for it; drop its not-null constraint`,
+          `column ${name} may not be null, and a tombstone has no value for it; drop the not-null constraint`,
         )
   if (options.digest !== undefined) needsType(options.digest, 'digest', 'bytea', column, wrong)
   const caused = options.cause ? causeColumns.map(([of, type]) => causeColumn(of, type, column, wrong)) : []

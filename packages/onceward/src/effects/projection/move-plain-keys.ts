@@ -7,8 +7,7 @@ import { isPlainRun, walkKey } from './walk-key.ts'
 import { type RowMove, writeMoves } from './write-rows.ts'
 
 /**
- * Writes every key whose row needs not be looked at first, in one statement; answers with the keys that are
- * still open.
+ * Writes every key whose row need not be read first, in one statement. Returns the keys that are still open.
  */
 export async function movePlainKeys<M>(
   plan: ProjectionPlan<M>,
@@ -21,19 +20,19 @@ export async function movePlainKeys<M>(
   const { tx } = context
   const moves = plainMoves(plan, target, keys)
   const upserts = plan.upserts !== 'no'
-  // An upsert joins nothing, all else does.
+  // An upsert has no join; the other statements do.
   const looksUp = upserts ? null : tx.query(lookUpByKey, ['off'])
   if (plan.gap.policy === 'wait')
     await lockWaitingKeys(
       tx,
       moves.filter(({ found }) => found === null).map(({ key }) => key.name),
     )
-  const how = { plainOnly: true, locks: plan.contended, upserts, tells: plan.upserts === 'telling' }
+  const how = { plainOnly: true, locks: plan.contended, upserts, returnsOld: plan.upserts === 'returning' }
   const { left, was } = moves.length === 0 ? nothing : await writeMoves(target, moves, tx, how)
   await looksUp
   const leftOver = new Set(left)
   const done = left.length === 0 ? moves : moves.filter(move => !leftOver.has(move))
-  if (how.tells) sayWhatWas(plan, done, was, moved, verdicts)
+  if (how.returnsOld) reportPrevious(plan, done, was, moved, verdicts)
   else follow(plan, done, moved)
   if (done.length === keys.length) return []
   if (upserts) await tx.query(lookUpByKey, ['off'])
@@ -43,21 +42,19 @@ export async function movePlainKeys<M>(
 
 const nothing = { left: [], was: [] }
 
-/**
- * The keys that may be written before anybody has looked at their rows, each with where its row should stand.
- */
+/** The keys that may be written without reading their rows, each with the expected version of its row. */
 function plainMoves<M>(
   plan: ProjectionPlan<M>,
   { table }: ProjectionTable<M>,
   keys: readonly KeyFacts<M>[],
 ): RowMove<M>[] {
   const upserts = plan.upserts !== 'no'
-  // Several facts that have to be compared with the row: for a handler that is to get exactly the newer ones,
-  // or by their digest.
+  // Whether several facts of a key may be written without comparing each with the row. A handler must get
+  // exactly the newer ones, and a digest must be compared.
   const mayFold = {
     no: true,
     blind: plan.handle === null,
-    telling: table.digest === null,
+    returning: table.digest === null,
   }[plan.upserts]
   const moves: RowMove<M>[] = []
   for (const key of keys) {
@@ -69,7 +66,7 @@ function plainMoves<M>(
   return moves
 }
 
-/** What stood where it was expected: there is something to say only where a fact itself asks for it. */
+/** Records moves from the expected version. Only facts that delete or correct need a note. */
 function follow<M>(plan: ProjectionPlan<M>, done: readonly RowMove<M>[], moved: Moved<M>[]): void {
   const all = plan.handle !== null || plan.gap.policy === 'wait'
   for (const { key, found } of done) {
@@ -79,8 +76,8 @@ function follow<M>(plan: ProjectionPlan<M>, done: readonly RowMove<M>[], moved: 
   }
 }
 
-/** The row is written; what it was before tells gaps, and older facts that came with the newest. */
-function sayWhatWas<M>(
+/** The row is already written. Its previous version reveals gaps, and older facts in the same batch. */
+function reportPrevious<M>(
   plan: ProjectionPlan<M>,
   done: readonly RowMove<M>[],
   was: readonly (string | null)[],

@@ -6,7 +6,7 @@ import { createFactReader, type FactReader } from './read-facts.ts'
 import { type ProjectionStatements, tableStatements } from './table-statements.ts'
 import { WriteTurns } from './write-turns.ts'
 
-/** A projection that has seen its tables. */
+/** A projection that has been compared with its tables. */
 export interface ProjectionPlan<M = unknown> {
   readonly live: ProjectionTable<M>
   readonly rebuild: ProjectionTable<M>
@@ -14,15 +14,15 @@ export interface ProjectionPlan<M = unknown> {
   readonly gap: GapPlan<M>
   readonly handle: ProjectionHandler<M> | null
   readonly timers: Timers
-  /** Several batches may write the same key at once. */
+  /** Several batches may write the same key concurrently. */
   readonly contended: boolean
   readonly turns: WriteTurns
   /**
-   * How a key may be written before anybody has looked at its row: not at all, `blind` where nothing depends
-   * on what stood there, `telling` where the statement says so afterwards.
+   * How a key may be written without reading its row: not at all, `blind` where nothing depends on the
+   * previous version, `returning` where the statement returns that version.
    */
-  readonly upserts: 'no' | 'blind' | 'telling'
-  /** Redeliveries come this far, and would be noted each time. */
+  readonly upserts: 'no' | 'blind' | 'returning'
+  /** Redeliveries reach the projection, which would note each of them. */
   readonly remembers: boolean
 }
 
@@ -73,8 +73,8 @@ export async function makePlan<M>(
   }
 }
 
-/** `returning old` came with PostgreSQL 18. */
-const findTelling = `select current_setting('server_version_num')::integer >= 180000 as telling`
+/** `returning old` needs PostgreSQL 18. */
+const findReturning = `select current_setting('server_version_num')::integer >= 180000 as "returning"`
 
 async function upsertsOf<M>(
   gap: GapPlan<M>,
@@ -82,8 +82,8 @@ async function upsertsOf<M>(
 ): Promise<ProjectionPlan<M>['upserts']> {
   if (gap.policy === 'skips allowed') return 'blind'
   if (gap.policy !== 'act' || gap.action !== 'accept') return 'no'
-  const { rows } = await query<{ telling: boolean }>(findTelling)
-  return rows[0]!.telling ? 'telling' : 'no'
+  const { rows } = await query<{ returning: boolean }>(findReturning)
+  return rows[0]!.returning ? 'returning' : 'no'
 }
 
 function gapPlan<M>({ gap }: ProjectionOptions<M>): GapPlan<M> {

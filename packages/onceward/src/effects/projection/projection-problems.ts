@@ -12,7 +12,7 @@ import {
 
 const durationMaxMs = 2 ** 31 - 1
 
-/** What can be said of a projection before its table is seen. Also usable on data that is no declaration. */
+/** Problems of a declaration that are visible without its table. Accepts any value. */
 export function projectionProblems<M>(
   options: ProjectionOptions<M>,
   contract: ConsumerContract<M>,
@@ -24,7 +24,7 @@ export function projectionProblems<M>(
   tableProblems(options, wrong)
   contentProblems(options, wrong)
   if (options.gap === undefined)
-    wrong('gap', `is missing: say what happens when versions are skipped (${gapWords.join(', ')}, …)`)
+    wrong('gap', `is missing: declare what happens when versions are skipped (${gapWords.join(', ')}, …)`)
   else gapProblems(options.gap, contract, wrong)
   answersProblems(options, wrong)
   columnsTwice(options, wrong)
@@ -42,7 +42,7 @@ function tableProblems(options: Record<string, unknown>, wrong: Report): void {
   if (options.version === undefined)
     wrong(
       'version',
-      "is missing: without a version nobody knows which fact is newer ({ version: 'caseVersion' })",
+      "is missing: without a version it is unknown which fact is newer ({ version: 'caseVersion' })",
     )
   else readersProblems(options.version, 'version', wrong)
   if (isRecord(options.version) && Object.keys(options.version).length > 1)
@@ -73,21 +73,18 @@ function contentProblems(options: Record<string, unknown>, wrong: Report): void 
   if (options.digest !== undefined && (typeof options.digest !== 'string' || options.digest === ''))
     wrong('digest', 'must name a bytea column')
   if (options.digest !== undefined && options.columns === undefined)
-    wrong('digest', 'is over the declared columns: it means nothing without columns')
+    wrong('digest', 'covers the declared columns: it needs columns')
   if (options.delete === undefined) return
   if (!isRecord(options.delete)) return wrong('delete', 'must be { column, when }')
   unknownNames(options.delete, ['column', 'when'], 'delete.', wrong)
   if (typeof options.delete.column !== 'string' || options.delete.column === '')
-    wrong(
-      'delete.column',
-      'must name a boolean column: a deleted row stays, so that nothing older brings it back',
-    )
+    wrong('delete.column', 'must name a boolean column: a deleted row stays, so no older fact can restore it')
   if (options.delete.when === 'tombstone') return tombstoneProblems(options, wrong)
   if (typeof options.delete.when !== 'function')
     wrong('delete.when', "must be a function of the message, or 'tombstone'")
 }
 
-/** A tombstone has a key, headers and a place, and nothing else. */
+/** A tombstone has only a key, headers and an offset. */
 function tombstoneProblems(options: Record<string, unknown>, wrong: Report): void {
   for (const place of ['key', 'version']) {
     for (const [column, from] of Object.entries(isRecord(options[place]) ? options[place] : {}))
@@ -124,12 +121,12 @@ function gapProblems<M>(gap: unknown, contract: ConsumerContract<M>, wrong: Repo
   )
 }
 
-/** A source of truth answers with a message, which is no record of the log. */
+/** A source of truth answers with a message, not with a log record. */
 function answersProblems({ key, version, columns, gap }: Record<string, unknown>, wrong: Report): void {
   const asks = isRecord(gap) && (gap.policy === 'repair' || gap.repair !== undefined)
   const fields = [key, version, columns].flatMap(one => (isRecord(one) ? Object.values(one) : []))
   if (asks && fields.some(isRecordField))
-    wrong('gap', "'repair' brings a message and no record: it has neither headers nor a place to read from")
+    wrong('gap', "'repair' returns a message, not a record: it has no headers, record key or offset to read")
 }
 
 function waitProblems<M>(gap: Record<string, unknown>, contract: ConsumerContract<M>, wrong: Report): void {
@@ -137,7 +134,7 @@ function waitProblems<M>(gap: Record<string, unknown>, contract: ConsumerContrac
   const limits = { deadlineMs: durationMaxMs, keyMax: 1_000_000, totalMax: 10_000_000 }
   for (const [name, max] of Object.entries(limits)) {
     if (gap[name] === undefined)
-      wrong(`gap.${name}`, 'is missing: what waits must be bounded, in time and in number')
+      wrong(`gap.${name}`, 'is missing: waiting facts must be bounded in time and in number')
     else wholeNumber(gap[name], `gap.${name}`, 1, max, wrong)
   }
   for (const name of ['atDeadline', 'whenFull']) {
@@ -149,7 +146,7 @@ function waitProblems<M>(gap: Record<string, unknown>, contract: ConsumerContrac
   if (contract?.dedup === 'version')
     wrong(
       'gap',
-      "'wait' needs dedup 'marker': without one, a message that waits would be taken again at each delivery",
+      "'wait' needs dedup 'marker': without a marker, a waiting message would be stored again at each delivery",
     )
   if (gap.repair !== undefined) repairProblems(gap.repair, 'gap.repair', [], wrong)
 }
@@ -165,7 +162,7 @@ function repairProblems(repair: unknown, place: string, beside: readonly string[
 
 function needsKeyOrder<M>(place: string, contract: ConsumerContract<M>, wrong: Report): void {
   if (contract?.order !== 'key')
-    wrong(place, "stops a key, which needs order 'key' with identity.orderKey: the projection's key")
+    wrong(place, "blocks a key, which needs order 'key' with the projection's key as identity.orderKey")
 }
 
 function columnsTwice(options: Record<string, unknown>, wrong: Report): void {

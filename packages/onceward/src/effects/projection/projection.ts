@@ -1,12 +1,12 @@
 import type { DeclaredEffect, EffectTrace } from '../../contract/declared-effect.ts'
+import { releaseClosed } from '../../drivers/postgres/projection/release-closed.ts'
 import { invariant } from '../../errors.ts'
 import { applyFacts } from './apply-facts.ts'
 import { type GapPolicy, type ProjectionOptions, resultCodes } from './declaration.ts'
 import { makePlan, type ProjectionPlan } from './plan.ts'
 import { projectionProblems } from './projection-problems.ts'
-import { releaseClosed } from './release-closed.ts'
 
-/** A projection, to be given as `effect.apply`. See `docs/effects.md`. */
+/** A projection, for `effect.apply`. See `docs/effects.md`. */
 export function projection<M>(options: ProjectionOptions<M>): DeclaredEffect<M> {
   let plan: ProjectionPlan<M> | null = null
   let lookedTo = ''
@@ -55,7 +55,7 @@ function traceOf<M>({
   }
 }
 
-/** Facts that wait, and those parked behind one that stopped its key, are taken up by workers. */
+/** Workers process waiting facts and facts parked behind one that blocked its key. */
 function leavesWork<M>(gap: GapPolicy<M> | undefined): boolean {
   return gap === 'fail fast' || isWait(gap)
 }

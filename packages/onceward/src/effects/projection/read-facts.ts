@@ -9,33 +9,33 @@ import type { ProjectionOptions } from './declaration.ts'
 import type { Column, Table } from './describe-table.ts'
 import { deletionOf, isTombstone, readerOf } from './read-field.ts'
 
-/** One message as the projection sees it. */
+/** One message as read by the projection. */
 export interface ProjectionFact<M = unknown> {
-  /** Null for a fact that a repair brought. */
+  /** Null for a fact from a repair. */
   readonly item: BatchItem<M> | null
   readonly message: M
   readonly version: bigint
   /** In the order of the table's value columns. */
   readonly values: readonly unknown[]
   readonly deletes: boolean
-  /** What it corrects; null when nothing. */
+  /** The corrected version; null when it corrects none. */
   readonly corrects: string | null
   readonly digest: Buffer | null
 }
 
 /** The facts of one key in a batch. */
 export interface KeyFacts<M = unknown> {
-  /** Also the name under which its messages wait. */
+  /** Also the order key of its waiting messages. */
   readonly name: string
   readonly parts: readonly string[]
-  /** By version; of one version in order of arrival. */
+  /** Ordered by version, then by arrival. */
   readonly facts: ProjectionFact<M>[]
 }
 
 export interface FactReader<M> {
-  /** Facts by key, keys in the order of locking; what cannot be read gets its verdict. */
+  /** Returns facts by key, keys in lock order. Messages that cannot be read get a verdict. */
   readAll(batch: readonly BatchItem<M>[], verdicts: Map<BatchItem<M>, AnyVerdict>): KeyFacts<M>[]
-  /** A message that a repair brought. Throws where it cannot be read, or is about another key. */
+  /** Reads the answer of a repair. Throws when it cannot be read or belongs to another key. */
   readAnswer(message: M, key: KeyFacts<M>): ProjectionFact<M>
 }
 
@@ -87,7 +87,7 @@ export function createFactReader<M>(options: ProjectionOptions<M>, table: Table)
     },
     readAnswer(message, key) {
       const name = nameOf(readKey(message, null))
-      if (name !== key.name) throw new TypeError(`the source of truth answered about ${name}`)
+      if (name !== key.name) throw new TypeError(`the source of truth answered for another key, ${name}`)
       return readFact(null, message)
     },
   }
@@ -107,8 +107,9 @@ function unreadable(error: unknown): AnyVerdict {
 }
 
 /**
- * A batch is sent as one array for each column: a list among its values would be read as values of the keys
- * beside it. Text that PostgreSQL refuses would cost its neighbours, and broken Unicode arrive as other text.
+ * A batch is sent as one array per column. A list among its values would spill into the neighbouring keys.
+ * Text that PostgreSQL refuses would fail the whole statement, and malformed Unicode would be stored as other
+ * text.
  */
 function storable(column: Column, value: unknown, inexact: InexactNumbers | null): unknown {
   const { name, sent } = column
@@ -118,14 +119,15 @@ function storable(column: Column, value: unknown, inexact: InexactNumbers | null
     if (why !== null) throw malformed(why)
     return value
   }
-  if (Array.isArray(value) && sent === 'as is') throw malformed('a list where one value is kept')
+  if (Array.isArray(value) && sent === 'as is')
+    throw malformed('it is a list, but the column stores one value')
   assertStorable(value, malformed)
   return fitted(column, value, inexact, malformed)
 }
 
 function assertStorable(value: unknown, malformed: (why: string) => Malformed): void {
   if (typeof value === 'string' && (!value.isWellFormed() || value.includes('\0')))
-    throw malformed('is no well-formed text')
+    throw malformed('it is not well-formed text')
   if (Array.isArray(value)) for (const element of value) assertStorable(element, malformed)
 }
 
@@ -142,25 +144,25 @@ function fitted(
   }
 }
 
-/** The parts of a key as PostgreSQL would spell them, so that one row never has two names here. */
+/** The parts of a key as PostgreSQL writes them, so one row never has two names here. */
 function keyPart(column: Column, given: unknown): string {
   const { name, type } = column
   const malformed = (what: string) => new Malformed('key_malformed', `key column ${name}: ${what}`)
   const value = wideDigits(given) ?? given
   if (typeof value === 'number' && !Number.isSafeInteger(value))
-    throw malformed(Number.isInteger(value) ? unsafeText(value) : `${value} is no whole number`)
+    throw malformed(Number.isInteger(value) ? unsafeText(value) : `${value} is not a whole number`)
   const text = typeof value === 'number' || typeof value === 'bigint' ? String(value) : value
-  if (typeof text !== 'string' || text === '') throw malformed('the message carries no value for it')
+  if (typeof text !== 'string' || text === '') throw malformed('the message has no value for it')
   if (type === 'uuid') {
-    if (!/^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/i.test(text)) throw malformed('is no uuid')
+    if (!/^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/i.test(text)) throw malformed('it is not a uuid')
     return text.toLowerCase()
   }
   if (type === 'text' || type === 'character varying') {
     if ((text.length > 250 && Buffer.byteLength(text) > 1_000) || text.includes('\0') || !text.isWellFormed())
-      throw malformed('is longer than 1,000 bytes or no well-formed text')
+      throw malformed('it is longer than 1,000 bytes or not well-formed text')
     return fitted(column, text, null, malformed) as string
   }
-  if (!/^-?(0|[1-9]\d{0,18})$/.test(text) || text === '-0') throw malformed('is no whole number')
+  if (!/^-?(0|[1-9]\d{0,18})$/.test(text) || text === '-0') throw malformed('it is not a whole number')
   return fitted(column, text, null, malformed) as string
 }
 
@@ -182,12 +184,12 @@ function versionOf(column: Column, given: unknown): bigint {
   return version
 }
 
-/** One name for one key, whatever its parts contain. */
+/** An unambiguous name for a key of any parts. */
 export function nameOf(parts: readonly string[]): string {
   return parts.length === 1 ? parts[0]! : JSON.stringify(parts)
 }
 
-/** Nearly always at the end: facts of a key mostly arrive in order. */
+/** Searches from the end, because facts of a key mostly arrive in order. */
 function insertInOrder<M>(facts: ProjectionFact<M>[], fact: ProjectionFact<M>): void {
   let place = facts.length
   while (place > 0 && facts[place - 1]!.version > fact.version) place--

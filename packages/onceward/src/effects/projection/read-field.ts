@@ -2,7 +2,7 @@ import type { BatchItem } from '../../contract/handler.ts'
 import { textOfHeader } from '../../message/identity.ts'
 import type { ProjectionOptions, ReadFrom } from './declaration.ts'
 
-/** Null in place of the item for a fact that a repair brought. */
+/** `item` is null for a fact from a repair. */
 export type FieldReader<M> = (message: M, item: BatchItem<M> | null) => unknown
 
 export function readerOf<M>(from: ReadFrom<M>): FieldReader<M> {
@@ -21,7 +21,7 @@ export function deletionOf<M>(
   return when === 'tombstone' ? (_message, item) => isTombstone(item) : message => when(message) === true
 }
 
-/** A message of a body may be null too. */
+/** Checks the property as well, because a message with a body may also be null. */
 export function isTombstone<M>(item: BatchItem<M> | null): boolean {
   return item !== null && item.message === null && item.envelope.properties.tombstone === true
 }

@@ -16,16 +16,16 @@ export interface WalkedKey<M> extends OpenKey<M> {
   readonly walk: Walk<M>
 }
 
-/** Where versions are missing: after `found`, before the fact. */
+/** Missing versions: after `found`, before the fact. */
 export interface Hole<M> {
   readonly found: bigint | null
   readonly beyond: ProjectionFact<M>
 }
 
-/** What is done with a fact beyond a hole. */
+/** The handling of a fact after a gap. */
 type Treatment = GapAction | 'wait' | 'rebuild'
 
-/** Walks through every key; where one has a hole, the declared policy says how it goes on. */
+/** Compares the facts of every key with its row. Where versions are missing, the declared policy decides. */
 export async function walkWithGaps<M>(
   plan: ProjectionPlan<M>,
   target: ProjectionTable<M>,
@@ -93,7 +93,7 @@ function verdictOf<M>(
   { name }: KeyFacts<M>,
   gap: GapPlan<M>,
 ): 'accept' | AnyVerdict {
-  const reason = `version ${version} of ${name} came while the row is at ${found ?? 'none'}`
+  const reason = `version ${version} of ${name} arrived while the row is at ${found ?? 'none'}`
   switch (treated) {
     case 'accept':
       return 'accept'

@@ -6,8 +6,8 @@ import type { KeyFacts } from './read-facts.ts'
 import { lookUpByKey } from './table-statements.ts'
 
 /**
- * The user's statements are planned as ever. All keys at once: their statements leave without waiting for
- * each other.
+ * Restores the planner settings for the user's statements. Runs all keys concurrently, so their statements
+ * are sent without waiting for each other.
  */
 export async function runHandlers<M>(
   handle: ProjectionHandler<M>,

@@ -1,35 +1,33 @@
 import type { Column, Table } from './describe-table.ts'
 
-/** The statements of one table, all set-based. `n` is the place of a key in the order of locking. */
+/** The statements of one table, all set-based. `n` is the position of a key in lock order. */
 export interface ProjectionStatements {
-  /** Keys → the rows that exist, locked. */
+  /** Reads and locks the existing rows of the given keys. */
   readonly read: string
-  /** Moves rows from the version they are expected at, and adds those that are expected to be missing. */
+  /** Moves rows from their expected version, and adds rows that are expected to be missing. */
   write(parts: WriteParts): string
 }
 
 export interface WriteParts {
   readonly moves: boolean
   readonly adds: boolean
-  /** Rows that were deleted are left alone. */
+  /** Skips deleted rows. */
   readonly plainOnly: boolean
   /**
-   * Locks every row in order first, also those that do not move: where others write the same keys, a second
-   * pass could meet them in a circle.
+   * First locks every row in order, including those that do not move. With other writers of the same keys, a
+   * second pass could deadlock.
    */
   readonly locks: boolean
-  /**
-   * Where versions may skip: what is to be added moves the row instead where an older one is there, and locks
-   * it where a newer one is.
-   */
+  /** Where versions may be skipped: an insert that finds an older row moves it, and locks a newer one. */
   readonly upserts: boolean
-  /** Answers with the version each upserted row had before, in their order. Needs PostgreSQL 18. */
-  readonly tells: boolean
+  /** Returns the previous version of each upserted row, in their order. Needs PostgreSQL 18. */
+  readonly returnsOld: boolean
 }
 
 /**
- * A join would be planned by the sizes of the two sides: a table of 50,000 rows is read whole, at two to
- * three times the cost of looking each key up. This leaves only the index. Local to the transaction.
+ * Leaves only index lookups to the planner. It would choose a join by the sizes of both sides and read a
+ * table of 50,000 rows completely, at two to three times the cost of a lookup per key. Local to the
+ * transaction.
  */
 export const lookUpByKey = `
   select set_config('enable_hashjoin', $1, true), set_config('enable_mergejoin', $1, true), set_config('enable_seqscan', $1, true)`
@@ -59,11 +57,11 @@ function readStatement({ name, keys, version, deleted, digest }: Table): string 
 }
 
 /**
- * One statement for the batch: what stands at the expected version moves, what is expected to be missing is
- * added. Whatever does not fit is left alone and not in the answer, which is one row; what was done is only
- * there when something was left. What was added is named by its key: joined with what was given, one row left
- * of 400 made the statement ten times as long. Read with the run's setting, which exists in our transaction
- * only, so that the statement can never commit by itself.
+ * One statement for the batch: rows at the expected version are moved, rows expected to be missing are added.
+ * Rows that do not match are left unchanged. The answer is one row, and lists what was done only when
+ * something was left. Added rows are named by their key: joined with the input, one row left of 400 made the
+ * statement ten times as slow. The statement reads the run's setting, which exists only in our transaction,
+ * so it can never commit on its own.
  */
 function writeStatement(table: Table, parts: WriteParts): string {
   const written: { readonly statement: string; readonly count: string; readonly done: readonly string[] }[] =
@@ -81,7 +79,7 @@ function writeStatement(table: Table, parts: WriteParts): string {
       done: table.keys.map((_, index) => `array(select k${index} from added) end as k${index}`),
     })
   const done = written.flatMap(one => one.done).map(array => `case when w.count < $1::integer then ${array}`)
-  if (parts.tells) done.push('array(select was from added) as was')
+  if (parts.returnsOld) done.push('array(select was from added) as was')
   return `
     with ${written.map(one => one.statement).join(', ')}
     select w.count, current_setting('onceward.run')::integer as run, ${done.join(', ')}
@@ -97,7 +95,7 @@ function moveRows(table: Table, { plainOnly, locks }: WriteParts): string {
     returning g.n`
 }
 
-function addRows(table: Table, { plainOnly, upserts, tells }: WriteParts): string {
+function addRows(table: Table, { plainOnly, upserts, returnsOld }: WriteParts): string {
   const { name, keys, version } = table
   const written = writtenColumns(table)
   const values = written.map((column, index) => sentValue(column, `g.c${index}`))
@@ -108,7 +106,7 @@ function addRows(table: Table, { plainOnly, upserts, tells }: WriteParts): strin
     from ${givenRows(table)} where g.found is null order by g.n
     on conflict (${keys.map(key => key.name).join(', ')}) do ${upserts ? moves : 'nothing'}
     returning ${keys.map((key, index) => `t.${key.name}::text as k${index}`).join(', ')}
-      ${tells ? `, old.${version.name}::text as was` : ''}`
+      ${returnsOld ? `, old.${version.name}::text as was` : ''}`
 }
 
 function givenValues(table: Table): string[] {
@@ -117,14 +115,14 @@ function givenValues(table: Table): string[] {
 
 const notDeleted = ({ deleted }: Table) => (deleted === null ? '' : `and not coalesce(t.${deleted}, false)`)
 
-/** Everything but the key, in the order of the parameters. */
+/** All columns except the key, in the order of the parameters. */
 export function writtenColumns({ version, values, deleted, digest }: Table): readonly Column[] {
   const own = (name: string | null, type: string): Column[] =>
     name === null ? [] : [{ name, plainName: name, type, sent: 'as is', fit: value => value }]
   return [version, ...values, ...own(deleted, 'boolean'), ...own(digest, 'bytea')]
 }
 
-/** $1 is the number of rows, $2 the versions they are expected at, then keys, then the rest. */
+/** $1 is the number of rows, $2 their expected versions, followed by keys and the other columns. */
 function givenRows(table: Table): string {
   const columns = [...table.keys, ...writtenColumns(table)]
   const arrays = columns.map(

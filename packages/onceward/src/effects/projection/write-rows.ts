@@ -6,7 +6,7 @@ import { type KeyFacts, nameOf, type ProjectionFact } from './read-facts.ts'
 import { type WriteParts, writtenColumns } from './table-statements.ts'
 import type { RowStanding } from './walk-key.ts'
 
-/** A row is to go from `found` (null: there is none) to what `fact` says. */
+/** Moves a row from version `found` (null: no row) to the content of `fact`. */
 export interface RowMove<M> {
   readonly key: KeyFacts<M>
   readonly found: bigint | null
@@ -14,13 +14,13 @@ export interface RowMove<M> {
 }
 
 export interface WrittenMoves<M> {
-  /** What did not stand where it was expected. */
+  /** Moves whose row was not at the expected version. */
   readonly left: readonly RowMove<M>[]
-  /** Where it was asked for: the versions before, of the moves that are not left. */
+  /** When requested: the previous versions of the moves that succeeded. */
   readonly was: readonly (string | null)[]
 }
 
-/** Writes what stands where it is expected, in one statement. */
+/** Writes every row that is at its expected version, in one statement. */
 export async function writeMoves<M>(
   { table, statements }: ProjectionTable<M>,
   moves: readonly RowMove<M>[],
@@ -52,8 +52,7 @@ export async function writeMoves<M>(
 }
 
 /**
- * What was done is there when something was left: places of moved rows, and for each key column the values of
- * added ones.
+ * When something was left, lists what was done: positions of moved rows, and the key columns of added ones.
  */
 interface Written {
   readonly count: number
@@ -68,7 +67,8 @@ function addedNames(written: Written, { keys }: Table): string[] {
 }
 
 /**
- * In the order of `writtenColumns`: version, values, then the flag and the digest where the table has them.
+ * In the order of `writtenColumns`: version, values, then the deleted flag and the digest if the table has
+ * them.
  */
 function writtenValue<M>(fact: ProjectionFact<M>, index: number, { values, deleted }: Table): unknown {
   const flagAt = deleted === null ? -1 : values.length + 1
@@ -78,8 +78,8 @@ function writtenValue<M>(fact: ProjectionFact<M>, index: number, { values, delet
 }
 
 /**
- * The rows of these keys, locked in order until the end of the transaction. A null version is another
- * writer's: ours never write one.
+ * Reads the rows of these keys and locks them in order until the end of the transaction. A null version comes
+ * from another writer: a projection never writes one.
  */
 export async function readStandings<M>(
   { table, statements }: ProjectionTable<M>,

@@ -6,15 +6,17 @@ interface Writer {
 }
 
 /**
- * Batches that share a key write it in the order they came here. Whoever writes second waits for the other's
- * commit at the server anyway; sent at the same time the younger one may be first, and the facts of the other
- * are stale, each with a note and a second look: with 1,000 keys that was every other batch. Batches that
- * share none do not wait.
+ * Batches that share a key write it in order of arrival. The second writer waits for the first one's commit
+ * on the server anyway. Sent concurrently, the later batch may write first, and the facts of the other become
+ * stale, each with a note and a second read: with 1,000 keys that affected every other batch. Batches that
+ * share no key do not wait.
  */
 export class WriteTurns {
   readonly #writing = new Set<Writer>()
 
-  /** Resolves with the function that ends the turn: when the rows are locked, or the batch has failed. */
+  /**
+   * Resolves with the function that ends the turn. Call it when the rows are locked or the batch has failed.
+   */
   async take(keys: readonly KeyFacts[]): Promise<() => void> {
     const before = [...this.#writing].filter(({ names }) => keys.some(({ name }) => names.has(name)))
     const { promise, resolve } = Promise.withResolvers<void>()

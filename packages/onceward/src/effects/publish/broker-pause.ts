@@ -1,14 +1,17 @@
 import type { Environment } from '../../environment.ts'
 import { errorCode } from '../../errors.ts'
-import { awayDelayMs } from '../store-away.ts'
+import { unavailableDelayMs } from '../store-unavailable.ts'
 import type { PublishedRows } from './publish-rows.ts'
 
-/** The broker looked at the message and does not want it: trying again soon helps nobody. */
+/** The broker refused this message. Retrying soon does not help. */
 export function isRefusal(error: Error): boolean {
   return ['publish_unroutable', 'publish_refused'].includes(errorCode(error))
 }
 
-/** While a broker takes nothing at all, rounds are begun less and less often, down to one in five seconds. */
+/**
+ * While a broker accepts no message at all, the relay starts rounds less and less often, down to one every 5
+ * s.
+ */
 export class BrokerPause {
   readonly #env: Pick<Environment, 'clock' | 'random'>
   #failures = 0
@@ -22,14 +25,17 @@ export class BrokerPause {
     return this.#env.clock.nowMs() < this.#untilMs
   }
 
-  /** From a round of which it took nothing to one of which it took or refused something. */
-  get away(): boolean {
+  /**
+   * True from a round in which the broker accepted nothing until a round in which it accepts or refuses a
+   * message.
+   */
+  get unavailable(): boolean {
     return this.#failures > 0
   }
 
   heed({ confirmed, failed }: PublishedRows): void {
-    const away = confirmed.length === 0 && failed.length > 0
-    if (!away || failed.some(({ error }) => isRefusal(error))) this.#failures = 0
-    else this.#untilMs = this.#env.clock.nowMs() + awayDelayMs(this.#failures++, this.#env.random())
+    const unavailable = confirmed.length === 0 && failed.length > 0
+    if (!unavailable || failed.some(({ error }) => isRefusal(error))) this.#failures = 0
+    else this.#untilMs = this.#env.clock.nowMs() + unavailableDelayMs(this.#failures++, this.#env.random())
   }
 }

@@ -1,6 +1,7 @@
-import { lineOf, type OutgoingMessage, type PublishAnswer, type Publisher } from './publisher.ts'
+import type { OutgoingMessage, PublishAnswer, Publisher } from '../../ports/publisher.ts'
+import { lineOf } from './line-of.ts'
 
-/** A broker that answers for each message by itself: it may refuse one and take the next. */
+/** A broker that answers each message separately: it may refuse one and accept the next. */
 export interface PlainPublisher {
   publish(messages: readonly OutgoingMessage[]): Promise<readonly ('confirmed' | Error)[]>
   connect?(): Promise<void>
@@ -8,10 +9,11 @@ export interface PlainPublisher {
 }
 
 /**
- * Sends the first message of each key, waits for the answers, then the second of those that were confirmed,
- * and so on. Sent together, one that is returned or refused would be overtaken by the next of its key: a
- * queue that is full takes messages again when one was read. When few have a next one they are left for
- * another call, to wait for their confirms together with others.
+ * Sends the first message of each key, waits for the answers, then sends the second of each key that was
+ * confirmed, and so on. If they were sent together, a message that is returned or refused would be overtaken
+ * by the next of its key: a full queue accepts messages again as soon as one is consumed. When fewer than a
+ * quarter of the keys have a next message, it is left for another call, where it shares the wait for
+ * confirms.
  */
 export function inKeyOrder(publisher: PlainPublisher): Publisher {
   return {
@@ -34,7 +36,7 @@ export function inKeyOrder(publisher: PlainPublisher): Publisher {
   }
 }
 
-/** Indexes by line; a message without a key is a line of its own. */
+/** Indexes grouped by queue and key. A message without a key forms its own group. */
 function linesOf(messages: readonly OutgoingMessage[]): number[][] {
   const lines: number[][] = []
   const byName = new Map<string, number[]>()

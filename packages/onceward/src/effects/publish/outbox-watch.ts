@@ -1,23 +1,11 @@
+import { countBehind, countRows, readOldestSeconds } from '../../drivers/postgres/outbox/measure-outbox.ts'
 import type { SqlPool } from '../../drivers/postgres/pool.ts'
 import type { Environment } from '../../environment.ts'
 import type { RelayOptions } from './relay-options.ts'
 
-/** The front of each bucket is its oldest row, or close to it. */
-const oldest = `
-  select extract(epoch from clock_timestamp() - min(created_at))::float8 as seconds
-  from generate_series(0, 31) as every (bucket) cross join lateral (
-    select created_at from onceward.outbox where destination = $1 and outbox.bucket = every.bucket order by id limit 1
-  ) as front`
-
-const size =
-  'select count(*)::float8 as n from (select from onceward.outbox where destination = $1 limit 100000) first'
-
-const behind =
-  'select coalesce(sum(behind), 0)::float8 as n from onceward.outbox_stuck where destination = $1'
-
 /**
- * How old the oldest row for a destination is, and how many there are, whoever is to carry them: read now and
- * then, shown whenever metrics are collected.
+ * The age of the oldest row of a destination and the number of its rows, for all relays together. Read
+ * asynchronously, not during the scrape.
  */
 export class OutboxWatch {
   readonly #pool: SqlPool
@@ -28,7 +16,7 @@ export class OutboxWatch {
   #seen = { oldestSeconds: 0, atMs: 0 }
   #size: number | null = null
   #behind = 0
-  /** Somebody collects: only then are rows counted. */
+  /** Set by a scrape. Rows are counted only when metrics are collected. */
   #asked = false
 
   constructor(
@@ -56,19 +44,19 @@ export class OutboxWatch {
   }
 
   async read(): Promise<void> {
-    const { rows } = await this.#pool.query(oldest, [this.#destination])
-    this.#seen = { oldestSeconds: rows[0].seconds ?? 0, atMs: this.#env.clock.nowMs() }
+    const oldestSeconds = await readOldestSeconds(this.#pool, this.#destination)
+    this.#seen = { oldestSeconds, atMs: this.#env.clock.nowMs() }
     if (!this.#asked) return
     this.#asked = false
-    this.#size = (await this.#pool.query(size, [this.#destination])).rows[0].n
-    this.#behind = this.#failing() === 0 ? 0 : (await this.#pool.query(behind, [this.#destination])).rows[0].n
+    this.#size = await countRows(this.#pool, this.#destination)
+    this.#behind = this.#failing() === 0 ? 0 : await countBehind(this.#pool, this.#destination)
   }
 
   close(): void {
     this.#stop()
   }
 
-  /** Nothing is known to have left since the last reading, so it grows with time. */
+  /** Between two reads the age grows with the clock. */
   #oldestSeconds(): number {
     const { oldestSeconds, atMs } = this.#seen
     if (oldestSeconds === 0) return 0

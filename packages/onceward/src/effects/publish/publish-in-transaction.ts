@@ -5,18 +5,18 @@ import { outgoingOf } from '../../engine/batch/buffer-messages.ts'
 import { currentTrace } from '../../telemetry/traces.ts'
 
 /**
- * A message of a producer that is no consumer: nobody but the producer knows what makes two of them the same,
- * so it gives the id.
+ * A message from a producer that is not a consumer. Only the producer knows which messages are the same, so
+ * it supplies the id.
  */
 export interface OutboxMessage extends PublishRequest {
   id: string
 }
 
 /**
- * Writes messages into the outbox inside your own transaction, in one statement: they are published if and
- * when it commits, and at no other time. They carry the trace at hand, unless their headers name another.
- * `tx` is whatever answers `query(text, values)` on that transaction, such as a `pg` client after BEGIN. Some
- * relay must run: `onceward relay`.
+ * Writes messages to the outbox inside your own transaction, in one statement. They are published only if the
+ * transaction commits. They carry the current trace context, unless their headers name another. `tx` is any
+ * object with `query(text, values)` on that transaction, such as a `pg` client after BEGIN. A relay must run:
+ * `onceward relay`.
  */
 export async function publishInTransaction(
   tx: OutboxTransaction,

@@ -1,11 +1,10 @@
+import type { OutboxRow } from '../../drivers/postgres/outbox/take-rows.ts'
 import type { Timers } from '../../environment.ts'
 import { OncewardError } from '../../errors.ts'
-import { lineOf, type PublishAnswer, type Publisher } from './publisher.ts'
-import type { OutboxRow } from './take-rows.ts'
+import type { PublishAnswer, Publisher } from '../../ports/publisher.ts'
+import { lineOf } from './line-of.ts'
 
-/**
- * What became of the rows of a round. Rows in neither list were not tried: they are behind one that failed.
- */
+/** The result of a round. Rows in neither list were not tried: an earlier row of their key failed. */
 export interface PublishedRows {
   readonly confirmed: readonly OutboxRow[]
   readonly failed: readonly { readonly row: OutboxRow; readonly error: Error }[]
@@ -38,7 +37,7 @@ export async function publishRows(
   return { confirmed, failed }
 }
 
-/** A broker that stays silent is not waited for: what it has taken by then is published again. */
+/** Bounds the wait for a silent broker. Messages it accepted without confirming are published again. */
 function boundedAnswers(
   publisher: Publisher,
   rows: readonly OutboxRow[],

@@ -1,40 +1,38 @@
 import type { SqlPool } from '../../drivers/postgres/pool.ts'
 import type { Environment } from '../../environment.ts'
-import type { Publisher } from './publisher.ts'
+import type { Publisher } from '../../ports/publisher.ts'
 
 export interface RelayOptions {
   readonly pool: SqlPool
   /** The kind: `rabbitmq`, `kafka` or `postgres`. */
   readonly broker: string
-  /**
-   * Which rows of the outbox: those that name this destination. Default the kind itself, as for `postgres`.
-   */
+  /** The relay publishes the outbox rows that name this destination. Default: the kind, as for `postgres`. */
   readonly destination?: string
-  /** Not closed by the relay. `same database`: rows are moved into queues there. */
+  /** The relay does not close it. `same database`: rows are moved to queues of the same database. */
   readonly publisher: Publisher | 'same database'
   readonly env: Environment
   readonly instance?: string
-  /** Rows in one round at most. Default 500. */
+  /** Maximum rows in one round. Default 500. */
   readonly batchMax?: number
   /**
-   * Rounds at a time, each with other buckets. Default 2; 4 to RabbitMQ, where a round is mostly a wait for
+   * Concurrent rounds, each with its own buckets. Default 2; for RabbitMQ 4, because a round mostly waits for
    * confirms.
    */
   readonly roundsMax?: number
-  /** Default 15 s. A round whose confirms take longer is given up. */
+  /** Default 15 s. The relay abandons a round whose confirms take longer. */
   readonly publishTimeoutMs?: number
   /** Called when the broker has refused a message. */
   readonly onRefused?: (() => void) | undefined
-  /** How long the buckets of a relay that died wait for another. Default 10 s. */
+  /** How long the buckets of a crashed relay wait for another relay. Default 10 s. */
   readonly leaseMs?: number
 }
 
 export interface RelayTally {
   readonly published: number
   readonly failures: number
-  /** Keys, and rows without one, that wait behind a failure. */
+  /** Keys, and rows without a key, that wait after a failure. */
   readonly failing: number
   readonly buckets: number
-  readonly storeAway: boolean
+  readonly storeUnavailable: boolean
   readonly brokerAway: boolean
 }

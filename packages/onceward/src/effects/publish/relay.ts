@@ -1,32 +1,30 @@
+import { adoptRows } from '../../drivers/postgres/outbox/adopt-rows.ts'
+import { moveRows } from '../../drivers/postgres/outbox/move-rows.ts'
+import { removeRows } from '../../drivers/postgres/outbox/remove-rows.ts'
+import { type OutboxRow, takeRows } from '../../drivers/postgres/outbox/take-rows.ts'
 import { messagingSystem } from '../../ports/messaging-system.ts'
+import type { Publisher } from '../../ports/publisher.ts'
 import type { SpanSpec } from '../../telemetry/traces.ts'
-import { isPassing } from '../store-away.ts'
+import { isTransient } from '../store-unavailable.ts'
 import { type RoundResult, WorkLoop } from '../work-loop.ts'
 import { BrokerPause, isRefusal } from './broker-pause.ts'
 import { BucketLeases } from './bucket-leases.ts'
-import { moveRows } from './move-rows.ts'
 import { OutboxWatch } from './outbox-watch.ts'
 import { type PublishedRows, publishRows } from './publish-rows.ts'
-import type { Publisher } from './publisher.ts'
 import type { RelayOptions, RelayTally } from './relay-options.ts'
-import { removeRows } from './remove-rows.ts'
 import { reportFailures } from './report-failures.ts'
 import { RoundPlan, type RoundRequest } from './round-plan.ts'
-import { type OutboxRow, takeRows } from './take-rows.ts'
 import { WaitingLines } from './waiting-lines.ts'
 
-/** Rows that were written before anything was known of the broker but its kind. */
-const adopt = 'select onceward.adopt_outbox($1) as adopted'
-
 /**
- * Carries outbox rows to their broker, as many rounds at a time as `roundsMax`:
+ * Publishes outbox rows to their broker, in up to `roundsMax` concurrent rounds:
  *
  *   front rows of free buckets ──▶ publish, keys in order ──▶ all answered ──▶ delete the confirmed
- *                                     └── refused, too late, or died ──▶ the row stays, and its key waits
+ *                                     └── refused, timed out, or crashed ──▶ the row stays, and its key waits
  *
- * Deleting only after the confirm makes it at least once; the stable message id makes the second copy a
- * duplicate. A row is only ever sent when all earlier ones of its key are confirmed, so first copies are in
- * order whoever else publishes the same rows.
+ * The relay deletes a row only after its confirm, so delivery is at least once. The stable message id makes a
+ * second copy a duplicate. A row is sent only when all earlier rows of its key are confirmed, so first copies
+ * are in order even if another relay publishes the same rows.
  */
 export class Relay {
   readonly #options: RelayOptions & { readonly destination: string }
@@ -37,7 +35,7 @@ export class Relay {
   readonly #watch: OutboxWatch
   readonly #loop: WorkLoop
   readonly #finished: Promise<void>
-  /** Confirmed, but the database was away when they were to be deleted. */
+  /** Confirmed rows that are not deleted yet, because the database was unavailable. */
   #owed: readonly OutboxRow[] = []
   #published = 0
   #failures = 0
@@ -62,12 +60,12 @@ export class Relay {
     this.#loop = new WorkLoop({
       pool,
       env,
-      look: () => this.#look(),
+      poll: () => this.#poll(),
       idle: () => this.#plan.rounds === 0,
-      leaving: 'after the look',
+      leaving: 'after the poll',
       who: { broker, destination },
       words: {
-        away: 'database away, the outbox waits; nothing is lost',
+        unavailable: 'database unavailable; outbox rows wait, none is lost',
         halted: 'relay halted; rows wait in the outbox',
       },
     })
@@ -81,12 +79,12 @@ export class Relay {
       failures: this.#failures,
       failing: this.#waiting.count,
       buckets: this.#leases.buckets.length,
-      storeAway: this.#loop.storeAway,
-      brokerAway: this.#pause.away,
+      storeUnavailable: this.#loop.storeUnavailable,
+      brokerAway: this.#pause.unavailable,
     }
   }
 
-  /** Resolves when stopped, rejects when it had to stop by itself. */
+  /** Resolves when the relay has stopped, rejects when it halted on an error. */
   get finished(): Promise<void> {
     return this.#finished
   }
@@ -95,21 +93,21 @@ export class Relay {
     return this.#loop.start()
   }
 
-  /** There may be new rows: a consumer of this process has committed. Cheap, never throws. */
+  /** Hints at new rows: a consumer of this process has committed. Cheap, never throws. */
   kick(): void {
     this.#loop.kick()
   }
 
   /**
-   * Finishes the rounds it is in, begins no other, hands its buckets over. Past the deadline it leaves at
-   * once.
+   * Finishes its current rounds, starts no more and releases its buckets. Past the deadline it leaves
+   * immediately.
    */
   async drain(deadlineMs?: number): Promise<void> {
     await this.#loop.drain(deadlineMs)
     await this.#finished
   }
 
-  /** Gives its rounds up: what was published of them is published again under the same ids. */
+  /** Abandons its rounds. Messages already published are published again under the same ids. */
   leave(): void {
     this.#loop.leave()
   }
@@ -123,11 +121,11 @@ export class Relay {
     }
   }
 
-  async #look(): Promise<RoundResult> {
+  async #poll(): Promise<RoundResult> {
     const { pool, destination } = this.#options
     if (this.#leases.due) {
       await this.#leases.refresh(this.#plan.busy)
-      await this.#adopt()
+      await adoptRows(pool, destination)
       await this.#watch.read()
     }
     if (this.#owed.length > 0) {
@@ -153,7 +151,7 @@ export class Relay {
     const { pool, broker, destination, env } = this.#options
     const leftAlone = this.#waiting.leftAlone()
     const { rows, unadopted } = await takeRows(pool, { destination, broker, ...asked, leftAlone })
-    if (unadopted && (await this.#adopt())) return { found: true, more: true }
+    if (unadopted && (await adoptRows(pool, destination))) return { found: true, more: true }
     const byBucket = Map.groupBy(rows, ({ bucket }) => bucket)
     const found = [...byBucket].map(([bucket, some]) => ({ bucket, rows: some.length }))
     if (rows.length > 0) {
@@ -163,28 +161,19 @@ export class Relay {
     return { found: rows.length > 0, more: this.#plan.more(asked, found) }
   }
 
-  /**
-   * False where rows of the bare kind are not ours to carry. After true, rows that were read before may stand
-   * behind others.
-   */
-  async #adopt(): Promise<boolean> {
-    const { pool, destination } = this.#options
-    return (await pool.query(adopt, [destination])).rows[0].adopted !== null
-  }
-
   async #round(rows: readonly OutboxRow[], end: () => void, publisher: Publisher): Promise<void> {
     let gone = 0
     try {
       gone = await this.#carry(rows, publisher)
     } catch (error) {
-      if (!this.#loop.signal.aborted && !isPassing(error)) this.#loop.halt(error)
+      if (!this.#loop.signal.aborted && !isTransient(error)) this.#loop.halt(error)
     }
     end()
     if (gone > 0) this.#loop.kick()
     this.#loop.stopIfIdle()
   }
 
-  /** Answers with how many rows are gone from the outbox. */
+  /** Returns how many rows were deleted from the outbox. */
   async #carry(rows: readonly OutboxRow[], publisher: Publisher): Promise<number> {
     const { env, publishTimeoutMs = 15_000 } = this.#options
     if (!this.#leases.live || this.#loop.signal.aborted) return 0
@@ -206,7 +195,7 @@ export class Relay {
     return this.#settle(published)
   }
 
-  /** The messages keep the context they were made in: this is only how they travel. */
+  /** Covers the transport only. Messages keep the trace context in which they were created. */
   #spanOf(rows: readonly OutboxRow[]): SpanSpec {
     const { broker } = this.#options
     return {

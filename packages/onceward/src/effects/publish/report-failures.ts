@@ -1,13 +1,12 @@
+import { noteFailures } from '../../drivers/postgres/outbox/note-failures.ts'
 import { errorCode, errorText } from '../../errors.ts'
 import type { PublishedRows } from './publish-rows.ts'
 import type { RelayOptions } from './relay-options.ts'
 
-const note = `
-  update onceward.outbox set failures = least(failures + 1, 32000), last_error = failed.error
-  from unnest($2::smallint[], $3::bigint[], $4::text[]) as failed (bucket, id, error)
-  where destination = $1 and outbox.bucket = failed.bucket and outbox.id = failed.id`
-
-/** A line per queue in the log, a count per error, and in each row how often it has failed and why. */
+/**
+ * Logs one line per queue, counts each failure by error code, and stores the count and the last error in each
+ * row.
+ */
 export async function reportFailures(
   { pool, broker, destination = broker, env }: RelayOptions,
   failed: PublishedRows['failed'],
@@ -16,7 +15,7 @@ export async function reportFailures(
   for (const [queue, [first]] of Map.groupBy(failed, ({ row }) => row.message.queue)) {
     const { messageId } = first!.row.message
     const error = errorText(first!.error)
-    env.log.warn('not published, the row stays and its key waits', {
+    env.log.warn('message not published; its row stays and its key waits', {
       broker,
       destination,
       queue,
@@ -24,11 +23,9 @@ export async function reportFailures(
       error,
     })
   }
-  const errors = failed.map(({ error }) => errorText(error, 500))
-  await pool.query(note, [
+  await noteFailures(
+    pool,
     destination,
-    failed.map(({ row }) => row.bucket),
-    failed.map(({ row }) => row.id),
-    errors,
-  ])
+    failed.map(({ row, error }) => ({ row, error: errorText(error, 500) })),
+  )
 }

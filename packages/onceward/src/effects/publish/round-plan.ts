@@ -1,16 +1,16 @@
-/** What a look asks for. */
+/** The rows that one poll reads at most. */
 export interface RoundRequest {
   readonly buckets: readonly number[]
   readonly perBucketMax: number
   readonly max: number
-  /** False: free buckets were left for the next look. */
+  /** False when free buckets were left for the next poll. */
   readonly all: boolean
 }
 
 /**
- * Which buckets a round takes. A bucket is in one round at a time, so a key is too. Under load a round takes
- * only its part of the buckets, so that the next can be read and published while this one waits for confirms;
- * the buckets' turns go round.
+ * Selects the buckets of a round. A bucket is in one round at a time, and so is a key. Under load a round
+ * takes only a share of the buckets, so the next round can be read and published while this one waits for
+ * confirms. The plan rotates through the buckets.
  */
 export class RoundPlan {
   readonly #batchMax: number
@@ -19,7 +19,7 @@ export class RoundPlan {
   #rounds = 0
   #turn = 0
   #loaded = false
-  /** Buckets that had rows the last time: a round's rows are shared out among them. */
+  /** Buckets that had rows in the last round. The next round's rows are divided among them. */
   #filled = 1
 
   constructor(batchMax: number, roundsMax: number) {
@@ -35,7 +35,7 @@ export class RoundPlan {
     return [...this.#busy]
   }
 
-  /** Null when nothing more may be begun now. */
+  /** Null when no further round may start now. */
   next(owned: readonly number[]): RoundRequest | null {
     if (this.#rounds >= this.#roundsMax) return null
     const from = owned.findIndex(bucket => bucket >= this.#turn)
@@ -52,7 +52,7 @@ export class RoundPlan {
     }
   }
 
-  /** Whether there may be more to take at once. */
+  /** Whether more rows may be available immediately. */
   more(asked: RoundRequest, found: readonly { readonly bucket: number; readonly rows: number }[]): boolean {
     const total = found.reduce((sum, { rows }) => sum + rows, 0)
     this.#filled = Math.max(1, found.length)
@@ -61,7 +61,7 @@ export class RoundPlan {
     return this.#loaded || !asked.all
   }
 
-  /** The result ends the round. */
+  /** Returns the function that ends the round. */
   begin(buckets: readonly number[]): () => void {
     for (const bucket of buckets) this.#busy.add(bucket)
     this.#rounds++

@@ -1,43 +1,30 @@
+import type { LeftAlone, OutboxPlace, OutboxRow } from '../../drivers/postgres/outbox/take-rows.ts'
 import { retryDelayMs } from '../../engine/retry/retry-delay.ts'
 import type { Environment } from '../../environment.ts'
 import { isRefusal } from './broker-pause.ts'
-import { lineOf } from './publisher.ts'
-import type { OutboxRow } from './take-rows.ts'
+import { lineOf } from './line-of.ts'
 
 const delayMinMs = 100
 const afterRefusal = { delayMs: 1_000, delayMaxMs: 60_000 }
 const afterTrouble = { delayMs: 200, delayMaxMs: 5_000 }
 /**
- * A queue with this many failing lines is left alone until some of them are due: the trouble is the queue's.
+ * A queue with this many failing keys is skipped as a whole until some of them are due: the queue is the
+ * cause.
  */
 const perQueueMax = 100
 const forgetAfterMs = 300_000
 
-/** A queue or topic, or an exchange with a routing key. */
-interface Place {
-  readonly exchange: string | null
-  readonly queue: string
-}
-
-interface Waiting extends Place {
+interface Waiting extends OutboxPlace {
   readonly key: string | null
   readonly id: string
   readonly failures: number
   readonly untilMs: number
 }
 
-/** What a round must not take. */
-export interface LeftAlone {
-  /** Rows without a key, by id. */
-  readonly ids: readonly string[]
-  readonly keys: readonly (Place & { readonly key: string })[]
-  readonly places: readonly Place[]
-}
-
 /**
- * Keys, and rows without one, that wait behind a message the broker did not take. Kept in memory: a relay
- * that starts anew or takes a bucket over tries them at once, which is harmless; how often a row has failed
- * and why stands in the row.
+ * Keys, and rows without a key, that wait behind a message the broker did not accept. Kept in memory: a relay
+ * that starts or takes over a bucket retries them immediately, which is harmless. The number of failures and
+ * the last error are stored in the row.
  */
 export class WaitingLines {
   readonly #env: Pick<Environment, 'clock' | 'random'>

@@ -6,10 +6,10 @@ import { defaultResponses, refusalCodes, type TransitionDeclaration } from './de
 import type { TransitionRequest } from './read-request.ts'
 import type { AllowedMove, Moves } from './state-machine.ts'
 
-/** An aggregate as it was found and as the batch leaves it. */
+/** An aggregate before and after the batch. */
 export interface AggregateChange {
   readonly key: string
-  /** Null: the batch creates it. */
+  /** Null when the batch creates it. */
   readonly found: AggregateStanding | null
   standing: AggregateStanding | null
   set: (string | null | undefined)[]
@@ -28,8 +28,8 @@ export interface Fold<M> {
 }
 
 /**
- * Plays the batch's transitions on the states that were read, each aggregate's in order: of version where
- * there is one, else of arrival. Pure; what cannot happen gets its verdict.
+ * Applies the batch's transitions to the states that were read, in the order of each aggregate: by version if
+ * there is one, otherwise by arrival. Pure. A transition that cannot happen gets a verdict.
  */
 export function foldTransitions<M>(
   requests: readonly TransitionRequest<M>[],

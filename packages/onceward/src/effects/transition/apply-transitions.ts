@@ -10,9 +10,9 @@ import type { Moves } from './state-machine.ts'
 import type { TransitionStatements } from './statements.ts'
 
 /**
- * Four statements for a batch, whatever its size: lock the aggregates in the order of their keys, read which
- * transitions happened, write the states the batch leaves, add the facts. The facts are read after the locks
- * are held: whoever made one of these transitions has committed by then.
+ * Takes four statements for a batch of any size: lock the aggregates in key order, read which transitions
+ * happened, write the new states, add the facts. The facts are read after the locks are held, so any
+ * transaction that made one of these transitions has committed by then.
  */
 export async function applyTransitions<M>(
   tx: SqlTransaction,
@@ -30,7 +30,7 @@ export async function applyTransitions<M>(
   await addFacts(tx, applied, sql)
 }
 
-/** By the key as messages write it; two spellings of one key share one aggregate. */
+/** Indexed by the key as messages write it. Two spellings of one key share one aggregate. */
 async function lockAggregates<M>(
   tx: SqlTransaction,
   requests: readonly TransitionRequest<M>[],
@@ -112,11 +112,11 @@ async function writeChanges<M>(
   }
 }
 
-/** Locked by us and yet not written: a trigger, a rule or row security stands between. */
+/** A locked row was not written: a trigger, a rule or row-level security prevented it. */
 function notWritten<M>({ aggregate }: TransitionDeclaration<M>, count: number): OncewardError {
   return new OncewardError(
     'effect_halted',
-    `${count} rows of ${aggregate.table} were locked for a transition but not updated. A trigger, a rule or row-level security keeps this role from writing them. Nothing was committed.`,
+    `${count} rows of ${aggregate.table} were locked for a transition but not updated. A trigger, a rule or row-level security prevents this role from writing them. Nothing was committed.`,
   )
 }
 

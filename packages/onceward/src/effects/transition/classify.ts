@@ -1,21 +1,21 @@
 import type { AggregateTable, TransitionRefusal } from './declaration.ts'
 import type { AllowedMove, Moves } from './state-machine.ts'
 
-/** A transition somebody asks for. No moves: the machine declares none that fits. */
+/** A requested transition. Without moves: the machine declares none that matches. */
 export interface RequestedTransition {
   readonly moves: readonly AllowedMove[]
   readonly version: bigint | null
-  /** As people read it: `CaseClosed`, or `open to closed`. */
+  /** For messages to people: `CaseClosed`, or `open to closed`. */
   readonly name: string
 }
 
-/** Where the aggregate stands. */
+/** The current state of the aggregate. */
 export interface AggregateStanding {
   readonly state: string
   readonly version: bigint | null
 }
 
-/** A transition of the same id that happened. */
+/** A stored transition with the same id. */
 export interface KnownTransition {
   readonly aggregate: string
   readonly from: string | null
@@ -28,13 +28,13 @@ export type Ruling =
   | { readonly kind: TransitionRefusal; readonly reason: string }
 
 /**
- * Pure. Whether a transition may happen now, and if not, why: "zero rows updated" has six causes, and each is
- * somebody else's work.
+ * Pure. Decides whether a transition may happen now, and if not, why. "Zero rows updated" has six causes, and
+ * each needs a different response.
  *
  *   known id, same content ........ duplicate      known id, other content ......... corruption
- *   nothing declares it ........... illegal        no aggregate to move ............ missing
- *   state or version impossible ... corruption     version passed already .......... stale
- *   its turn is not yet ........... out of order   its turn, wrong state ........... illegal
+ *   not declared .................. illegal        no aggregate to move ............ missing
+ *   state or version impossible ... corruption     version already passed .......... stale
+ *   earlier versions missing ...... out of order   next version, wrong state ....... illegal
  */
 export function classify(
   asked: RequestedTransition,
@@ -50,7 +50,7 @@ export function classify(
   if (moves !== null && !moves.states.has(standing.state))
     return refuse(
       'corruption',
-      `${aggregate} is in state '${standing.state}', which the machine does not know`,
+      `${aggregate} is in state '${standing.state}', which the machine does not declare`,
     )
   if (asked.version === null) return byState(asked, aggregate, standing, moves)
   return byVersion(asked, aggregate, standing, moves, versions)
@@ -61,17 +61,17 @@ function ofKnown(asked: RequestedTransition, aggregate: string, known: KnownTran
     known.aggregate === aggregate &&
     known.version === asked.version &&
     (asked.moves.length === 0 || asked.moves.some(({ from, to }) => from === known.from && to === known.to))
-  if (same) return refuse('duplicate', `${aggregate} made this transition already`)
+  if (same) return refuse('duplicate', `${aggregate} already made this transition`)
   return refuse(
     'corruption',
-    `the transition id is used up by another transition, of ${known.aggregate} from '${known.from}' to '${known.to}'`,
+    `the transition id belongs to another transition, of ${known.aggregate} from '${known.from}' to '${known.to}'`,
   )
 }
 
 function ofMissing(asked: RequestedTransition, aggregate: string): Ruling {
   const creates = asked.moves.find(move => move.from === null)
   if (creates !== undefined) return { kind: 'apply', move: creates }
-  return refuse('missing', `there is no ${aggregate} yet for ${asked.name}`)
+  return refuse('missing', `${aggregate} does not exist yet for ${asked.name}`)
 }
 
 function byVersion(
@@ -86,7 +86,7 @@ function byVersion(
   if (wanted < held) return refuse('stale', at)
   if (wanted === held) {
     if (asked.moves.some(({ to }) => to === state)) return refuse('stale', `${at}: the same under another id`)
-    return refuse('corruption', `${at}: two transitions claim one version`)
+    return refuse('corruption', `${at}: two transitions have the same version`)
   }
   const move = asked.moves.find(({ from }) => from === state)
   if (versions !== 'increasing') {
@@ -98,7 +98,8 @@ function byVersion(
 }
 
 /**
- * Without versions only the machine can tell early from late; where both are possible, waiting loses nothing.
+ * Without versions only the machine can distinguish early from late. Where both are possible, waiting is
+ * safe.
  */
 function byState(
   asked: RequestedTransition,

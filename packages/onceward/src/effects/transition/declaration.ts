@@ -3,32 +3,35 @@ import type { EffectResponse } from '../declared/respond.ts'
 import type { StateMachine } from './state-machine.ts'
 
 export interface TransitionDeclaration<M> {
-  /** Refuses what it does not declare. Without it `from` and `to` of the message are taken at their word. */
+  /** Refuses undeclared transitions. Without a machine, `from` and `to` of the message are trusted. */
   readonly machine?: StateMachine
   readonly aggregate: AggregateTable
-  /** Append-only, one row per transition that happened. The error at start says how to make it. */
+  /**
+   * Append-only, one row per transition that happened. If it is missing, the error at start contains its
+   * CREATE TABLE statement.
+   */
   readonly facts: string
   readonly aggregateId: FieldOf<M, unknown>
-  /** The identity of the transition itself, whichever message carries it. */
+  /** The identity of the transition, independent of the message that carries it. */
   readonly transitionId: FieldOf<M, unknown>
-  /** The machine's event; give it, or `from` and `to`, or all three when messages say them all. */
+  /** The machine's event. Declare it, or `from` and `to`, or all three if messages carry them all. */
   readonly event?: FieldOf<M, string>
   readonly from?: FieldOf<M, string | null>
   readonly to?: FieldOf<M, string>
-  /** The version the transition brings the aggregate to; needed with `aggregate.version`. */
+  /** The version of the aggregate after the transition. Required with `aggregate.version`. */
   readonly version?: FieldOf<M, string | number | bigint>
   readonly actor: FieldOf<M, string | null | undefined>
   readonly reason: FieldOf<M, string | null | undefined>
-  /** Further columns of the aggregate that the transition sets; undefined leaves them as they are. */
+  /** Further columns of the aggregate that the transition sets. Undefined leaves a column unchanged. */
   readonly set?: Readonly<Record<string, FieldOf<M, unknown>>>
   /**
-   * The aggregate's columns `caused_by` (text) and `caused_by_run` (integer) say which message moved it last.
-   * Default false.
+   * Fills the aggregate's columns `caused_by` (text) and `caused_by_run` (integer) with the message and run
+   * that moved it last. Default false.
    */
   readonly cause?: boolean
-  /** What becomes of a transition that changed nothing. */
+  /** The response to a transition that changed nothing. */
   readonly on?: Partial<Record<TransitionRefusal, EffectResponse>>
-  /** For `retry`. Default 2 s. Attempts are counted by `failure.attemptsMax`, then the message is parked. */
+  /** For `retry`. Default 2 s. After `failure.attemptsMax` attempts the message is parked. */
   readonly retryDelayMs?: number
 }
 
@@ -36,7 +39,7 @@ export interface AggregateTable {
   readonly table: string
   readonly key: string
   readonly state: string
-  /** With it the version guards the order; without it only the state does. */
+  /** With a version column, the version guards the order. Without it, only the state does. */
   readonly version?: string
   /** Default `contiguous`: the next transition is the next version. `increasing`: versions may be skipped. */
   readonly versions?: 'contiguous' | 'increasing'
@@ -53,7 +56,7 @@ export const defaultResponses: Readonly<Record<TransitionRefusal, EffectResponse
   corruption: 'quarantine',
 }
 
-/** The words that stand in held rows and attempts. */
+/** The codes recorded in held rows and attempts. */
 export const refusalCodes: Readonly<Record<TransitionRefusal, string>> = {
   duplicate: 'duplicate_transition',
   stale: 'stale_transition',

@@ -1,6 +1,6 @@
 import type { StateMachine } from './state-machine.ts'
 
-/** The machine as a Mermaid state diagram: states that lead nowhere end it. */
+/** The machine as a Mermaid state diagram. States without outgoing events are final. */
 export function drawMachine({ initial, states, events }: StateMachine): string {
   const ids = new Map(states.map((state, index) => [state, `s${index}`]))
   const lines = states.map(state => `  state "${quotable(state)}" as ${ids.get(state)}`)
@@ -23,7 +23,7 @@ export function drawMachine({ initial, states, events }: StateMachine): string {
   return ['stateDiagram-v2', ...lines, `  [*] --> ${ids.get(initial)}${label}`, ...steps, ...ends].join('\n')
 }
 
-/** Mermaid has no escapes here; what would end a label is left out. */
+/** Mermaid has no escapes here, so characters that would end a label are removed. */
 function quotable(text: string): string {
   return text.replaceAll(/["\\;:#\n\r]/g, ' ').trim()
 }

@@ -19,11 +19,11 @@ import type { AllowedMove, Moves } from './state-machine.ts'
 export interface TransitionRequest<M> extends RequestedTransition {
   readonly item: BatchItem<M>
   readonly transitionId: string
-  /** As the message writes it; the database may write the same key otherwise. */
+  /** As the message writes it. The database may write the same key differently. */
   readonly key: string
   readonly actor: string | null
   readonly reason: string | null
-  /** In the order of the declared columns; undefined: leave as it is. */
+  /** In the order of the declared columns. Undefined: leave unchanged. */
   readonly set: readonly (string | null | undefined)[]
 }
 
@@ -73,7 +73,7 @@ function fittingVersion(value: unknown, fit: Fit | null): bigint {
   return version
 }
 
-/** The declared moves that agree with all the message says. */
+/** The declared moves that match every field of the message. */
 function movesAsked(
   machine: Moves | null,
   event: string | undefined,

@@ -2,7 +2,7 @@ import { isRecord, type Report } from '../../contract/check-values.ts'
 import { nearestName } from '../../ports/nearest-name.ts'
 
 /**
- * The states of an aggregate and the events that move it. `from: null` creates the aggregate, in its initial
+ * The states of an aggregate and the events that move it. `from: null` creates the aggregate in its initial
  * state.
  *
  *     { initial: 'open', states: ['open', 'closed'], events: { Opened: { from: null, to: 'open' }, Closed: { from: 'open', to: 'closed' } } }
@@ -24,10 +24,10 @@ export interface AllowedMove {
   readonly to: string
 }
 
-/** A machine made ready to be asked. */
+/** A machine prepared for lookups. */
 export interface Moves {
   readonly states: ReadonlySet<string>
-  /** No moves: the event is not declared. */
+  /** Empty when the event is not declared. */
   ofEvent(event: string): readonly AllowedMove[]
   declares(move: AllowedMove): boolean
   /** In one step or more. */
@@ -63,7 +63,7 @@ function reachedFrom(start: string, moves: readonly AllowedMove[]): ReadonlySet<
   return reached
 }
 
-/** Unknown and unreachable states, and events of which nobody could say where they lead. */
+/** Reports unknown and unreachable states, and ambiguous events. */
 export function machineProblems(machine: unknown, wrong: Report): void {
   if (!isRecord(machine) || !Array.isArray(machine.states) || !isRecord(machine.events))
     return wrong('machine', 'must be { initial, states: […], events: { name: { from, to } } }')

@@ -1,11 +1,11 @@
-import { consumerName } from '../declared/consumer-name.ts'
+import { consumerName } from '../../drivers/postgres/sql/consumer-name.ts'
 import { quoted } from '../declared/names.ts'
 import type { TableShape } from '../declared/tables.ts'
 import type { TransitionDeclaration } from './declaration.ts'
 
 export interface TransitionStatements {
   readonly lock: string
-  /** How the database writes keys that have no row yet; null where it writes them as they are given. */
+  /** Returns the database's spelling of keys without a row; null for text keys, which are stored verbatim. */
   readonly spell: string | null
   readonly readFacts: string
   readonly update: string
@@ -13,7 +13,7 @@ export interface TransitionStatements {
   readonly addFacts: string
 }
 
-/** The statements of a declaration, with the types its tables really have. */
+/** The statements of a declaration, with the types of its tables. */
 export function statementsFor<M>(
   declared: TransitionDeclaration<M>,
   shape: TableShape,
@@ -40,7 +40,7 @@ export function statementsFor<M>(
     ...(version === null ? [] : [`held.${version} = ${typed(aggregate.version!, 'change.found_version')}`]),
   ]
   return {
-    // Not FOR UPDATE: it would also wait for rows that merely refer to the aggregate, and the key does not
+    // Not FOR UPDATE: it would also wait for rows that merely reference the aggregate, and the key does not
     // change.
     lock: `select asked.key as asked, held.${key}::text as key, held.${state}::text as state, ${versionOf('held')} as version
       from unnest($1::text[]) as asked (key) join ${table} as held on held.${key} = ${typed(aggregate.key, 'asked.key')}

@@ -5,7 +5,7 @@ import { responseProblems } from '../declared/respond.ts'
 import { defaultResponses, knownFields } from './declaration.ts'
 import { machineProblems } from './state-machine.ts'
 
-/** Every problem of a declaration that can be seen without the database. */
+/** Problems of a declaration that are visible without the database. */
 export function transitionProblems(declared: unknown, wrong: Report): void {
   if (!isRecord(declared)) return wrong('transition', 'must be an object')
   for (const field of Object.keys(declared)) {
@@ -41,9 +41,8 @@ function aggregateProblems({ aggregate, version }: Record<string, unknown>, wron
     oneOf(aggregate.versions, ['contiguous', 'increasing'], 'aggregate.versions', wrong)
   if (aggregate.version === undefined) {
     if (version !== undefined)
-      wrong('aggregate.version', 'is missing: messages carry a version, name the column that keeps it')
-    if (aggregate.versions !== undefined)
-      wrong('aggregate.versions', 'says nothing without aggregate.version')
+      wrong('aggregate.version', 'is missing: messages carry a version, so name the column that stores it')
+    if (aggregate.versions !== undefined) wrong('aggregate.versions', 'needs aggregate.version')
     return
   }
   checkColumn(aggregate.version, 'aggregate.version', wrong)
@@ -54,7 +53,7 @@ function stepProblems({ machine, event, from, to }: Record<string, unknown>, wro
   if (event === undefined && (from === undefined || to === undefined))
     wrong(
       'event',
-      machine === undefined ? 'give from and to, or a machine and event' : 'give event, or from and to',
+      machine === undefined ? 'declare from and to, or a machine and event' : 'declare event, or from and to',
     )
   if (event !== undefined && machine === undefined)
     wrong('machine', 'is missing: only a machine knows where an event leads')

@@ -14,9 +14,9 @@ import { transitionProblems } from './transition-problems.ts'
 import { verifyTransitionTables } from './verify-tables.ts'
 
 /**
- * Moves aggregates from state to state: one transition per transition id, only from the state it starts in,
- * with the aggregate locked. Each transition that happened is a row of the facts table; each that did not is
- * told apart and answered as declared.
+ * Moves aggregates between states: one transition per transition id, only from its start state, with the
+ * aggregate locked. Each transition that happened is a row of the facts table. Each that did not is
+ * classified and handled as declared.
  */
 export function transition<M>(given: TransitionDeclaration<M>): DeclaredEffect<M> {
   const declared = withCause(given)
@@ -45,7 +45,7 @@ export function transition<M>(given: TransitionDeclaration<M>): DeclaredEffect<M
   }
 }
 
-/** The cause is two more columns that every transition sets. */
+/** Adds the two cause columns to those that every transition sets. */
 function withCause<M>(declared: TransitionDeclaration<M>): TransitionDeclaration<M> {
   if (declared?.cause !== true) return declared
   const caused: TransitionDeclaration<M>['set'] = {

@@ -4,27 +4,27 @@ import type { ConsumerContext } from '../consumer-context.ts'
 import type { BatchAttempt } from './batch-attempt.ts'
 import { flushEffects, type Requested } from './buffer-effects.ts'
 import { flushMessages } from './buffer-messages.ts'
-import type { Claims } from './claim-batch.ts'
+import type { ClaimedBatch } from './claim-batch.ts'
 import { handlerDeadline } from './handler-deadline.ts'
 import { noteSuppressed } from './held-origin.ts'
 import { type Fact, stopsLane } from './outcome.ts'
 import { runEach } from './run-each.ts'
 import { runTogether } from './run-together.ts'
 
-/** Runs the handlers of the fresh messages on the open transaction and records the effects they asked for. */
+/** Runs the handlers of new messages on the open transaction, and writes the effects they requested. */
 export async function applyEffects<M, Tx>(
   { batch, known, context }: BatchAttempt<M, Tx>,
-  claims: Claims<M>,
+  marked: ClaimedBatch<M>,
   session: StoreSession<Tx>,
 ): Promise<Map<Received<M>, Fact>> {
-  const facts = new Map<Received<M>, Fact>(claims.facts)
-  for (const received of claims.fresh) {
+  const facts = new Map<Received<M>, Fact>(marked.facts)
+  for (const received of marked.fresh) {
     const fact = known.get(received)
     if (fact !== undefined) facts.set(received, fact)
   }
-  const due = dueMessages(batch, claims, facts)
+  const due = dueMessages(batch, marked, facts)
   if (due.length > 0) await runDue(due, facts, session, context)
-  if (known.size > 0) putBehind(claims.fresh, known, facts)
+  if (known.size > 0) putBehind(marked.fresh, known, facts)
   return facts
 }
 
@@ -57,9 +57,9 @@ async function runDue<M, Tx>(
 }
 
 /**
- * What an earlier round found about a message counts only while all before it in its lane get through: if one
- * of them fails now, the message waits behind it. Otherwise it would be set aside first, and the earlier one
- * parked behind it.
+ * A fact from an earlier round counts only while all earlier messages of the lane succeed. If one of them
+ * fails now, the message waits behind it. Otherwise the later message would be set aside first, and the
+ * earlier one parked behind it.
  */
 function putBehind<M>(
   fresh: readonly ReadableMessage<M>[],
@@ -78,12 +78,12 @@ function putBehind<M>(
 }
 
 /**
- * Fresh, without a fact yet, and not behind a message of its lane that did not get through, or that waits for
- * the fate of another one with its business key.
+ * New messages without a fact whose lane is not stopped. A lane stops at a message that did not succeed, or
+ * that waits for another message with its business key.
  */
 function dueMessages<M>(
   batch: readonly Received<M>[],
-  { fresh, repeats }: Claims<M>,
+  { fresh, repeats }: ClaimedBatch<M>,
   facts: ReadonlyMap<Received<M>, Fact>,
 ): readonly ReadableMessage<M>[] {
   if (facts.size === 0 && repeats.size === 0) return fresh

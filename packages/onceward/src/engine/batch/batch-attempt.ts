@@ -5,53 +5,50 @@ import type { ConsumerContext } from '../consumer-context.ts'
 import type { SuspectTry } from '../crash-suspects/suspect-runner.ts'
 import type { Decision, Fact } from './outcome.ts'
 
-/**
- * Pauses of one batch, the store answering in between, after which the cause is looked for inside the batch.
- */
+/** Pauses of one batch, with answers of the store in between, after which its messages are suspected. */
 const pausesMax = 5
 
-/** One try to commit messages in one transaction: a whole batch, or a half of one that was split. */
+/** One attempt to commit messages in one transaction: a whole batch, or half of a batch that was split. */
 export interface BatchAttempt<M = unknown, Tx = unknown> {
   readonly context: ConsumerContext<M, Tx>
   readonly batch: readonly Received<M>[]
-  /** Facts from rounds that were rolled back: the handlers of these messages do not run again. */
+  /** Facts from rounds that were rolled back. The handlers of these messages do not run again. */
   readonly known: Map<Received, Fact>
-  /** The first is 1; a rollback with a known cause begins the next. */
+  /** Starts at 1; a rollback with a known cause starts the next round. */
   readonly round: number
   /**
-   * A process may have crashed over the messages of the batch, and nothing else is in a transaction. Null for
-   * all others.
+   * Set if a process may have crashed on these messages; nothing else is then in a transaction. Else null.
    */
   readonly suspect: SuspectTry | null
   readonly history: BatchHistory
   /**
-   * Of halves: lanes that an earlier half left to be retried, with the delay. Null for a batch that was not
+   * For halves: lanes that an earlier half left to be retried, with the delay. Null for a batch that was not
    * split.
    */
   readonly stuckLanes: Map<string, number> | null
 }
 
-/** What earlier tries of a batch left behind; its halves share it. */
+/** What earlier attempts of a batch left behind; its halves share it. */
 export interface BatchHistory {
-  /** A COMMIT was sent and its answer lost. */
+  /** A COMMIT was sent and its answer was lost. */
   mayHaveCommitted: boolean
-  /** The positions that tries wrote, and for which deliveries. */
+  /** The positions that attempts wrote, and for which deliveries. */
   readonly written: {
     readonly partition: string
     readonly next: string
     readonly done: readonly Delivery[]
   }[]
   pauses: number
-  /** How often the store's position was not where we thought. */
+  /** How often the store's position was not the expected one. */
   moves: number
 }
 
 export interface Decided<M = unknown> {
   readonly received: Received<M>
   readonly decision: Decision
-  /** Of what was stored: the claim of our own worker. */
-  readonly claim?: WorkLease
-  /** Of what was stored: another message holds its business key. */
+  /** For a stored message: the lease of the worker in this process. */
+  readonly lease?: WorkLease
+  /** For a stored message: another message holds its business key. */
   readonly keyless?: boolean
 }
 
@@ -60,8 +57,7 @@ export function newHistory(): BatchHistory {
 }
 
 /**
- * The first round over these messages. A suspect that used up its budget is known to have crashed its
- * process.
+ * The first round of these messages. A suspect whose budget is used up is known to have crashed its process.
  */
 export function firstRound<M, Tx>(
   of: Pick<BatchAttempt<M, Tx>, 'context' | 'suspect' | 'history' | 'stuckLanes'>,
@@ -73,7 +69,7 @@ export function firstRound<M, Tx>(
   return { context, batch, known, round: 1, suspect, history, stuckLanes }
 }
 
-/** Left before right, so that order holds. */
+/** The left half runs before the right one, so that order is preserved. */
 export function halves<M, Tx>(attempt: BatchAttempt<M, Tx>): readonly BatchAttempt<M, Tx>[] {
   const { batch, stuckLanes } = attempt
   const middle = Math.ceil(batch.length / 2)
@@ -82,14 +78,14 @@ export function halves<M, Tx>(attempt: BatchAttempt<M, Tx>): readonly BatchAttem
 }
 
 /**
- * The batch failed again and again although the store answered in between: a message in it is the cause, so
- * it is searched for instead of waiting for a better time.
+ * True if the batch failed repeatedly although the store answered in between. One of its messages is then the
+ * cause, and the batch is searched for it instead of waiting longer.
  */
 export function blamesMessages<M, Tx>({ batch, known, history }: BatchAttempt<M, Tx>): boolean {
   return history.pauses >= pausesMax && batch.some(received => received.readable && !known.has(received))
 }
 
-/** Unordered messages share only their id: a repeat must not overtake its first. */
+/** Unordered messages share a lane only with the same id: a repeat must not overtake the first one. */
 export function laneOf(received: Received): string {
   return received.lane ?? `id:${received.id}`
 }

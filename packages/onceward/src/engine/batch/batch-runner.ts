@@ -14,15 +14,15 @@ import { tracedBatch } from './trace-batch.ts'
 export interface BatchRunnerOptions<M, Tx> {
   readonly watch: StoreWatch<Tx>
   readonly tally: Tally
-  /** Called after every commit with what it decided. */
+  /** Called after every commit with its decisions. */
   readonly onCommitted: (decided: readonly Decided<M>[]) => void
-  /** False while draining: an unavailable store is then not waited for. */
+  /** False while draining: the runner then does not wait for an unavailable store. */
   readonly waits: () => boolean
 }
 
 /**
- * Runs batches from their start to the acknowledgement, several at once. A batch is tried until all of it is
- * committed or belongs to another owner: while the store is unavailable its deliveries stay unsettled.
+ * Runs batches from their start to the acknowledgement, several at once. A batch is attempted until all of it
+ * is committed or belongs to another owner. While the store is unavailable, its deliveries stay unsettled.
  */
 export class BatchRunner<M, Tx> {
   readonly #context: ConsumerContext<M, Tx>
@@ -36,7 +36,7 @@ export class BatchRunner<M, Tx> {
     this.#settlements = new Settlements(context as never, options.tally)
   }
 
-  /** No batch is in progress. */
+  /** True while no batch is in progress. */
   get idle(): boolean {
     return this.#settlements.idle
   }
@@ -51,7 +51,7 @@ export class BatchRunner<M, Tx> {
     return this.#paused
   }
 
-  /** A delivery that was settled before its effect is ours alone, whatever the broker says later. */
+  /** A delivery that was settled before its effect stays ours, even if the broker connection is lost. */
   isLive({ delivery }: Received): boolean {
     return this.#context.settleTiming === 'first' || this.#context.subscription.isLive(delivery)
   }
@@ -80,7 +80,7 @@ export class BatchRunner<M, Tx> {
     }
   }
 
-  /** The one loop over tries of a batch. */
+  /** The only loop over attempts of a batch. */
   async #untilCommitted(
     batch: readonly Received<M>[],
     suspect: SuspectTry | null,
@@ -92,7 +92,7 @@ export class BatchRunner<M, Tx> {
       firstRound({ context, suspect, history, stuckLanes: null }, part),
     )
     while (attempts.length > 0) {
-      await this.#options.watch.present()
+      await this.#options.watch.untilAvailable()
       const attempt = this.#stillOurs(attempts.shift()!)
       const { stuck, free } = splitStuck(attempt)
       decided.push(...stuck)
@@ -110,8 +110,8 @@ export class BatchRunner<M, Tx> {
   }
 
   /**
-   * Also before the first try: where order counts, what stands behind a delivery that was taken back must go
-   * with it.
+   * Drops deliveries that the source has withdrawn, also before the first attempt. With order, the messages
+   * behind such a delivery must leave with it.
    */
   #stillOurs(attempt: BatchAttempt<M, Tx>): BatchAttempt<M, Tx> {
     if (attempt.batch.every(received => this.isLive(received))) return attempt
@@ -141,7 +141,7 @@ export class BatchRunner<M, Tx> {
     if (!waits() && pause.trouble === 'unavailable') throw pause
   }
 
-  /** Durable from here on. */
+  /** The decisions are durable from here on. */
   #committed(decided: readonly Decided<M>[], attempt: BatchAttempt<M, Tx>, settlement: Settlement): void {
     attempt.context.localHandoff?.take(decided)
     this.#options.onCommitted(decided)
@@ -151,7 +151,7 @@ export class BatchRunner<M, Tx> {
   }
 }
 
-/** A lane that is to be retried in one half does not move in the next. */
+/** A lane that one half left to be retried does not continue in the next. */
 function splitStuck<M, Tx>(
   attempt: BatchAttempt<M, Tx>,
 ): {
@@ -176,19 +176,16 @@ function noteStuckLanes<M, Tx>(decided: readonly Decided<M>[], { stuckLanes }: B
     if (decision.outcome === 'retry') stuckLanes?.set(laneOf(received), decision.retryDelayMs)
 }
 
-/**
- * Deliveries that changed nothing because their message was known by its id. Other repeats have markers of
- * their own.
- */
+/** Records deliveries that were recognised by their message id. Other duplicates have their own markers. */
 function noteRepeats<M, Tx>(
   decided: readonly Decided<M>[],
   { store, enrolment, mode }: ConsumerContext<M, Tx>,
 ): void {
-  if (store.noteRepeats === undefined || mode !== 'live') return
+  if (store.evidence === undefined || mode !== 'live') return
   const ids: string[] = []
   for (const { received, decision } of decided) {
     const known = decision.outcome === 'duplicate' || decision.outcome === 'already held'
     if (known && decision.status === null && received.id !== null) ids.push(received.id)
   }
-  if (ids.length > 0) store.noteRepeats(enrolment, ids)
+  if (ids.length > 0) store.evidence.noteRepeats(enrolment, ids)
 }

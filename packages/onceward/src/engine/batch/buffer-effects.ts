@@ -12,11 +12,11 @@ import { RoundFailed } from './handler-result.ts'
 import { noteSuppressed } from './held-origin.ts'
 import type { Fact } from './outcome.ts'
 
-/** What handlers of this round asked for, in order. */
+/** The effects that handlers of this round requested, in order. */
 export interface Requested<M> {
   readonly intents: RequestedIntent<M>[]
   readonly messages: RequestedMessages<M>
-  /** Calls that were not made because of the mode. */
+  /** Calls that were suppressed because of the mode. */
   readonly calls: RequestedIntent<M>[]
 }
 
@@ -25,18 +25,17 @@ interface RequestedIntent<M> {
   readonly intent: Intent
 }
 
-/** One call to a target inside a handler. Throws what the failure policy is to judge. */
+/** One call to a target inside a handler. Throws errors for the failure policy. */
 export type InlineCall = (intent: Intent, signal: AbortSignal) => Promise<InlineAnswer>
 
 /**
- * The `effects` a handler gets, closed when its call is over. `cut`: why it was ended before its handler
- * returned.
+ * The `effects` of one handler call. They close when the call ends. `cut`: why it ended before the handler.
  */
 export interface ClosableEffects extends Effects {
   close(cut?: Error): void
 }
 
-/** Remembers what a handler asks for until the whole batch is flushed at once. */
+/** Collects the effects a handler requests, until the whole batch is written at once. */
 export function bufferEffects<M, Tx>(
   received: ReadableMessage<M>,
   requested: Requested<M>,
@@ -81,17 +80,17 @@ function lateEffect<M, Tx>(
   cut: Error | undefined,
 ): OncewardError {
   const fields = { consumer: consumer.name, target }
-  if (cut === undefined) env.log.error('effect asked for after the handler returned; not recorded', fields)
+  if (cut === undefined) env.log.error('effect requested after the handler returned; not recorded', fields)
   else
-    env.log.warn('effect not recorded: its handler was ended before it returned', {
+    env.log.warn('effect not recorded: the handler was aborted before it returned', {
       ...fields,
       reason: cut.message,
     })
   return new OncewardError(
     'effect_closed',
     cut === undefined
-      ? `A handler asked for target "${target}" after it had returned. It was not recorded. Await everything before returning.`
-      : `A handler asked for target "${target}" after its call was ended: ${cut.message} It was not recorded.`,
+      ? `A handler requested target "${target}" after it had returned. The effect was not recorded. Await everything before returning.`
+      : `A handler requested target "${target}" after it was aborted: ${cut.message} The effect was not recorded.`,
     { cause: cut },
   )
 }
@@ -100,14 +99,14 @@ function unknownTarget<M, Tx>(target: string, { consumer }: ConsumerContext<M, T
   const known = Object.keys(consumer.effect?.external ?? {}).join(', ') || 'none'
   return new OncewardError(
     'effect_unknown_target',
-    `The handler asked for external target "${target}", but the contract declares ${known}. Add effect.external.${target} to the contract. Nothing was committed.`,
+    `The handler requested external target "${target}", but the contract declares ${known}. Add effect.external.${target} to the contract. Nothing was committed.`,
   )
 }
 
 function noInlineCalls(target: string): OncewardError {
   return new OncewardError(
     'configuration',
-    `The handler calls external target "${target}" in line, but this process was started without a way to call. Start it with runConsumer, or pass callInline. Nothing was committed.`,
+    `The handler calls external target "${target}" inline, but this process cannot make calls. Start it with runConsumer, or pass callInline. Nothing was committed.`,
   )
 }
 
@@ -150,7 +149,8 @@ export async function flushEffects<M, Tx>(
     else repeats.push({ request, first: earlier })
   }
   const unique = [...first.values()]
-  const answers = unique.length === 0 ? [] : await session.request(unique.map(({ intent }) => intent))
+  const answers =
+    unique.length === 0 ? [] : await session.outgoing!.request(unique.map(({ intent }) => intent))
   const culprits = new Map<Received, Fact>()
   let suppressed = 0
   answers.forEach((answer, index) => {
@@ -160,7 +160,7 @@ export async function flushEffects<M, Tx>(
   })
   for (const { request, first } of repeats) {
     if (first.intent.digest.equals(request.intent.digest)) suppressed++
-    // Its first is refused in this round; whether the repeat is right shows in the next, without it.
+    // The first one is refused in this round. The next round, without it, decides about the repeat.
     else if (!culprits.has(first.received))
       culprits.set(request.received, conflictFact(request.intent, context))
   }

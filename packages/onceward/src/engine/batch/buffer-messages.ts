@@ -18,10 +18,10 @@ import type { ConsumerContext } from '../consumer-context.ts'
 import { noteSuppressed } from './held-origin.ts'
 import type { Fact } from './outcome.ts'
 
-/** Messages that handlers of this round want published, in order. */
+/** The messages that handlers of this round publish, in order. */
 export type RequestedMessages<M> = { readonly received: ReadableMessage<M>; readonly outgoing: Outgoing }[]
 
-/** Makes the messages of one handler call. */
+/** Builds the messages of one handler call. */
 export function outgoingMaker<M, Tx>(
   received: ReadableMessage<M>,
   { consumer, env, enrolment }: ConsumerContext<M, Tx>,
@@ -51,7 +51,7 @@ type Identified = Omit<PublishRequest, 'id' | 'correlationId'> & {
   readonly correlationId?: string | undefined
 }
 
-/** Throws a TypeError that names the field when it cannot be published. */
+/** Throws a TypeError that names the field if the message cannot be published. */
 export function outgoingOf(
   target: PublishTarget,
   request: Identified,
@@ -86,9 +86,8 @@ export function outgoingOf(
 }
 
 /**
- * A record that its topic refuses would stay in the outbox, and its key behind it. What the cluster says
- * counts; a declared limit may only be lower than that. Where the cluster was not asked, the declared one
- * counts.
+ * A record that its topic refuses would stay in the outbox and block its key. The cluster's limit counts; a
+ * declared limit can only lower it. If the cluster was not asked, the declared limit counts.
  */
 function assertRecordFits(
   outgoing: Outgoing,
@@ -105,21 +104,21 @@ function assertRecordFits(
   const raise =
     bytesMax === learned
       ? 'or raise max.message.bytes of the topic'
-      : 'or, if max.message.bytes of the topic is higher, say so with bytesMax of the target'
+      : 'or, if max.message.bytes of the topic is higher, set bytesMax of the target'
   throw new TypeError(
-    `${place}: the record takes ${bytes} bytes with its key and headers, and topic ${outgoing.queue} takes ${bytesMax}. Put what is large elsewhere and publish where it is; ${raise}. Nothing was written.`,
+    `${place}: the record takes ${bytes} bytes with its key and headers, and topic ${outgoing.queue} accepts ${bytesMax}. Store the large part elsewhere and publish a reference; ${raise}. Nothing was written.`,
   )
 }
 
-/** What fits into AMQP's header is the same everywhere. */
+/** The size of an AMQP header frame does not depend on the broker's configuration. */
 function assertHeadersFit(outgoing: Outgoing, place: string): void {
   const bytes = amqpHeaderBytes(outgoing)
   if (bytes <= amqpHeaderBytesMax) return
   const found = Number.isFinite(bytes)
     ? `take ${bytes} bytes`
-    : 'are nested too deeply, or one has too long a name'
+    : 'are nested too deeply, or a name is too long'
   throw new TypeError(
-    `${place}: the headers ${found}, and AMQP carries ${amqpHeaderBytesMax} with names of 255. Put what is large into the body. Nothing was written.`,
+    `${place}: the headers ${found}, and AMQP carries ${amqpHeaderBytesMax} bytes with names of up to 255. Move large values into the body. Nothing was written.`,
   )
 }
 
@@ -141,7 +140,7 @@ export async function flushMessages<M, Tx>(
     )
     return env.metrics.add('publishSuppressed', due.length, { consumer: consumer.name })
   }
-  await session.publish(due.map(({ outgoing }) => outgoing))
+  await session.outgoing!.publish(due.map(({ outgoing }) => outgoing))
 }
 
 function wouldPublish(
@@ -155,6 +154,6 @@ function wouldPublish(
 function unknownTarget(name: string, known: readonly string[]): OncewardError {
   return new OncewardError(
     'effect_unknown_target',
-    `The handler wants to publish to "${name}", but the contract declares ${known.join(', ') || 'none'}. Add effect.publish.${name} to the contract. Nothing was committed.`,
+    `The handler publishes to "${name}", but the contract declares ${known.join(', ') || 'none'}. Add effect.publish.${name} to the contract. Nothing was committed.`,
   )
 }

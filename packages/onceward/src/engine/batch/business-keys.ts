@@ -1,29 +1,29 @@
 import type { ReadableMessage, Received } from '../../message/received.ts'
 import type { BusinessKeyAnswer, HeldKey, MarkerStatus, StoreSession } from '../../ports/store.ts'
 import type { ConsumerContext } from '../consumer-context.ts'
-import type { Claims } from './claim-batch.ts'
+import type { ClaimedBatch } from './claim-batch.ts'
 import { isIdentifiedNow } from './identify-work.ts'
 import type { Decision, Fact } from './outcome.ts'
 import { fullDelayMs, keyIsFull } from './parking-caps.ts'
 
-/** What claiming business keys adds to. */
-export interface KeyClaims<M> {
+/** The collections that inserting business keys adds to. */
+export interface KeyResults<M> {
   readonly facts: Map<Received<M>, Fact>
   readonly repeats: Map<Received<M>, Received<M>>
-  /** Those that hold their key now. */
+  /** Messages that hold their key now. */
   readonly keyed: Set<Received<M>>
 }
 
 type Seen = Extract<BusinessKeyAnswer, { kind: 'seen' }>
 
 /**
- * Claims the business keys of messages that do not hold theirs. Answers with those that may go on: a message
- * whose key is held by one that is not done is among them with its fact, because later ones of its lane wait
- * behind it. `beside`: the rest of the batch, of which each holds its key.
+ * Inserts the business keys of messages that do not hold theirs. Returns the messages that may continue. A
+ * message whose key belongs to an unfinished one is included with its fact, because later messages of its
+ * lane wait behind it. `beside`: the rest of the batch, each of which holds its key.
  */
-export async function claimBusinessKeys<M, Tx>(
+export async function insertBusinessKeys<M, Tx>(
   fresh: readonly ReadableMessage<M>[],
-  { facts, repeats, keyed }: KeyClaims<M>,
+  { facts, repeats, keyed }: KeyResults<M>,
   session: StoreSession<Tx>,
   context: ConsumerContext<M, Tx>,
   beside: ReadonlyMap<string, Received<M>> = new Map(),
@@ -38,7 +38,7 @@ export async function claimBusinessKeys<M, Tx>(
   }
   if (firstByKey.size === 0) return fresh
   const firsts = [...firstByKey.values()]
-  const answers = await session.insertBusinessKeys(
+  const answers = await session.businessKeys!.insert(
     firsts.map(({ businessKey, businessDigest, id }) => ({ key: businessKey!, digest: businessDigest, id })),
   )
   for (const [index, answer] of answers.entries()) {
@@ -53,24 +53,24 @@ export async function claimBusinessKeys<M, Tx>(
   return fresh.filter(received => !repeats.has(received) && !isSettled(facts.get(received)))
 }
 
-/** It waited for the key, which came to it meanwhile. */
+/** The message waited for the key, and has received it meanwhile. */
 function isOwn(received: ReadableMessage, { byId }: Seen): boolean {
   return byId === received.id && received.delivery.held?.keyless === true && !isIdentifiedNow(received)
 }
 
-/** Of unreadable bytes the worker that decodes them determines the key. */
-export function heldKeyOf<M>(received: Received<M>, { keyed }: Pick<Claims<M>, 'keyed'>): HeldKey {
+/** For unreadable bytes, the worker that decodes them determines the key. */
+export function heldKeyOf<M>(received: Received<M>, { keyed }: Pick<ClaimedBatch<M>, 'keyed'>): HeldKey {
   if (!received.readable) return { businessKey: null, businessDigest: null, keyless: true }
   const { businessKey, businessDigest } = received
   return { businessKey, businessDigest, keyless: businessKey !== null && !keyed.has(received) }
 }
 
-/** There is nothing to be waited for or tried. */
+/** True if the message neither waits nor runs. */
 export function isSettled(fact: Fact | undefined): boolean {
   return fact !== undefined && fact.kind !== 'key held'
 }
 
-/** Null where it is stored to be worked on anyway: the worker asks for the key. */
+/** Null if the message is stored anyway: the worker inserts the key. */
 async function factOf<M, Tx>(
   received: ReadableMessage<M>,
   { byId, status, sameDigest, waiting }: Seen,
@@ -87,20 +87,17 @@ async function factOf<M, Tx>(
 }
 
 /**
- * What a message waits for whose key another holds: one that workers have, one that waits for its version, or
- * one that waits for people.
+ * The state of an unfinished key holder: with a worker, waiting for its version, or waiting for an operator.
  */
 export type Holder = 'stored' | 'waiting' | 'parked'
 
-/** Null when the holder is done: its effect used the key up. */
+/** Null if the holder is finished: its effect used the key. */
 function holderState(status: MarkerStatus): Holder | null {
   if (status === 'stored' || status === 'waiting') return status
   return status === 'parked' || status === 'dead' || status === 'quarantined' ? 'parked' : null
 }
 
-/**
- * The same of a message of the batch, by what was decided. Null when it gave the key back, or never had it.
- */
+/** The same for a holder in this batch, from its decision. Null if it released the key, or never had it. */
 export function holderOf({ outcome, blocksKey }: Decision): Holder | 'used' | null {
   if (outcome === 'applied' || outcome === 'duplicate') return 'used'
   if (outcome === 'stored' || outcome === 'deferred') return 'stored'
@@ -109,16 +106,16 @@ export function holderOf({ outcome, blocksKey }: Decision): Holder | 'used' | nu
 }
 
 /**
- * Whoever ends a holder makes those due that wait for it. What was stored in that very moment is missed, and
- * finds out after this long.
+ * The end of a holder makes the messages that wait for it due. A message stored at that very moment is
+ * missed, and checks again after this time.
  */
 const askAgainMs = 5_000
 
 /**
- * It waits in the store: parked behind what is parked, to be asked again by a worker otherwise. What a worker
- * has stays where it is. Behind a holder that waits for its version it holds no order, because the version
- * may come after it under the same order key; nor does a row that got its id only now, because the holder may
- * have come after it.
+ * The message waits in the store: parked behind a parked holder, otherwise until a worker checks again. A
+ * message that a worker has stays where it is. Two cases block no order key. Behind a holder that waits for
+ * its version, that version may arrive later under the same order key. And the holder may have arrived after
+ * a row that got its id only now.
  */
 export function behindHolder<M, Tx>(
   received: Received<M>,

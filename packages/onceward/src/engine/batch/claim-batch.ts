@@ -3,43 +3,44 @@ import type { ReadableMessage, Received, UnreadableMessage } from '../../message
 import type { NewMarker, StoreSession } from '../../ports/store.ts'
 import type { ConsumerContext } from '../consumer-context.ts'
 import type { BatchAttempt } from './batch-attempt.ts'
-import { claimBusinessKeys } from './business-keys.ts'
+import { insertBusinessKeys } from './business-keys.ts'
 import { ignoreGivenUp, leaveGivenUp } from './given-up.ts'
 import { appliedByPosition, type StoredPositions } from './log-fence.ts'
 import type { Fact } from './outcome.ts'
 import { behindBlocked, releasedKeys } from './parking-caps.ts'
-import { takeUpWork } from './stored-mode.ts'
+import { startWork } from './stored-mode.ts'
 
-/** What claiming told about a batch. */
-export interface Claims<M = unknown> {
+/** The result of inserting the markers of a batch. */
+export interface ClaimedBatch<M = unknown> {
   /**
-   * Messages whose marker this transaction inserted, in order. Their handlers may run, unless they wait for
-   * their business key and have a fact.
+   * Messages whose marker this transaction inserted, in order. Their handlers may run, unless a fact says
+   * that they wait for their business key.
    */
   readonly fresh: readonly ReadableMessage<M>[]
-  /** Facts that claiming settled: duplicates, conflicts, unreadable bytes, blocked keys. */
+  /** Facts known from the markers: duplicates, conflicts, unreadable bytes, blocked keys. */
   readonly facts: Map<Received<M>, Fact>
-  /** Repeats inside the batch, by id or by business key, and the first one each depends on. */
+  /** Repeats inside the batch, by id or business key, and the first message each depends on. */
   readonly repeats: Map<Received<M>, Received<M>>
-  /** Everything whose marker this transaction inserted, readable or not. */
+  /** All messages whose marker this transaction inserted, readable or not. */
   readonly claimed: ReadonlySet<Received<M>>
-  /** Those whose business key this transaction inserted. */
+  /** Messages whose business key this transaction inserted. */
   readonly keyed: ReadonlySet<Received<M>>
-  /** Where a log stands in the store; null unless it had to be asked. */
-  readonly standing: StoredPositions | null
+  /** The stored positions of a log; null unless they had to be read. */
+  readonly storedPositions: StoredPositions | null
 }
 
 /**
- * Claims every identified message of a batch, then the business keys, then asks which order keys are blocked.
+ * Inserts the markers of every identified message, then the business keys, then reads which order keys are
+ * blocked.
  */
 export async function claimBatch<M, Tx>(
   attempt: BatchAttempt<M, Tx>,
   session: StoreSession<Tx>,
-): Promise<Claims<M>> {
+): Promise<ClaimedBatch<M>> {
   const { batch, context } = attempt
-  if (context.stage === 'work') return takeUpWork(batch, session, context)
+  if (context.stage === 'work') return startWork(batch, session, context)
   if (context.consumer.dedup === 'checkpoint') return claimByPosition(attempt, session)
-  if (context.consumer.dedup === 'version') return claimNothing(batch, session, context)
+  if (context.consumer.dedup === 'version') return claimByVersion(batch, session, context)
   const facts = new Map<Received<M>, Fact>()
   const repeats = new Map<Received<M>, Received<M>>()
   const firstById = new Map<string, Received<M>>()
@@ -52,7 +53,7 @@ export async function claimBatch<M, Tx>(
     if (first === undefined) firstById.set(received.id, received)
     else repeats.set(received, first)
   }
-  const claimed = await claimMarkers([...firstById.values()], facts, session, context)
+  const claimed = await insertMarkers([...firstById.values()], facts, session, context)
   const nameless = batch.filter(received => received.id === null)
   const ignored = await ignoreGivenUp([...claimed, ...nameless], facts, session)
   const fresh: ReadableMessage<M>[] = []
@@ -62,22 +63,22 @@ export async function claimBatch<M, Tx>(
     else facts.set(received, unreadableFact(received, context))
   }
   const keyed = new Set<Received<M>>()
-  const unique = await claimBusinessKeys(fresh, { facts, repeats, keyed }, session, context)
+  const unique = await insertBusinessKeys(fresh, { facts, repeats, keyed }, session, context)
   const passed = await passUnblocked(unique, facts, session, context)
   await context.horizon?.check(passed, facts, session)
-  return { fresh: passed, facts, repeats, claimed, keyed, standing: null }
+  return { fresh: passed, facts, repeats, claimed, keyed, storedPositions: null }
 }
 
-/** No marker is written: what the position does not cover is fresh. */
+/** Writes no markers: every message after the stored position is new. */
 async function claimByPosition<M, Tx>(
   attempt: BatchAttempt<M, Tx>,
   session: StoreSession<Tx>,
-): Promise<Claims<M>> {
+): Promise<ClaimedBatch<M>> {
   const { batch, context } = attempt
-  const standing = await appliedByPosition(attempt, session)
+  const storedPositions = await appliedByPosition(attempt, session)
   const facts = new Map<Received<M>, Fact>()
   const fresh: ReadableMessage<M>[] = []
-  const isApplied = ({ delivery }: Received<M>) => standing?.applied.has(delivery) === true
+  const isApplied = ({ delivery }: Received<M>) => storedPositions?.applied.has(delivery) === true
   const ignored = await ignoreGivenUp(
     batch.filter(received => !isApplied(received)),
     facts,
@@ -89,15 +90,15 @@ async function claimByPosition<M, Tx>(
     else if (received.readable) fresh.push(received)
     else facts.set(received, unreadableFact(received, context))
   }
-  return { fresh, facts, repeats: new Map(), claimed: new Set(), keyed: new Set(), standing }
+  return { fresh, facts, repeats: new Map(), claimed: new Set(), keyed: new Set(), storedPositions }
 }
 
-/** No marker is written: the effect's own version tells what is new, message by message. */
-async function claimNothing<M, Tx>(
+/** Writes no markers: the effect's own version shows for each message whether it is new. */
+async function claimByVersion<M, Tx>(
   batch: readonly Received<M>[],
   session: StoreSession<Tx>,
   context: ConsumerContext<M, Tx>,
-): Promise<Claims<M>> {
+): Promise<ClaimedBatch<M>> {
   const facts = new Map<Received<M>, Fact>()
   const readable: ReadableMessage<M>[] = []
   const asked = await leaveGivenUp(batch, facts, session)
@@ -108,12 +109,12 @@ async function claimNothing<M, Tx>(
     else facts.set(received, unreadableFact(received, context))
   }
   const fresh = await passUnblocked(readable, facts, session, context)
-  return { fresh, facts, repeats: new Map(), claimed: new Set(), keyed: new Set(), standing: null }
+  return { fresh, facts, repeats: new Map(), claimed: new Set(), keyed: new Set(), storedPositions: null }
 }
 
 /**
- * A schema that did not answer in time is a failed attempt, not a fault of the message; only without an id
- * nobody could count it. Under order the intake has used the attempts up already.
+ * A schema that did not finish in time is a failed attempt, not a fault of the message. Without an id the
+ * attempt cannot be counted. With order, the intake has already used up the attempts.
  */
 export function unreadableFact<M, Tx>(
   { id, problem }: UnreadableMessage,
@@ -125,7 +126,7 @@ export function unreadableFact<M, Tx>(
   return { kind: 'failed', failure }
 }
 
-export async function claimMarkers<M, Tx>(
+export async function insertMarkers<M, Tx>(
   firsts: readonly Received<M>[],
   facts: Map<Received<M>, Fact>,
   session: StoreSession<Tx>,
@@ -134,14 +135,14 @@ export async function claimMarkers<M, Tx>(
   const claimed = new Set<Received<M>>()
   if (firsts.length === 0) return claimed
   const { digestHeaders } = context.consumer.message
-  const claims: NewMarker[] = firsts.map(({ id, digest, delivery }) => ({
+  const markers: NewMarker[] = firsts.map(({ id, digest, delivery }) => ({
     id: id!,
     digest,
     position: delivery.position,
     ...(isTombstone(delivery) && { formerDigest: formerTombstoneDigest(delivery, digestHeaders) }),
   }))
   const began = context.env.clock.nowMs()
-  const answers = await session.insertMarkers(claims, context.stage === 'enqueue' ? 'stored' : 'applied')
+  const answers = await session.insertMarkers(markers, context.stage === 'enqueue' ? 'stored' : 'applied')
   const seconds = (context.env.clock.nowMs() - began) / 1000
   context.env.metrics.record('insertLatency', seconds, { consumer: context.consumer.name })
   answers.forEach((answer, index) => {
@@ -155,8 +156,8 @@ export async function claimMarkers<M, Tx>(
 const heldNow: ReadonlySet<string> = new Set(['stored', 'waiting', 'parked', 'dead', 'quarantined'])
 
 /**
- * What a campaign or a replay holds and the source delivers is live work: acknowledged as held, its effects
- * would be suppressed for good.
+ * A message that a campaign holds becomes live work when the source delivers it. If it stayed the campaign's,
+ * its effects would be suppressed permanently.
  */
 async function makeLive<M, Tx>(
   firsts: readonly Received<M>[],
@@ -178,8 +179,8 @@ async function passUnblocked<M, Tx>(
 ): Promise<readonly ReadableMessage<M>[]> {
   if (context.consumer.order !== 'key' || fresh.length === 0) return fresh
   const keys = [...new Set(fresh.map(received => received.orderKey!))]
-  const blocked = await session.blockedKeys(keys)
-  // Asked second: a key is freed in one step with what was parked under it becoming work.
+  const blocked = await session.keyOrder!.blockedKeys(keys)
+  // Read second: one step frees a key and turns its parked messages into work.
   const asked = besideWorkers(context) ? keys : releasedKeys(blocked, context)
   const atWork = asked.length > 0 ? await session.held!.keysAtWork(asked) : none
   if (blocked.size === 0 && atWork.size === 0) return fresh
@@ -197,8 +198,7 @@ async function passUnblocked<M, Tx>(
 const none: ReadonlyMap<string, number> = new Map()
 
 /**
- * Where failures are deferred, what comes after them is kept behind them; otherwise it is asked again a
- * little later.
+ * With failure mode `defer`, later messages are deferred behind the key; otherwise they are retried shortly.
  */
 function behindWork<M, Tx>(dueInMs: number, { consumer }: ConsumerContext<M, Tx>): Fact {
   return consumer.failure.mode === 'defer'
@@ -209,8 +209,7 @@ function behindWork<M, Tx>(dueInMs: number, { consumer }: ConsumerContext<M, Tx>
 const atWorkDelayMs = 100
 
 /**
- * Deliveries are applied here, and what was set aside and released by workers. A campaign may be beside those
- * of the live consumer.
+ * True if workers may apply stored messages of the same keys. A campaign may run beside the live consumer's.
  */
 function besideWorkers<M, Tx>({ stage, consumer, mode }: ConsumerContext<M, Tx>): boolean {
   if (stage !== 'inline') return false

@@ -9,9 +9,8 @@ import { passFence } from './log-fence.ts'
 import { keepAll } from './stored-mode.ts'
 
 /**
- * One round of a batch, in one transaction: claim, apply, conclude, commit. Rejects without having committed,
- * unless the answer to COMMIT was lost. Acknowledging is up to the caller, because it may only happen after
- * this resolves.
+ * One round of a batch, in one transaction: insert markers, apply, conclude, commit. If it rejects, nothing
+ * was committed, unless the answer to COMMIT was lost. The caller acknowledges, and only after this resolves.
  */
 export async function commitBatch<M, Tx>(attempt: BatchAttempt<M, Tx>): Promise<readonly Decided<M>[]> {
   const { store, enrolment, stage, env, savepoints } = attempt.context
@@ -19,17 +18,17 @@ export async function commitBatch<M, Tx>(attempt: BatchAttempt<M, Tx>): Promise<
   let claimed: ReadonlySet<Received<M>> = new Set()
   try {
     const decided = await store.transaction(enrolment, async session => {
-      const claims = await claimBatch(attempt, session)
-      claimed = claims.claimed
+      const marked = await claimBatch(attempt, session)
+      claimed = marked.claimed
       env.reach('batch.marked')
       unlock = await lockWrites(attempt)
-      const facts = stage === 'enqueue' ? keepAll(claims) : await applyEffects(attempt, claims, session)
+      const facts = stage === 'enqueue' ? keepAll(marked) : await applyEffects(attempt, marked, session)
       env.reach('batch.applied')
       await withdrawSuspects(attempt, session)
-      const decided = await concludeBatch(attempt, claims, facts, session)
+      const decided = await concludeBatch(attempt, marked, facts, session)
       env.reach('batch.concluded')
-      session.journal?.decided(decided)
-      await passFence(attempt, decided, claims.standing, session)
+      session.campaign?.journal.decided(decided)
+      await passFence(attempt, decided, marked.storedPositions, session)
       return decided
     })
     if (stage === 'work') env.reach('work.committed')
@@ -42,18 +41,18 @@ export async function commitBatch<M, Tx>(attempt: BatchAttempt<M, Tx>): Promise<
   }
 }
 
-/** The handlers came back: the attempts recorded for them before they ran are taken back. */
+/** The handlers returned: withdraws the attempts that were recorded before they ran. */
 async function withdrawSuspects<M, Tx>(
   { batch, suspect }: BatchAttempt<M, Tx>,
   session: StoreSession<Tx>,
 ): Promise<void> {
-  if (suspect !== null) await session.withdrawAttempts!(batch.map(({ id }) => id!))
+  if (suspect !== null) await session.suspects!.withdrawAttempts(batch.map(({ id }) => id!))
 }
 
 /**
- * A single message of held work locks rows in its handler's own order, and may be slow: others need not wait
- * for it. Batch handlers sort what they lock, but a few rows and many may be locked by different plans:
- * deferred messages are worked on while no other batch is.
+ * A single stored message locks rows in its handler's order and may be slow: other batches need not wait for
+ * it. Batch handlers sort the rows they lock, but PostgreSQL may lock few and many rows by different plans.
+ * Deferred messages are therefore applied while no other batch is.
  */
 async function lockWrites<M, Tx>({ batch, context }: BatchAttempt<M, Tx>): Promise<() => void> {
   const { consumer, stage, writeLock } = context
@@ -62,7 +61,7 @@ async function lockWrites<M, Tx>({ batch, context }: BatchAttempt<M, Tx>): Promi
   return consumer.failure.mode === 'defer' ? writeLock.shared() : () => {}
 }
 
-/** A marker that is removed for another try does not count. */
+/** A marker that is removed for a retry does not count. */
 function countMarkers<M, Tx>(
   claimed: ReadonlySet<Received<M>>,
   decided: readonly Decided<M>[],

@@ -15,38 +15,38 @@ import { DecidedHalt } from '../retry/halt-cause.ts'
 import { decideTravel, sendRound } from '../retry/retry-copy.ts'
 import type { BatchAttempt, Decided } from './batch-attempt.ts'
 import { behindHolder, heldKeyOf, holderOf } from './business-keys.ts'
-import type { Claims } from './claim-batch.ts'
+import type { ClaimedBatch } from './claim-batch.ts'
 import { appliedDecision, countsAsAttempt, noAttempts, storedDecision } from './decide-outcome.ts'
 import { isIdentifiedNow } from './identify-work.ts'
 import type { Decision, Fact, Leader, Outcome } from './outcome.ts'
 import { capParking } from './parking-caps.ts'
 import { finishWork, storeKept } from './stored-mode.ts'
 
-/** Decides every message of the batch and writes, in the same transaction, what is not simply applied. */
+/** Decides every message of the batch, and writes all outcomes other than applied in the same transaction. */
 export async function concludeBatch<M, Tx>(
   { batch, context }: BatchAttempt<M, Tx>,
-  claims: Claims<M>,
+  marked: ClaimedBatch<M>,
   facts: Map<Received<M>, Fact>,
   session: StoreSession<Tx>,
 ): Promise<readonly Decided<M>[]> {
   const alike = facts.size === batch.length ? sharedDecision(facts) : null
   let decided: readonly Decided<M>[] =
     alike === null
-      ? await decideEach(batch, claims, facts, session, context)
+      ? await decideEach(batch, marked, facts, session, context)
       : batch.map(received => ({ received, decision: alike }))
   if (context.stage === 'work') {
     await finishWork(decided, session)
     context.env.reach('work.finished')
   }
-  if (context.stage === 'enqueue') decided = await storeKept(decided, session, claims, context)
+  if (context.stage === 'enqueue') decided = await storeKept(decided, session, marked, context)
   if (alike !== null) return decided
   await sendRound(decided, session, context)
   const conclusions: Conclusion[] = []
   for (const { received, decision } of decided) {
-    // Its marker says so already.
+    // Its marker already records this outcome.
     if (decision === appliedDecision) continue
     if (decision.outcome === 'halted') throw halted(received, decision, context)
-    const conclusion = conclusionOf(received, decision, claims, context)
+    const conclusion = conclusionOf(received, decision, marked, context)
     if (conclusion !== null) conclusions.push(conclusion)
   }
   if (conclusions.length > 0) await session.conclude(conclusions)
@@ -55,7 +55,7 @@ export async function concludeBatch<M, Tx>(
 
 async function decideEach<M, Tx>(
   batch: readonly Received<M>[],
-  claims: Claims<M>,
+  marked: ClaimedBatch<M>,
   facts: Map<Received<M>, Fact>,
   session: StoreSession<Tx>,
   context: ConsumerContext<M, Tx>,
@@ -71,18 +71,18 @@ async function decideEach<M, Tx>(
   for (const [received, fact] of facts)
     if (fact.kind === 'handled') decisions.set(received, appliedDecision)
     else decide(received, fact)
-  decideBehind(claims, decisions, decide, context.consumer.order)
+  decideBehind(marked, decisions, decide, context.consumer.order)
   await capParking(decisions, session, context)
   const decideRepeat = (received: Received<M>, first: Received<M>) => {
-    const before = claims.repeats.get(first)
+    const before = marked.repeats.get(first)
     if (before !== undefined && !decisions.has(first)) decideRepeat(first, before)
     decide(received, repeatFact(received, first, decisions.get(first)!, context))
   }
-  for (const [received, first] of claims.repeats) decideRepeat(received, first)
+  for (const [received, first] of marked.repeats) decideRepeat(received, first)
   return batch.map(received => ({ received, decision: decisions.get(received)! }))
 }
 
-/** The healthy batch, in which all had one fate: nothing to count, nothing to decide. */
+/** The decision of a healthy batch, in which all messages share one: nothing to count, nothing to decide. */
 function sharedDecision<M>(facts: ReadonlyMap<Received<M>, Fact>): Decision | null {
   const kinds = new Set<Fact['kind']>()
   for (const { kind } of facts.values()) kinds.add(kind)
@@ -119,15 +119,15 @@ function attemptRecord(id: string, fact: Fact): AttemptRecord {
   return { id, failureClass: 'verdict', code, error: storableText(reason, 2_000) ?? '', place: '' }
 }
 
-/** Fresh messages without a fact stand in a lane behind one that did not get through: they share its fate. */
+/** New messages without a fact are behind one of their lane that did not succeed: they share its outcome. */
 function decideBehind<M>(
-  claims: Claims<M>,
+  marked: ClaimedBatch<M>,
   decisions: ReadonlyMap<Received<M>, Decision>,
   decide: (received: Received<M>, fact: Fact) => void,
   order: 'none' | 'key' | 'partition',
 ): void {
   const leaders = new Map<string, Decision>()
-  for (const received of claims.fresh) {
+  for (const received of marked.fresh) {
     const lane = received.lane ?? ''
     const decision = decisions.get(received)
     if (decision === undefined) {
@@ -152,7 +152,7 @@ const passed: ReadonlySet<Outcome> = new Set([
   'waiting',
 ])
 
-/** A key waits behind its parked message; a partition goes on past what was set aside. */
+/** A key waits behind its parked message; a partition continues past a message that was set aside. */
 export function leaderState(leader: Decision | undefined, order: 'none' | 'key' | 'partition'): Leader {
   if (leader?.outcome === 'retry' || leader?.outcome === 'deferred') return leader.outcome
   return order === 'key' && leader !== undefined && blocksKey(leader) ? 'parked' : 'gone'
@@ -162,9 +162,7 @@ function blocksKey({ outcome, blocksKey }: Decision): boolean {
   return outcome === 'parked' || blocksKey
 }
 
-/**
- * A repeat inside the batch depends on the first: it is a duplicate only of something that will be durable.
- */
+/** A repeat inside the batch depends on the first one: it is a duplicate only if that one will be durable. */
 function repeatFact<M, Tx>(
   received: Received<M>,
   first: Received<M>,
@@ -173,15 +171,15 @@ function repeatFact<M, Tx>(
 ): Fact {
   if (decision.outcome === 'retry') return { kind: 'behind', leader: 'retry', delayMs: decision.retryDelayMs }
   if (received.id !== first.id) return businessRepeatFact(received, first, decision, context)
-  // The first is a conflict with the stored marker, so only the marker can tell what the repeat is: ask
-  // again, without it.
+  // The first one conflicts with the stored marker, so only the marker can decide the repeat: retry without
+  // it.
   if (decision.code === 'conflict') return { kind: 'behind', leader: 'gone', delayMs: 0 }
   const durable = decision.outcome === 'already held' || decision.outcome === 'rerouted'
   const status = durable ? 'stored' : (decision.status ?? 'applied')
   return { kind: 'seen', status, sameDigest: received.digest.equals(first.digest) }
 }
 
-/** Behind one that is not done it waits, and takes over when that one ends without an effect. */
+/** Behind an unfinished message it waits, and gets the key if that message ends without an effect. */
 function businessRepeatFact<M, Tx>(
   received: Received<M>,
   first: Received<M>,
@@ -200,34 +198,34 @@ function businessRepeatFact<M, Tx>(
 function conclusionOf<M, Tx>(
   received: Received<M>,
   decision: Decision,
-  claims: Claims<M>,
+  marked: ClaimedBatch<M>,
   context: ConsumerContext<M, Tx>,
 ): Conclusion | null {
   const { id, digest } = received
-  const claimed = claims.claimed.has(received)
+  const claimed = marked.claimed.has(received)
   // Only an effect that happened or may still happen keeps its business key.
-  const frees = received.readable && claims.keyed.has(received) && holderOf(decision) === null
+  const frees = received.readable && marked.keyed.has(received) && holderOf(decision) === null
   const businessKey = frees ? received.businessKey : null
   if (decision.outcome === 'stored') return null
   if (decision.outcome === 'retry' || decision.outcome === 'rerouted') {
-    // Its marker is there since it was held, unless it was claimed with this batch.
+    // Its marker exists since it was stored, unless this batch inserted it.
     if (context.stage === 'work' && !isIdentifiedNow(received)) return null
     return claimed ? { id, digest, to: 'retry', claimed, businessKey, held: null } : null
   }
   if (decision.status === null) return null
-  const held = heldRecord(received, decision, claims, context)
+  const held = heldRecord(received, decision, marked, context)
   if (held === null && !claimed) return null
-  const because = held === null && decision.status !== 'applied' ? saidOf(decision) : null
+  const because = held === null && decision.status !== 'applied' ? reasonText(decision) : null
   return { id, digest, to: decision.status, claimed, businessKey, because, held }
 }
 
-/** Cut short: it stays beside the marker for as long as that does. */
-function saidOf({ code, reason }: Decision): string | null {
+/** Shortened, because it is kept beside the marker for as long as the marker. */
+function reasonText({ code, reason }: Decision): string | null {
   const text = [code, reason].filter(part => part !== '').join(': ')
   return text === '' ? null : storableText(text, 200)
 }
 
-/** It gave its key back: whoever lets it go claims the key for it first. */
+/** It released its business key: a redrive inserts the key again first. */
 function isSetAside(status: HeldState): boolean {
   return status === 'dead' || status === 'quarantined'
 }
@@ -239,14 +237,14 @@ function isHeldState(status: MarkerStatus): status is HeldState {
 function heldRecord<M, Tx>(
   received: Received<M>,
   decision: Decision,
-  claims: Claims<M>,
+  marked: ClaimedBatch<M>,
   context: ConsumerContext<M, Tx>,
 ): HeldRecord | null {
   const { status, waits } = decision
   if (status === null || !isHeldState(status)) return null
   const { delivery } = received
   const envelope = received.readable ? received.envelope : null
-  const heldKey = heldKeyOf(received, claims)
+  const heldKey = heldKeyOf(received, marked)
   return {
     state: status,
     was: delivery.held ?? null,
@@ -274,7 +272,7 @@ function heldRecord<M, Tx>(
   }
 }
 
-/** It has its turn under its key, or holds those behind it up. */
+/** True if the message keeps its place under its order key, or blocks the key. */
 function takesTurn<M, Tx>(decision: Decision, { consumer }: ConsumerContext<M, Tx>): boolean {
   return (
     consumer.order === 'key' &&

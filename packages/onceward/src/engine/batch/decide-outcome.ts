@@ -20,17 +20,17 @@ export type FailurePolicy = Pick<
   | 'rejected'
 >
 
-/** What is known of earlier attempts, this one included where it was counted. */
+/** The earlier attempts of a message, including this one if it was counted. */
 export interface AttemptFacts {
   readonly total: number
   readonly byClass: Readonly<Record<string, number>>
-  /** How many of them failed just as this one. */
+  /** How many of them failed in the same way. */
   readonly same: number
   /** In [0, 1), for the jitter. */
   readonly random: number
   /**
-   * The downstream is away for at least this long: such failures say nothing about the message. Null in good
-   * times.
+   * Set while a dependency is unavailable: the shortest wait. Such failures say nothing about the message.
+   * Null otherwise.
    */
   readonly outageMs: number | null
 }
@@ -47,7 +47,7 @@ export function decideOutcome(fact: Fact, attempt: AttemptFacts, policy: Failure
       return unreadable(fact.problem.kind, fact.problem.text, policy)
     case 'seen':
       if (!fact.sameDigest) return conflict('same id, other content')
-      if (isHeld(fact.status)) return decision('already held', 'held here since an earlier delivery')
+      if (isHeld(fact.status)) return decision('already held', 'held since an earlier delivery')
       return decision('duplicate', `already ${fact.status}`)
     case 'business seen':
       if (!fact.sameDigest) return conflict(`same business key as ${fact.byId}, other content`)
@@ -80,22 +80,22 @@ export function countsAsAttempt(
   return attemptsMax > 1 || terminal === 'parked'
 }
 
-/** Of what was not tried before. */
+/** For messages without earlier attempts. */
 export const noAttempts: AttemptFacts = { total: 0, byClass: {}, same: 0, random: 0, outageMs: null }
 
-/** Shared by every message that simply got through. */
+/** Shared by all messages that are simply applied. */
 export const appliedDecision: Decision = decision('applied', '')
 export const storedDecision: Decision = { ...decision('stored', ''), status: 'stored' }
 
 function unreadable(kind: ProblemKind, text: string, policy: FailurePolicy): Decision {
   const code = kind.replaceAll(' ', '_')
   if (kind === 'invalid') {
-    const met = { failureClass: 'validation', code }
-    return ended(policy.rules.validation.terminal, text, met, policy)
+    const details = { failureClass: 'validation', code }
+    return ended(policy.rules.validation.terminal, text, details, policy)
   }
   const unexpected = kind === 'unknown type' || kind === 'unsupported version'
-  const met = { failureClass: 'poison', code }
-  return ended(unexpected ? policy.unexpected : policy.unreadable, text, met, policy)
+  const details = { failureClass: 'poison', code }
+  return ended(unexpected ? policy.unexpected : policy.unreadable, text, details, policy)
 }
 
 function conflict(reason: string): Decision {
@@ -107,7 +107,7 @@ function conflict(reason: string): Decision {
   }
 }
 
-/** Durable with us and not done. */
+/** Durable in the store, and unfinished. */
 function isHeld(status: MarkerStatus): boolean {
   return status === 'parked' || status === 'waiting' || status === 'stored'
 }
@@ -149,26 +149,26 @@ function ofVerdict(verdict: Verdict, attempt: AttemptFacts, policy: FailurePolic
 function ofFailure(failure: Failure, attempt: AttemptFacts, policy: FailurePolicy): Decision {
   const rules = policy.rules[failure.class]
   const { code, error, place } = failure
-  const met = { failureClass: failure.class, code, error, place, attempts: attempt.total }
+  const details = { failureClass: failure.class, code, error, place, attempts: attempt.total }
   if (attempt.outageMs !== null && rules.breaker) {
-    const away = { outage: true, retryDelayMs: attempt.outageMs }
-    return { ...decision('retry', `the downstream is away: ${error}`), ...met, ...away }
+    const outage = { outage: true, retryDelayMs: attempt.outageMs }
+    return { ...decision('retry', `a dependency is unavailable: ${error}`), ...details, ...outage }
   }
   const attempts = spent(failure.class, attempt, policy)
   const delayMs = retryDelayMs({ attempts, random: attempt.random }, { ...rules, jitter: policy.jitter })
   if (policy.exhausted === 'stop' && rules.terminal !== 'halted')
-    return { ...again(error, delayMs, policy), ...met }
-  if (attempts >= rules.attemptsMax) return ended(rules.terminal, error, met, policy)
+    return { ...again(error, delayMs, policy), ...details }
+  if (attempts >= rules.attemptsMax) return ended(rules.terminal, error, details, policy)
   if (policy.sameMax !== null && attempt.same >= policy.sameMax) {
     const reason = `failed ${attempt.same} times in the same way: ${error}`
-    return ended(endOfPoison(rules), reason, { ...met, failureClass: 'poison' }, policy)
+    return ended(endOfPoison(rules), reason, { ...details, failureClass: 'poison' }, policy)
   }
-  return { ...again(error, delayMs, policy), ...met }
+  return { ...again(error, delayMs, policy), ...details }
 }
 
 /**
- * Attempts drawn on the budget of this class: its own, or the one it shares. A failure that is not counted is
- * the first.
+ * Attempts counted against the budget of this class: its own, or the shared one. An uncounted failure is the
+ * first.
  */
 function spent(of: PolicyClass, { byClass }: AttemptFacts, { rules }: FailurePolicy): number {
   if (rules[of].ownBudget) return Math.max(1, byClass[of] ?? 0)
@@ -179,7 +179,7 @@ function spent(of: PolicyClass, { byClass }: AttemptFacts, { rules }: FailurePol
   return Math.max(1, sum)
 }
 
-/** What keeps failing in one way is no reason to stop everything else. */
+/** One message that keeps failing in the same way is no reason to halt the consumer. */
 function endOfPoison({ terminal }: ClassRules): Terminal {
   return terminal === 'halted' ? 'parked' : terminal
 }
@@ -194,30 +194,30 @@ function again(reason: string, delayMs: number, { mode, retryLevelsMs }: Failure
 function ended(
   terminal: Terminal,
   reason: string,
-  met: Partial<Decision>,
+  details: Partial<Decision>,
   { rejected }: FailurePolicy,
 ): Decision {
   switch (terminal) {
     case 'halted':
-      return { ...decision('halted', reason), ...met }
+      return { ...decision('halted', reason), ...details }
     case 'quarantined':
-      return { ...decision('quarantined', reason), ...met, status: 'quarantined' }
+      return { ...decision('quarantined', reason), ...details, status: 'quarantined' }
     case 'parked':
-      return { ...decision('parked', reason), ...met, status: 'parked' }
+      return { ...decision('parked', reason), ...details, status: 'parked' }
     case 'dead-lettered':
       return rejected === 'parked'
-        ? { ...decision('parked', reason), ...met, status: 'parked' }
-        : { ...decision('dead-lettered', reason), ...met, status: 'dead' }
+        ? { ...decision('parked', reason), ...details, status: 'parked' }
+        : { ...decision('dead-lettered', reason), ...details, status: 'dead' }
   }
 }
 
-/** Tried again it would kill the next process: where its lane must wait, it waits untried. */
+/** Another try would crash the next process: if its lane must wait, the message waits without being tried. */
 function killed({ deaths, attempts }: { deaths: number; attempts: number }, policy: FailurePolicy): Decision {
-  const reason = `its process died ${deaths} time${deaths === 1 ? '' : 's'}`
-  const met = { failureClass: 'poison', code: processDied, error: reason, attempts }
+  const reason = `its process crashed ${deaths} time${deaths === 1 ? '' : 's'}`
+  const details = { failureClass: 'poison', code: processDied, error: reason, attempts }
   if (policy.exhausted === 'stop')
-    return { ...decision('retry', reason), ...met, retryDelayMs: policy.rules.poison.delayMaxMs }
-  return { ...decision('parked', reason), ...met, status: 'parked' }
+    return { ...decision('retry', reason), ...details, retryDelayMs: policy.rules.poison.delayMaxMs }
+  return { ...decision('parked', reason), ...details, status: 'parked' }
 }
 
 function behind(leader: 'retry' | 'deferred' | 'parked' | 'gone', delayMs: number): Decision {
@@ -239,7 +239,9 @@ function behind(leader: 'retry' | 'deferred' | 'parked' | 'gone', delayMs: numbe
   }
 }
 
-/** The key goes to it when the holder ends without an effect; otherwise it is a duplicate or a conflict. */
+/**
+ * The message gets the key if the holder ends without an effect; otherwise it is a duplicate or a conflict.
+ */
 function behindKey({ byId, as, delayMs, inTurn }: Extract<Fact, { kind: 'key held' }>): Decision {
   const reason = `waits for its business key, which message ${byId} holds`
   const waiting = { failureClass: 'order', code: 'behind_business_key', outOfTurn: !inTurn }

@@ -4,16 +4,17 @@ import { type Fact, givenUpCode } from './outcome.ts'
 import { Verdict } from './verdicts.ts'
 
 /**
- * Campaigns: what people gave up gets its fact and is left out. Asked before anything is claimed, so that no
- * marker passes for an effect.
+ * For campaigns: messages that an operator gave up get their fact and leave the batch. Checked before markers
+ * are inserted, so that no marker stands for an effect that did not happen.
  */
 export async function leaveGivenUp<M, Tx>(
   batch: readonly Received<M>[],
   facts: Map<Received<M>, Fact>,
-  session: Pick<StoreSession<Tx>, 'givenUp'>,
+  session: Pick<StoreSession<Tx>, 'campaign'>,
 ): Promise<readonly Received<M>[]> {
-  if (session.givenUp === undefined || batch.length === 0) return batch
-  const givenUp = await session.givenUp(batch)
+  const find = session.campaign?.givenUp
+  if (find === undefined || batch.length === 0) return batch
+  const givenUp = await find(batch)
   if (givenUp.size === 0) return batch
   return batch.filter((received, index) => {
     const said = givenUp.get(index)
@@ -24,17 +25,18 @@ export async function leaveGivenUp<M, Tx>(
 }
 
 /**
- * Outside of campaigns: what people gave up under another generation is ignored. Asked once it is claimed, so
- * that the marker of this generation says so, however long the other's is kept.
+ * Outside campaigns: ignores messages that an operator gave up under another generation. Checked after
+ * markers are inserted, so that this generation's marker records it even when the other's is removed.
  */
 export async function ignoreGivenUp<M, Tx>(
   asked: readonly Received<M>[],
   facts: Map<Received<M>, Fact>,
-  session: Pick<StoreSession<Tx>, 'givenUpElsewhere'>,
+  session: Pick<StoreSession<Tx>, 'history'>,
 ): Promise<ReadonlySet<Received<M>>> {
   const ignored = new Set<Received<M>>()
-  if (session.givenUpElsewhere === undefined || asked.length === 0) return ignored
-  for (const [index, said] of await session.givenUpElsewhere(asked)) {
+  const find = session.history?.givenUpElsewhere
+  if (find === undefined || asked.length === 0) return ignored
+  for (const [index, said] of await find(asked)) {
     const received = asked[index]!
     ignored.add(received)
     facts.set(received, { kind: 'verdict', verdict: Verdict.ignore(said, givenUpCode) })

@@ -3,24 +3,24 @@ import type { Received } from '../../message/received.ts'
 import type { ConsumerContext } from '../consumer-context.ts'
 import { laneCutMs } from './run-each.ts'
 
-/** The time the handlers of one round have, together. */
+/** The time limit shared by the handlers of one round. */
 export interface Deadline {
   readonly signal: AbortSignal
-  /** Rejects when the handlers have run too long, a claim of theirs is lost, or the process must leave. */
+  /** Rejects when the time has elapsed, a lease of these messages is lost, or the process must stop. */
   readonly passed: Promise<never>
-  /** Why the call was ended, where this error ended it. */
+  /** The reason why the call was aborted, if this error is that reason. */
   cutBy(error: unknown): Error | undefined
   cancel(): void
 }
 
-/** A timer that is later than this did not run: the process was paused, or something held its event loop. */
+/** A timer later than this means that the process was paused, or that its event loop was blocked. */
 const stillMs = 1_000
 
 function tooLong(handlerTimeoutMs: number, lateMs: number): OncewardError {
   const still =
     lateMs < stillMs
       ? ''
-      : ` This process stood still meanwhile, for ${Math.round(lateMs / 1_000)} s or more (paused, or its event loop was held): others may have its lease or partition by now.`
+      : ` The process was paused or its event loop was blocked for at least ${Math.round(lateMs / 1_000)} s: another process may have its lease or partition now.`
   return new OncewardError(
     'handler_timeout',
     `The handler did not return within ${handlerTimeoutMs} ms.${still} Its transaction was rolled back; nothing was settled.`,
@@ -47,7 +47,7 @@ export function handlerDeadline<M, Tx>(
   const cancelTimer = timers.after(handlerTimeoutMs + lastStartMs, () =>
     end(tooLong(handlerTimeoutMs, clock.nowMs() - dueMs)),
   )
-  const onStop = () => end(new OncewardError('consumer_halted', 'The consumer was told to leave at once.'))
+  const onStop = () => end(new OncewardError('consumer_halted', 'The consumer was stopped at once.'))
   if (context.signal.aborted) onStop()
   else context.signal.addEventListener('abort', onStop, { once: true })
   const unwatch = watchLeases(due, context, end)
@@ -64,14 +64,14 @@ export function handlerDeadline<M, Tx>(
   }
 }
 
-/** Held work: the handlers are ended when another worker takes one of their messages. */
+/** For stored work: aborts the handlers when another worker takes over one of their messages. */
 function watchLeases<M, Tx>(
   due: readonly Received<M>[],
   { stage, subscription }: ConsumerContext<M, Tx>,
   onLost: (error: Error) => void,
 ): (() => void) | null {
   if (stage !== 'work') return null
-  return subscription.watchLeases!(
+  return subscription.leases!.watch(
     due.map(({ delivery }) => delivery),
     onLost,
   )

@@ -8,7 +8,10 @@ import { isVerdict } from './verdicts.ts'
 
 export const handled: Fact = { kind: 'handled' }
 
-/** The round must be rolled back; these messages are why. With no one named, somebody in the batch is. */
+/**
+ * The round must be rolled back because of these messages. Without culprits, the cause in the batch is
+ * unknown.
+ */
 export class RoundFailed extends Error {
   readonly culprits: ReadonlyMap<Received, Fact>
   constructor(culprits: ReadonlyMap<Received, Fact>, cause?: unknown) {
@@ -17,10 +20,10 @@ export class RoundFailed extends Error {
   }
 }
 
-/** A handler that returned normally may still have left its transaction in a bad way. */
+/** Checks the transaction after a handler that returned normally. */
 export async function afterHandler<Tx>(handlerTx: HandlerTransaction<Tx>): Promise<Fact> {
   if (handlerTx.pending > 0) {
-    handlerTx.revoke() // a statement that leaves a queue of the library from now on would belong to nobody
+    handlerTx.revoke() // a statement that leaves the library's queue later would belong to no handler
     await handlerTx.idle()
     throw new OncewardError(
       'tx_not_awaited',
@@ -30,7 +33,7 @@ export async function afterHandler<Tx>(handlerTx: HandlerTransaction<Tx>): Promi
   if (handlerTx.failure !== undefined) {
     throw new OncewardError(
       'tx_error_swallowed',
-      'The handler caught the error of a statement on `tx` and went on, but PostgreSQL has aborted the transaction. Nothing was committed; let the error through, or avoid it (on conflict do nothing).',
+      'The handler caught the error of a statement on `tx` and continued, but PostgreSQL has aborted the transaction. Nothing was committed; rethrow the error, or avoid it (on conflict do nothing).',
       { cause: handlerTx.failure },
     )
   }
@@ -39,6 +42,6 @@ export async function afterHandler<Tx>(handlerTx: HandlerTransaction<Tx>): Promi
 
 export function factOfError<M, Tx>(error: unknown, context: ConsumerContext<M, Tx>): Fact {
   if (isVerdict(error)) return { kind: 'verdict', verdict: error }
-  const said = context.store.unwrap?.(error) ?? error
+  const said = context.store.sql?.unwrap?.(error) ?? error
   return { kind: 'failed', failure: classifyFailure(said, context.consumer.failure.classes) }
 }

@@ -6,9 +6,9 @@ import type { ConsumerContext } from '../consumer-context.ts'
 type Part<M, Tx> = readonly [batch: readonly Received<M>[], context: ConsumerContext<M, Tx>]
 
 /**
- * A live worker's batch in stretches that were held in one mode by one campaign, or by none, each with its
- * context. They are committed one after the other: a key that stops in one is found stopped by the next. A
- * campaign on parked rows was approved for them as they are and works in its own mode.
+ * Splits a live worker's batch into stretches with the same mode and campaign, each with its context. They
+ * commit one after the other: the next one finds a key that stopped in an earlier one. A campaign on parked
+ * rows was approved for these rows, and runs in its own mode.
  */
 export function contextsByOrigin<M, Tx>(
   batch: readonly Received<M>[],
@@ -34,7 +34,7 @@ function originOf({ delivery }: Received): HeldOrigin | null {
   return origin === undefined || (origin.campaignId === null && origin.mode === 'live') ? null : origin
 }
 
-/** As the campaign or the replay ran: what it may not ask for is not asked for now. */
+/** The context of the campaign: effects that it may not request stay suppressed. */
 function contextOf<M, Tx>(
   { mode, campaignId, effects }: HeldOrigin,
   context: ConsumerContext<M, Tx>,
@@ -43,13 +43,13 @@ function contextOf<M, Tx>(
   return { ...context, mode, suppresses, ...(campaignId !== null && { campaignId }) }
 }
 
-/** Written where people look for what a campaign did not ask for. */
+/** Records suppressed effects where operators look for those of a campaign. */
 export async function noteSuppressed<M, Tx>(
   effects: readonly SuppressedEffect[],
   session: StoreSession<Tx>,
   { campaignId }: ConsumerContext<M, Tx>,
 ): Promise<void> {
-  if (session.journal !== undefined) session.journal.suppressed(effects)
+  if (session.campaign !== undefined) session.campaign.journal.suppressed(effects)
   else if (campaignId !== undefined && effects.length > 0)
     await session.held!.noteSuppressed(campaignId, effects)
 }

@@ -1,26 +1,26 @@
 import type { ReadableMessage, Received } from '../../message/received.ts'
 import type { StoreSession } from '../../ports/store.ts'
 import type { ConsumerContext } from '../consumer-context.ts'
-import { claimBusinessKeys } from './business-keys.ts'
-import { claimMarkers } from './claim-batch.ts'
+import { insertBusinessKeys } from './business-keys.ts'
+import { insertMarkers } from './claim-batch.ts'
 import type { Fact } from './outcome.ts'
 
-/** What became of held messages whose id was read only now, or that waited for their business key. */
+/** Stored messages whose id is read only now, or that waited for their business key. */
 export interface IdentifiedWork<M> {
-  /** Repeats among themselves, and the first one each depends on. */
+  /** Repeats among them, and the first message each depends on. */
   readonly repeats: Map<Received<M>, Received<M>>
-  /** Their marker is another's. */
+  /** Messages whose marker belongs to another message. */
   readonly foreign: ReadonlySet<Received<M>>
-  /** Their business key is another's. */
+  /** Messages whose business key belongs to another message. */
   readonly unkeyed: ReadonlySet<Received<M>>
 }
 
 const nothing: ReadonlySet<never> = new Set<never>()
 
 /**
- * A message that was held because no id could be read has no marker. Where today's contract reads one, it is
- * claimed in the transaction of the effect, as from a delivery: an applied duplicate is recognised, and one
- * that comes later finds the marker.
+ * A message stored without a readable id has no marker. If the current contract reads its id, the marker is
+ * inserted in the transaction of the effect, as for a delivery. An applied duplicate is then recognised, and
+ * a later one finds the marker.
  */
 export async function identifyWork<M, Tx>(
   batch: readonly Received<M>[],
@@ -40,14 +40,20 @@ export async function identifyWork<M, Tx>(
   const keyless = batch.filter(isKeyless)
   if (firstById.size === 0 && keyless.length === 0) return { repeats, foreign: nothing, unkeyed: nothing }
   const firsts = [...firstById.values()]
-  // An unreadable one has its fact already, which its marker may overrule.
-  const claimed = await claimMarkers(firsts, facts, session, context)
+  // An unreadable message already has its fact, which its marker may override.
+  const claimed = await insertMarkers(firsts, facts, session, context)
   const foreign = new Set<Received<M>>([...repeats.keys(), ...firsts.filter(one => !claimed.has(one))])
   const asking = new Set<Received<M>>([...claimed, ...keyless])
   const fresh = batch.filter((one): one is ReadableMessage<M> => one.readable && asking.has(one))
   const keyed = new Set<Received<M>>()
   const holders = batch.flatMap(one => (one.id === null || asking.has(one) ? [] : [[one.id, one] as const]))
-  const passed = await claimBusinessKeys(fresh, { facts, repeats, keyed }, session, context, new Map(holders))
+  const passed = await insertBusinessKeys(
+    fresh,
+    { facts, repeats, keyed },
+    session,
+    context,
+    new Map(holders),
+  )
   await context.horizon?.check(
     passed.filter(one => claimed.has(one) && !facts.has(one)),
     facts,
@@ -66,7 +72,7 @@ function isKeyless(received: Received): boolean {
   )
 }
 
-/** Held without an id, and read with one. */
+/** Stored without an id, and now read with one. */
 export function isIdentifiedNow({ id, delivery }: Received): boolean {
   return delivery.held?.messageId === null && id !== null
 }

@@ -2,13 +2,13 @@ import type { WorkHolder } from '../../ports/held-work.ts'
 import type { Decided } from './batch-attempt.ts'
 
 /**
- * The worker beside a storing consumer. What it has room for is claimed for it as it is written, and handed
- * to it after the commit: no round trip for the claim, and no reading of the bytes again. Should the process
- * die in between, the lease ends as any other.
+ * The worker beside a consumer that stores messages. Messages it has room for are leased to it as they are
+ * written, and passed to it after the commit. This saves a round trip for the lease, and reading the bytes
+ * again. If the process dies in between, the lease expires like any other.
  */
 export interface LocalHandoff {
-  /** Asked for each batch before it is stored; null when it shall lie where everybody finds it. */
+  /** Called for each batch before it is stored; null leaves the messages to any worker. */
   holderOf(count: number, bytes: number): WorkHolder | null
-  /** Called after the commit; what carries a claim is the worker's. */
+  /** Called after the commit; messages with a lease are the worker's. */
   take(decided: readonly Decided[]): void
 }

@@ -3,20 +3,21 @@ import type { Delivery, Position, Progress } from '../../ports/source.ts'
 import type { StoreSession } from '../../ports/store.ts'
 import type { BatchAttempt, Decided } from './batch-attempt.ts'
 
-/** What asking the store told: where it stands, and which deliveries a try that took has covered. */
+/** The stored positions, and the deliveries that an earlier, committed attempt covered. */
 export interface StoredPositions {
   readonly positions: ReadonlyMap<string, Position>
   readonly applied: ReadonlySet<Delivery>
 }
 
 /**
- * The last statement of a log's batch: every partition in it is still ours, and those that move stand where
- * we think. Without it a process that was frozen and lost its partitions could commit beside their new owner.
+ * The last statement of a log's batch. It proves that every partition in it is still ours, and that the moved
+ * positions were the expected ones. Without it, a frozen process that lost its partitions could commit beside
+ * their new owner.
  */
 export async function passFence<M, Tx>(
   { batch, context, history }: BatchAttempt<M, Tx>,
   decided: readonly Decided<M>[],
-  standing: StoredPositions | null,
+  storedPositions: StoredPositions | null,
   session: StoreSession<Tx>,
 ): Promise<void> {
   const { settleTiming, subscription, env } = context
@@ -25,19 +26,22 @@ export async function passFence<M, Tx>(
   for (const { decision, received } of decided) {
     if (decision.outcome !== 'retry') done.push(received.delivery)
   }
-  const proposed = subscription.progressWith!(
+  const proposed = subscription.log!.progressWith(
     batch.map(received => received.delivery),
     done,
   )
-  const progress = standing === null ? proposed : proposed.map(one => onward(one, standing, done))
+  const progress =
+    storedPositions === null ? proposed : proposed.map(one => onward(one, storedPositions, done))
   for (const { partition, from, next } of progress) {
     if (from !== null && next !== null) history.written.push({ partition, next, done })
   }
-  await session.advance(progress)
+  await session.log!.advance(progress)
   env.reach('batch.fenced')
 }
 
-/** From where the store stands, and never back: part of a batch that took as a whole moves nothing. */
+/**
+ * Moves from the stored position, and never back: part of a batch that committed as a whole moves nothing.
+ */
 function onward(
   progress: Progress,
   { positions, applied }: StoredPositions,
@@ -52,10 +56,10 @@ function onward(
 }
 
 /**
- * With no marker beside it, only the position tells what a commit left whose answer was lost: if it is the
- * one a try wrote, what that try decided is durable. Asked only then; otherwise the fence proves that the
- * position is the one we know. (The end of a record is no sign of it: the position goes on past gaps in the
- * log and past what was set aside before.)
+ * Without markers, only the position shows the result of a COMMIT whose answer was lost. If it is the
+ * position an attempt wrote, that attempt's decisions are durable. Read only in this case; otherwise the
+ * fence proves the expected position. The end of a record proves nothing: the position also moves past gaps
+ * in the log and past messages that were set aside.
  */
 export async function appliedByPosition<M, Tx>(
   { batch, history }: BatchAttempt<M, Tx>,
@@ -64,7 +68,7 @@ export async function appliedByPosition<M, Tx>(
   const { mayHaveCommitted, written } = history
   if (!mayHaveCommitted) return null
   const lanes = Map.groupBy(batch, received => received.delivery.partition)
-  const positions = await session.positions([...lanes.keys()])
+  const positions = await session.log!.positions([...lanes.keys()])
   const applied = new Set<Delivery>()
   for (const [partition, records] of lanes) {
     const next = positions.get(partition)?.next
@@ -74,7 +78,7 @@ export async function appliedByPosition<M, Tx>(
   return { positions, applied }
 }
 
-/** The partitions a fence named, or null when the error is none of its. */
+/** The partitions that a fence named, or null if the error is not a fence's. */
 export function fencedPartitions(error: unknown, code: 'ownership_lost' | 'position_moved'): string[] | null {
   if (!(error instanceof OncewardError) || error.code !== code) return null
   return error.details.partitions as string[]

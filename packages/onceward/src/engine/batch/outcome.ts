@@ -13,9 +13,9 @@ export type Outcome =
   | 'waiting'
   | 'already held'
   | 'retry'
-  /** Kept in the store until its next try, or behind one that is. */
+  /** In the store until its next attempt, or behind a message that is. */
   | 'deferred'
-  /** On its way round a delay level of the broker, as another delivery. */
+  /** On its way through a retry queue or topic of the broker; it returns as another delivery. */
   | 'rerouted'
   | 'parked'
   | 'dead-lettered'
@@ -26,21 +26,21 @@ export interface Failure {
   readonly class: FailureClass | 'unclassified' | 'contention'
   readonly code: string
   readonly error: string
-  /** Where it was thrown; '' when nobody knows. */
+  /** Where it was thrown; '' if unknown. */
   readonly place: string
 }
 
 /** What is known about a delivery when its outcome is decided. */
 export type Fact =
   | { readonly kind: 'handled' }
-  /** To be worked on later; nothing was tried yet. */
+  /** To be applied later by a worker; not tried yet. */
   | { readonly kind: 'kept' }
   | { readonly kind: 'unreadable'; readonly problem: Problem }
   /** An earlier delivery left a marker under this id. */
   | { readonly kind: 'seen'; readonly status: MarkerStatus; readonly sameDigest: boolean }
-  /** Another message took this business key. */
+  /** Another message used this business key. */
   | { readonly kind: 'business seen'; readonly byId: string; readonly sameDigest: boolean }
-  /** Another message holds this business key and is not done: it waits for that one's end. */
+  /** Another, unfinished message holds this business key: the message waits for its end. */
   | {
       readonly kind: 'key held'
       readonly byId: string
@@ -49,28 +49,28 @@ export type Fact =
       /** Later messages of its order key wait behind it. */
       readonly inTurn: boolean
     }
-  /** Campaigns: a person decided that it has no effect, and nobody decided otherwise. */
+  /** In campaigns: an operator decided that the message has no effect, and no later decision overrides it. */
   | { readonly kind: 'given up'; readonly said: string }
   | { readonly kind: 'verdict'; readonly verdict: Verdict }
   | { readonly kind: 'failed'; readonly failure: Failure }
-  /** Its process died over it too often: its handler did not run. */
+  /** Its process crashed on it too often: its handler did not run. */
   | { readonly kind: 'killed'; readonly attempts: number; readonly deaths: number }
-  /** A message before it in the same lane, or the first of the same id, did not get through. */
+  /** An earlier message of its lane, or the first one of its id, did not succeed. */
   | { readonly kind: 'behind'; readonly leader: Leader; readonly delayMs: number }
 
 /**
- * What became of the one before: to be tried again from here, kept until its next try, set aside with its
- * key, or out of the way.
+ * The state of the earlier message: retried from memory, deferred in the store, parked, or no longer in the
+ * way.
  */
 export type Leader = 'retry' | 'deferred' | 'parked' | 'gone'
 
-/** The code of what people gave up. */
+/** The code of messages that an operator gave up. */
 export const givenUpCode = 'given_up'
 
 export interface Decision {
   readonly outcome: Outcome
   readonly reason: string
-  /** What the marker becomes; null when it stays as it is or goes away. */
+  /** The new status of the marker; null if it is unchanged or removed. */
   readonly status: MarkerStatus | null
   readonly failureClass: string
   readonly code: string
@@ -83,16 +83,16 @@ export interface Decision {
   readonly waits: Waits | null
   /** Later messages of its key wait behind it. */
   readonly blocksKey: boolean
-  /** It holds no order, although it is kept. */
+  /** It is stored without a place in its key's order. */
   readonly outOfTurn: boolean
-  /** It failed because the downstream is away: no attempt was counted. */
+  /** It failed because a dependency is unavailable: no attempt was counted. */
   readonly outage: boolean
 }
 
-/** The message is done, or kept where its turn will come without holding others up. */
+/** The message is finished, or stored without blocking others. */
 const passes: ReadonlySet<Verdict['kind']> = new Set(['ignore', 'applied', 'duplicate', 'stale', 'wait'])
 
-/** Where order counts, what comes after such a message in its lane must wait. */
+/** With order, later messages of the lane must wait behind such a message. */
 export function stopsLane(fact: Fact): boolean {
   if (fact.kind === 'key held') return fact.inTurn
   return fact.kind === 'failed' || (fact.kind === 'verdict' && !passes.has(fact.verdict.kind))

@@ -8,8 +8,8 @@ export const fullDelayMs = 1_000
 type Behind = Extract<Fact, { kind: 'behind' }>
 
 /**
- * What a message of a parked key does: parked behind its head, or, where the cap is reached, it waits at the
- * source, unsettled. Of a released key nothing is said here: what is left of it is at work.
+ * For a message of a parked key: it is parked behind the head or, at the limit, waits unsettled at the
+ * source. Null for a released key, because workers apply the rest of it.
  */
 export async function behindBlocked<M, Tx>(
   blocked: ReadonlyMap<string, BlockedKey>,
@@ -29,8 +29,8 @@ export async function behindBlocked<M, Tx>(
 }
 
 /**
- * Keys that workers have until they are empty. What is to be stored needs no asking: its own order keeps it
- * behind.
+ * Keys whose messages workers apply until none are left. Stored messages are not checked: they keep their
+ * order.
  */
 export function releasedKeys<M, Tx>(
   blocked: ReadonlyMap<string, BlockedKey>,
@@ -41,8 +41,7 @@ export function releasedKeys<M, Tx>(
 }
 
 /**
- * At the cap nothing is parked any more and nothing is dropped: what would be parked waits, and its lane with
- * it.
+ * At the limit nothing more is parked and nothing is dropped: messages wait at the source with their lanes.
  */
 export async function capParking<M, Tx>(
   decisions: Map<Received<M>, Decision>,
@@ -66,8 +65,8 @@ export async function capParking<M, Tx>(
 }
 
 /**
- * No more may wait for a business key that so many wait for, nor be parked where the lot is full. What a
- * worker has is among those that wait.
+ * True if no more messages may wait for a business key, or if parking is full. A worker's message already
+ * counts among those that wait.
  */
 export async function keyIsFull<M, Tx>(
   waiting: number,

@@ -11,10 +11,10 @@ import { lostLeases } from './stored-mode.ts'
 const namedRoundsMax = 8
 const contentionRoundsMax = 30
 const movesMax = 5
-/** Errors of ours that say how the store is: it may pass. */
+/** Onceward errors about the state of the store: they may pass. */
 export const ofStore: readonly string[] = ['commit_not_confirmed', 'wrong_server']
 
-/** The store cannot be used just now; the batch is unharmed and may be run again later. */
+/** The store cannot be used at the moment; the batch is unharmed and may run again later. */
 export class StorePaused extends Error {
   readonly trouble: 'unavailable' | 'lock wait'
   constructor(trouble: 'unavailable' | 'lock wait', cause: unknown) {
@@ -24,11 +24,11 @@ export class StorePaused extends Error {
 }
 
 /**
- * What to run after a try was rolled back: the same messages, fewer of them, or halves. A message that is
- * named as the cause costs one more round without it; a batch whose cause is not named is halved. Measured
- * with 1 % failures in batches of 500: one by one 1.3 k/s, halving
- * 5.5 k/s, rounds without the named ones 35 k/s. Rejects with `StorePaused` when the store must be waited
- * for, and with the error when the consumer has to halt.
+ * What to run after a rollback: the same messages, fewer of them, or halves. A message that is named as the
+ * cause costs one more round without it; a batch without a named cause is halved. Measured with 1 % failures
+ * in batches of 500: one message at a time 1.3 k/s, halving 5.5 k/s, rounds without the named messages 35
+ * k/s. Rejects with `StorePaused` if the batch must wait for the store, and with the error if the consumer
+ * must halt.
  */
 export async function recoverAttempt<M, Tx>(
   error: unknown,
@@ -74,8 +74,8 @@ function withoutCulprits<M, Tx>(
 }
 
 /**
- * The error names no message, as one raised at COMMIT: alone in its batch, a message is to blame, unless it
- * fails without its handler.
+ * The error names no message, like one raised at COMMIT. A message that is alone in its batch is the cause,
+ * unless the batch also fails without its handler.
  */
 function blame<M, Tx>(error: unknown, attempt: BatchAttempt<M, Tx>): readonly BatchAttempt<M, Tx>[] {
   const { batch, known, context } = attempt
@@ -88,8 +88,8 @@ function blame<M, Tx>(error: unknown, attempt: BatchAttempt<M, Tx>): readonly Ba
 }
 
 /**
- * A fence stopped the commit: messages that are not ours any more leave the batch. Other errors of ours halt
- * the consumer.
+ * A fence stopped the commit: messages that belong to another owner leave the batch. Other errors halt the
+ * consumer.
  */
 function afterFence<M, Tx>(
   error: OncewardError,
@@ -99,21 +99,21 @@ function afterFence<M, Tx>(
   const rows = lostLeases(error)
   if (rows !== null) {
     const [taken, ours] = partition(batch, ({ delivery }) => rows.includes(delivery.held!.row))
-    context.subscription.dropLeases?.(taken.map(({ delivery }) => delivery))
+    context.subscription.leases?.drop(taken.map(({ delivery }) => delivery))
     return [firstRound(attempt, ours)]
   }
   const lost = fencedPartitions(error, 'ownership_lost')
   if (lost !== null) return [firstRound(attempt, disown(lost, batch, context.subscription))]
   if (fencedPartitions(error, 'position_moved') === null || history.moves++ >= movesMax) throw error
-  // A try of ours took after all, perhaps only now: its COMMIT may reach the server after we gave its
-  // connection up.
+  // An attempt of ours committed after all, perhaps only now: its COMMIT may reach the server after its
+  // connection was abandoned.
   history.mayHaveCommitted = true
   return [firstRound(attempt, batch)]
 }
 
 /**
- * Deliveries from before a partition went and came back explain the fence; without any of them the partitions
- * have another owner.
+ * Deliveries from before a partition was lost and assigned again explain the fence. Without such deliveries,
+ * the partitions have another owner.
  */
 function disown<M>(
   lost: readonly string[],
@@ -122,7 +122,7 @@ function disown<M>(
 ): readonly Received<M>[] {
   const [theirs, ours] = partition(batch, ({ delivery }) => lost.includes(delivery.partition))
   if (theirs.some(({ delivery }) => !subscription.isLive(delivery))) return batch
-  subscription.disown?.(lost)
+  subscription.log?.disown(lost)
   return ours
 }
 

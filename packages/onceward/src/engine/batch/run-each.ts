@@ -10,12 +10,12 @@ import { lostLeases } from './stored-mode.ts'
 import { isVerdict } from './verdicts.ts'
 
 /**
- * A lane that has run this long starts no further message: the rest is given back, uncounted, for the next
- * batch, so that slow handlers of one key neither hold the transaction for long nor use up each other's time.
+ * A lane that has run this long starts no further message; the rest returns, uncounted, for the next batch.
+ * Slow handlers of one key then neither hold the transaction for long nor use up each other's time.
  */
 export const laneCutMs = 1_000
 
-/** Lanes side by side, each in order; a lane stops at the first message that does not get through. */
+/** Runs lanes concurrently, each in order; a lane stops at the first message that does not succeed. */
 export async function runEach<M, Tx>(
   due: readonly ReadableMessage<M>[],
   facts: Map<Received<M>, Fact>,
@@ -42,7 +42,7 @@ export async function runEach<M, Tx>(
     const run = async (some: readonly (readonly ReadableMessage<M>[])[]) => {
       const found = new Map<Received, Fact>()
       await sideBySide(some.map(lane => runLane(lane, found)))
-      // Time is up for the whole round: who ran once more now would be blamed for the time of another.
+      // The time of the whole round has elapsed: a message that ran again now would be blamed for another's time.
       if (found.size > 0 && deadline.signal.aborted) throw new RoundFailed(found)
       return found
     }
@@ -54,7 +54,7 @@ export async function runEach<M, Tx>(
   throw new RoundFailed(culprits)
 }
 
-/** Parts can be undone by themselves, and it has lately been worth it. */
+/** Parts can be rolled back separately, and statements have failed recently. */
 function takesParts<M, Tx>(
   session: Pick<StoreSession<Tx>, 'savepoint'>,
   { savepoints }: ConsumerContext<M, Tx>,
@@ -69,9 +69,9 @@ async function sideBySide(lanes: readonly Promise<void>[]): Promise<void> {
 }
 
 /**
- * One handler at a time, where the transaction takes one statement at a time. Once the round is lost, or has
- * lasted long enough, the other lanes are given back, uncounted: their handlers would share a deadline that
- * was meant for handlers side by side.
+ * Runs one handler at a time, for transactions that take one statement at a time. When the round has failed
+ * or has lasted long enough, the other lanes return, uncounted: the time limit is meant for concurrent
+ * handlers.
  */
 async function inTurn<M>(
   lanes: readonly (readonly ReadableMessage<M>[])[],
@@ -132,8 +132,8 @@ async function runOne<M, Tx>(
 }
 
 /**
- * Unordered handlers start in order of their aggregate, where the contract names one: processes then lock its
- * rows alike.
+ * Unordered handlers start in the order of their aggregate, if the contract names one: concurrent processes
+ * then lock its rows in the same order.
  */
 function lanesOf<M, Tx>(
   due: readonly ReadableMessage<M>[],

@@ -9,7 +9,8 @@ import { type Fact, stopsLane } from './outcome.ts'
 import { lostLeases } from './stored-mode.ts'
 
 /**
- * The batch form: one call, one loan. Verdicts are per item; a throw names nobody unless the item was alone.
+ * Calls `handleBatch` once, with one handler transaction. Verdicts are per item; an exception names no
+ * message, unless the item was alone.
  */
 export async function runTogether<M, Tx>(
   due: readonly ReadableMessage<M>[],
@@ -58,7 +59,7 @@ export async function runTogether<M, Tx>(
   }
 }
 
-/** Ordered, verdicts that came too late: the same call already applied later messages of their lane. */
+/** With order: verdicts that stop a lane although the same call already applied later messages of it. */
 function overtakenLeaders<M>(
   due: readonly ReadableMessage<M>[],
   facts: ReadonlyMap<Received<M>, Fact>,
@@ -75,13 +76,13 @@ function overtakenLeaders<M>(
   return overtaken
 }
 
-/** What the items of one call share. */
+/** Shared by the items of one call. */
 interface ItemCall<M, Tx> {
   readonly requested: Requested<M>
   readonly context: ConsumerContext<M, Tx>
   closed: boolean
   cut?: Error | undefined
-  /** Of those that were asked for theirs. */
+  /** Of the items whose `effects` were read. */
   readonly effects: ClosableEffects[]
 }
 
@@ -109,7 +110,7 @@ class Item<M, Tx> implements BatchItem<M> {
     return this.#call.context.enrolment.runId
   }
 
-  /** Made when first asked for; asked for after the handler returned, it is closed from the start. */
+  /** Created on first use; after the handler has returned, it is closed from the start. */
   get effects(): ClosableEffects {
     if (this.#effects !== null) return this.#effects
     const { requested, context, closed, cut, effects } = this.#call
@@ -120,7 +121,7 @@ class Item<M, Tx> implements BatchItem<M> {
   }
 }
 
-/** Alone in the batch, a message is to blame for what its batch handler threw. */
+/** A message alone in its batch is the cause of what its batch handler throws. */
 function unattributed<M, Tx>(
   due: readonly ReadableMessage<M>[],
   error: unknown,

@@ -5,15 +5,17 @@ import type { Fact } from './outcome.ts'
 
 type Lane<M> = readonly ReadableMessage<M>[]
 
-/** Lanes that are undone together. Smaller ones waste fewer repeats, larger ones fewer savepoints. */
+/**
+ * Lanes that are rolled back together. Smaller parts waste fewer repeats, larger ones need fewer savepoints.
+ */
 const partLanes = 32
-/** After this many repeats of a part its lanes are run one by one. */
+/** After this many repeats of a part, its lanes run one at a time. */
 const repeatsMax = 4
 
-/** Batches after one with a failed statement that run in parts, each behind a savepoint, from the start. */
+/** Batches after a failed statement that run in parts, each with a savepoint. */
 const cautiousBatches = 20
 
-/** Savepoints cost a statement each: they are set only while statements have failed lately. */
+/** A savepoint costs a statement, so savepoints are set only while statements have failed recently. */
 export class SavepointPolicy {
   #left = 0
 
@@ -34,17 +36,17 @@ export interface PartsRun<M, Tx> {
   readonly session: StoreSession<Tx>
   readonly facts: Map<Received<M>, Fact>
   readonly requested: Requested<M>
-  /** Runs lanes side by side; answers with those whose writes can only be undone. */
+  /** Runs lanes concurrently; returns the messages whose writes can only be rolled back. */
   run(lanes: readonly Lane<M>[]): Promise<ReadonlyMap<Received, Fact>>
-  /** The batch has lasted long enough: the rest is given back. */
+  /** The batch has lasted long enough: the rest returns. */
   late(): boolean
 }
 
 /**
- * Where statements fail now and then, a rollback of the whole batch for each of them costs more than the
- * work: after the first failure the server refuses everything, so a round finds one culprit. Here a part is
- * undone to its savepoint and run again without the one that failed; what stood before stays. Answers whether
- * anything failed.
+ * While statements fail now and then, rolling back the whole batch for each failure costs more than the work:
+ * after the first failure the server refuses every statement, so a round finds one culprit. Here a part is
+ * rolled back to its savepoint and run again without the failed message; earlier parts stay. Returns whether
+ * any message failed.
  */
 export async function runInParts<M, Tx>(lanes: readonly Lane<M>[], parts: PartsRun<M, Tx>): Promise<boolean> {
   let failed = false
@@ -100,7 +102,7 @@ async function tryOnce<M, Tx>(
   return culprits
 }
 
-/** What stands before a culprit runs again; the rest of its lane waits behind it. */
+/** The messages before a culprit run again; the rest of its lane waits behind it. */
 function upTo<M>(lane: Lane<M>, culprits: ReadonlyMap<Received, Fact>): Lane<M> {
   const end = lane.findIndex(received => culprits.has(received))
   return end === -1 ? lane : lane.slice(0, end)

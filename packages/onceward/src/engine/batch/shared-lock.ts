@@ -4,7 +4,7 @@ interface Waiting {
 }
 
 /**
- * A lock within one process: holders enter in the order of asking, exclusive ones alone, shared ones
+ * A lock within one process. Holders enter in the order of their requests: exclusive ones alone, shared ones
  * together.
  */
 export class SharedLock {
@@ -17,7 +17,7 @@ export class SharedLock {
     return this.#holders > 0
   }
 
-  /** How many holders there were so far. */
+  /** How many holders have entered so far. */
   get entered(): number {
     return this.#entered
   }
@@ -27,7 +27,7 @@ export class SharedLock {
     return this.#take(false)
   }
 
-  /** As `exclusive`, beside other shared holders. */
+  /** Like `exclusive`, but together with other shared holders. */
   shared(): Promise<() => void> {
     return this.#take(true)
   }

@@ -7,20 +7,20 @@ import type { StoreSession } from '../../ports/store.ts'
 import type { ConsumerContext } from '../consumer-context.ts'
 import type { Decided } from './batch-attempt.ts'
 import { heldKeyOf, holderOf, isSettled } from './business-keys.ts'
-import { type Claims, unreadableFact } from './claim-batch.ts'
+import { type ClaimedBatch, unreadableFact } from './claim-batch.ts'
 import { identifyWork } from './identify-work.ts'
 import { type Decision, type Fact, stopsLane } from './outcome.ts'
 
 const kept: Fact = { kind: 'kept' }
 
 /**
- * Stage `enqueue`: nothing is tried now. Behind one that is set aside already, the others of its lane get no
- * fact: they share its fate.
+ * Stage `enqueue`: no handler runs. Messages behind one of their lane that is already set aside get no fact,
+ * and share its outcome.
  */
-export function keepAll<M>(claims: Claims<M>): Map<Received<M>, Fact> {
-  const facts = new Map<Received<M>, Fact>(claims.facts)
+export function keepAll<M>(marked: ClaimedBatch<M>): Map<Received<M>, Fact> {
+  const facts = new Map<Received<M>, Fact>(marked.facts)
   const stopped = new Set<string>()
-  for (const received of claims.fresh) {
+  for (const received of marked.fresh) {
     const fact = facts.get(received)
     const { lane } = received
     if (fact !== undefined) {
@@ -31,36 +31,36 @@ export function keepAll<M>(claims: Claims<M>): Map<Received<M>, Fact> {
 }
 
 /**
- * What is to be worked on later goes in with one statement, in order of arrival. Answers with the claims of
- * our own worker beside.
+ * Stores the messages for later with one statement, in order of arrival. Returns them with the leases of our
+ * worker.
  */
 export async function storeKept<M, Tx>(
   decided: readonly Decided<M>[],
   session: StoreSession<Tx>,
-  claims: Claims<M>,
+  marked: ClaimedBatch<M>,
   { localHandoff }: ConsumerContext<M, Tx>,
 ): Promise<readonly Decided<M>[]> {
   const kept = decided.filter(({ decision }) => decision.outcome === 'stored')
   if (kept.length === 0) return decided
-  const messages = kept.map(({ received }) => keptMessage(received as ReadableMessage<M>, claims))
+  const messages = kept.map(({ received }) => keptMessage(received as ReadableMessage<M>, marked))
   const bytes = messages.reduce((sum, { body }) => sum + body.length, 0)
   const leases = await session.held!.keep(messages, localHandoff?.holderOf(messages.length, bytes) ?? null)
   const indexOf = new Map(kept.map((one, index) => [one, index]))
   return decided.map(one => {
     const index = indexOf.get(one)
-    const claim = index === undefined ? null : leases[index]
-    return claim ? { ...one, claim, keyless: messages[index!]!.keyless } : one
+    const lease = index === undefined ? null : leases[index]
+    return lease ? { ...one, lease, keyless: messages[index!]!.keyless } : one
   })
 }
 
-/** Nothing that a worker reads from the bytes again is written beside them. */
-function keptMessage<M>(received: ReadableMessage<M>, claims: Claims<M>): KeptMessage {
+/** A worker reads the identities from the bytes again, so they are not stored beside them. */
+function keptMessage<M>(received: ReadableMessage<M>, marked: ClaimedBatch<M>): KeptMessage {
   const { id, delivery, digest, orderKey } = received
   return {
     id,
     digest,
     orderKey,
-    ...heldKeyOf(received, claims),
+    ...heldKeyOf(received, marked),
     origin: delivery.origin,
     position: delivery.position,
     brokerKey: storableText(delivery.key, 1_000),
@@ -72,14 +72,14 @@ function keptMessage<M>(received: ReadableMessage<M>, claims: Claims<M>): KeptMe
 }
 
 /**
- * Stage `work`: the markers are there since the messages were held, or are claimed now; what is asked is
- * whether the claims and the turns are still ours.
+ * Stage `work`: the markers exist since the messages were stored, or are inserted now. The store confirms
+ * that the leases and the turns are still ours.
  */
-export async function takeUpWork<M, Tx>(
+export async function startWork<M, Tx>(
   batch: readonly Received<M>[],
   session: StoreSession<Tx>,
   context: ConsumerContext<M, Tx>,
-): Promise<Claims<M>> {
+): Promise<ClaimedBatch<M>> {
   const facts = new Map<Received<M>, Fact>()
   const readable: ReadableMessage<M>[] = []
   for (const received of batch) {
@@ -97,7 +97,7 @@ export async function takeUpWork<M, Tx>(
   })
   const claimed = new Set(batch.filter(received => !foreign.has(received)))
   const keyed = new Set(readable.filter(received => received.businessKey !== null && !unkeyed.has(received)))
-  return { fresh, facts, repeats, claimed, keyed, standing: null }
+  return { fresh, facts, repeats, claimed, keyed, storedPositions: null }
 }
 
 function takenWork<M, Tx>(
@@ -115,12 +115,12 @@ function takenWork<M, Tx>(
   })
 }
 
-/** What waited for a version has its own order; everything else of a key takes its turn. */
+/** A message that waited for a version has its own order; all others of a key take turns. */
 function queues({ orderKey, delivery }: ReadableMessage): boolean {
   return orderKey !== null && delivery.held!.waited === null
 }
 
-/** The fence: whoever lost a claim commits nothing. */
+/** The fence: a worker that lost a lease commits nothing. */
 export async function finishWork<M, Tx>(
   decided: readonly Decided<M>[],
   session: StoreSession<Tx>,
@@ -145,7 +145,7 @@ function endOfKey(received: Received, decision: Decision): DoneWork['key'] {
   return holderOf(decision) === 'used' ? 'used' : null
 }
 
-/** The rows a fence named, or null when the error is none of its. */
+/** The rows that a fence named, or null if the error is not a fence's. */
 export function lostLeases(error: unknown): readonly string[] | null {
   return error instanceof OncewardError && error.code === 'lease_lost'
     ? (error.details.rows as readonly string[])

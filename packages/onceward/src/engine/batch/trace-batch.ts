@@ -4,8 +4,8 @@ import type { ConsumerContext } from '../consumer-context.ts'
 import type { Decided } from './batch-attempt.ts'
 
 /**
- * One span and one duration for the batch: linked to where its messages came from, or, of a single one, part
- * of that trace.
+ * One span and one duration per batch. The span links to the messages' traces; for a single message it joins
+ * its trace.
  */
 export async function tracedBatch<M, Tx>(
   batch: readonly Received<M>[],

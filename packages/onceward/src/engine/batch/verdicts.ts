@@ -1,31 +1,31 @@
 const brand = Symbol.for('onceward.verdict')
 
-/** The longest a timer can wait. */
+/** The longest delay of a timer. */
 const delayMaxMs = 2 ** 31 - 1
 
 /** What a message waits for: its turn under `key`. */
 export interface Waits {
   readonly key: string
-  /** Its place among those that wait under the key. */
+  /** Its place among the messages that wait under the key. */
   readonly version: bigint
-  /** After this long it is taken out all the same. */
+  /** After this time the message stops waiting. */
   readonly withinMs: number
 }
 
 /**
- * What a handler may say instead of succeeding, by returning or throwing it:
+ * What a handler may return or throw instead of succeeding:
  *
- * | verdict        | effect on the message                                        |
- * | -------------- | ------------------------------------------------------------ |
- * | `retryAfter`   | tried again after the delay, counted as an attempt           |
- * | `park`         | set aside durably; under key order later ones wait behind it |
- * | `ignore`       | valid, no effect required: marked and settled                |
- * | `applied`      | applied, with something to be said about it                  |
- * | `reject`       | dead-lettered: never tried again by itself                   |
- * | `stale`        | older than what is known already: marked so and settled      |
- * | `duplicate`    | its fact is known under another message id: marked, settled   |
- * | `quarantine`   | set aside as unsafe to try again by itself                   |
- * | `wait`         | kept durably until what it waits for is there, or too late   |
+ * | verdict        | outcome of the message                                              |
+ * | -------------- | ------------------------------------------------------------------- |
+ * | `retryAfter`   | retried after the delay; counts as an attempt                       |
+ * | `park`         | parked; with order by key, later messages of the key wait behind it |
+ * | `ignore`       | valid, but needs no effect: marked and settled                      |
+ * | `applied`      | applied, with a remark                                              |
+ * | `reject`       | dead-lettered: never retried automatically                          |
+ * | `stale`        | older than the current state: marked as stale and settled           |
+ * | `duplicate`    | its event is known under another message id: marked and settled     |
+ * | `quarantine`   | quarantined: unsafe to retry automatically                          |
+ * | `wait`         | stored until the awaited version arrives, or time runs out          |
  */
 export class Verdict {
   readonly [brand] = true
@@ -41,10 +41,10 @@ export class Verdict {
     | 'wait'
   readonly reason: string
   readonly delayMs: number | null
-  /** A word for machines, as `illegal_transition`; the kind where nothing better is known. */
+  /** A code for machines, such as `illegal_transition`; by default the kind. */
   readonly code: string
   readonly waits: Waits | null
-  /** Under key order, later messages of its key are parked behind it until a person releases the key. */
+  /** With order by key: later messages of the key are parked behind it until an operator releases the key. */
   readonly blocksKey: boolean
 
   private constructor(
@@ -61,11 +61,7 @@ export class Verdict {
     Object.freeze(this)
   }
 
-  static retryAfter(
-    delayMs: number,
-    reason = 'the handler asked to be called again',
-    code = 'retry',
-  ): Verdict {
+  static retryAfter(delayMs: number, reason = 'the handler asked for a retry', code = 'retry'): Verdict {
     const bounded = Number.isFinite(delayMs) ? Math.max(0, delayMs) : delayMaxMs
     return new Verdict('retry', reason, { delayMs: bounded, code })
   }

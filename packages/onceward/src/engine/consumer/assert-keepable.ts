@@ -1,30 +1,25 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
 import { OncewardError } from '../../errors.ts'
+import { byBroker } from '../../ports/retry-levels.ts'
 import type { Source } from '../../ports/source.ts'
 import type { Store } from '../../ports/store.ts'
 
-/** Refuses what the contract asks of a source that cannot keep it. Called before anything is opened. */
+/**
+ * Refuses a contract that needs more than its source or store provides, with one `configuration` error about
+ * the first missing part. Called before anything is opened.
+ */
 export function assertKeepable<M, Tx>(consumer: Consumer<M, Tx>, source: Source, store: Store<Tx>): void {
-  const refuse = (wants: string, instead: string) => {
+  const refuse = (need: string, instead: string) => {
     throw new OncewardError(
       'configuration',
-      `Consumer ${consumer.name} wants ${wants}, which ${source.name} cannot keep as declared. Nothing was started. ${instead}`,
+      `Consumer ${consumer.name} needs ${need}, which ${source.name} does not provide as declared. Nothing was started. ${instead}`,
     )
   }
-  if (consumer.effect?.apply !== undefined && store.query === undefined)
+  const missing = missingGroup(consumer, source, store)
+  if (missing !== null)
     throw new OncewardError(
       'configuration',
-      `Consumer ${consumer.name} declares a ${consumer.effect.apply.kind}, which needs a SQL store. Nothing was started. Use the PostgreSQL store, or write a handler.`,
-    )
-  if (consumer.inbox.mode === 'stored' && store.work === undefined)
-    throw new OncewardError(
-      'configuration',
-      `Consumer ${consumer.name} wants inbox.mode 'stored', and this store keeps no work for later. Nothing was started. Use the PostgreSQL store, or leave inbox.mode out.`,
-    )
-  if (consumer.failure.mode === 'defer' && store.work === undefined)
-    throw new OncewardError(
-      'configuration',
-      `Consumer ${consumer.name} wants failure.mode 'defer', and this store keeps no work for later. Nothing was started. Use the PostgreSQL store, or failure.mode 'block'.`,
+      `Consumer ${consumer.name} ${missing.need}. Nothing was started. ${missing.instead}`,
     )
   const { order, positions } = source.capabilities
   if (consumer.order === 'key' && !order.key)
@@ -44,4 +39,57 @@ export function assertKeepable<M, Tx>(consumer: Consumer<M, Tx>, source: Source,
       "identity.id 'position'",
       'A queue has no lasting positions: name the field or header that identifies the message.',
     )
+}
+
+interface MissingGroup {
+  readonly need: string
+  readonly instead: string
+}
+
+/** The first group of the store port that the contract or its source needs and the store lacks. */
+function missingGroup<M, Tx>(
+  { effect, inbox, failure, order, identity }: Consumer<M, Tx>,
+  source: Source,
+  { capabilities, sql, work, checkpoints }: Store<Tx>,
+): MissingGroup | null {
+  if (effect?.apply !== undefined && sql === undefined)
+    return {
+      need: `declares a ${effect.apply.kind}, which needs a SQL store`,
+      instead: 'Use the PostgreSQL store, or write a handler.',
+    }
+  if (inbox.mode === 'stored' && work === undefined)
+    return {
+      need: "has inbox.mode 'stored', and this store cannot store work",
+      instead: 'Use the PostgreSQL store, or remove inbox.mode.',
+    }
+  if (failure.mode === 'defer' && work === undefined)
+    return {
+      need: "has failure.mode 'defer', and this store cannot store work",
+      instead: "Use the PostgreSQL store, or failure.mode 'block'.",
+    }
+  if (source.capabilities.positions && checkpoints === undefined)
+    return {
+      need: `reads a log, ${source.name}, and this store keeps no positions (checkpoints)`,
+      instead: 'Use the PostgreSQL store, or read from a queue.',
+    }
+  if (order === 'key' && !capabilities.keyOrder)
+    return {
+      need: "has order 'key', and this store does not report blocked keys (keyOrder)",
+      instead: "Use the PostgreSQL store, or order 'none'.",
+    }
+  if (identity.businessKey !== undefined && !capabilities.businessKeys)
+    return {
+      need: 'declares identity.businessKey, and this store keeps no business keys (businessKeys)',
+      instead: 'Use the PostgreSQL store, or remove identity.businessKey.',
+    }
+  if (writesOutgoing(effect, failure.mode) && !capabilities.outgoing)
+    return {
+      need: 'declares targets or retries at the broker, and this store has no outbox and no ledger (outgoing)',
+      instead: 'Use the PostgreSQL store, or remove effect.external, effect.publish and that failure.mode.',
+    }
+  return null
+}
+
+function writesOutgoing<M>(effect: Consumer<M>['effect'], mode: string): boolean {
+  return Object.keys({ ...effect?.external, ...effect?.publish }).length > 0 || byBroker(mode)
 }

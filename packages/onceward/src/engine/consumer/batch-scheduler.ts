@@ -18,32 +18,32 @@ import { reportOutage } from './report-outage.ts'
 import type { StoreWatch } from './store-watch.ts'
 import type { Tally } from './tally.ts'
 
-/** Bytes of bodies in one transaction at most; a single larger message still gets its own. */
+/** Most bytes of message bodies in one transaction; a larger message gets its own. */
 const batchBytesMax = 8 * 1024 * 1024
 
 export interface SchedulerOptions<Tx> {
   readonly capabilities: SourceCapabilities
   readonly watch: StoreWatch<Tx>
   readonly tally: Tally
-  /** Null for stores that do not outlive their processes. */
-  readonly suspicion: CrashSuspects | null
-  /** False while the consumer drains, and once it has stopped or halted: nothing new is taken. */
+  /** Null for stores that end with their process. */
+  readonly crashSuspects: CrashSuspects | null
+  /** False while the consumer drains, and after it has stopped or halted: nothing new is received. */
   readonly isRunning: () => boolean
   /** Called after every batch. */
   readonly onBatchDecided: () => void
-  /** Called when the last batch of a consumer that is not running any more may have ended. */
+  /** Called when the last batch of a consumer that no longer runs may have ended. */
   readonly onIdle: () => void
   readonly onError: (error: unknown) => void
-  /** Called when a dependency is found to be unavailable, and with null when it is back. */
+  /** Called when a dependency becomes unavailable, and with null when it is available again. */
   readonly onOutage: (outage: BreakerView | null) => void
 }
 
 /**
- * Decides when to receive and when a batch starts. One receive is outstanding whenever a batch slot is free:
- * what arrived meanwhile is the next batch, so batches grow with load and no timer forms them. A batch keeps
- * its slot until it is decided and settled; an unavailable store keeps it too. With all slots taken only one
- * batch is read ahead, so that it can start the moment a slot is free: reading it then would leave the server
- * idle for as long.
+ * Decides when to receive and when a batch starts. One receive is outstanding whenever a batch slot is free.
+ * Messages that have arrived meanwhile are the next batch, so batches grow with load and no timer forms them. A
+ * batch keeps its slot until it is decided and settled, also while the store is unavailable. With all slots
+ * taken, only one batch is read ahead, so that it can start as soon as a slot is free. Reading it only then
+ * would leave the server idle meanwhile.
  */
 export class BatchScheduler<M, Tx> {
   readonly #context: ConsumerContext<M, Tx>
@@ -58,8 +58,8 @@ export class BatchScheduler<M, Tx> {
   #receiving = false
   #batchesInFlight = 0
   /**
-   * Suspects are being read, with an attempt of theirs on record: a handler that ends the process now would
-   * be blamed on one of them.
+   * Calls that read suspects, each with an attempt on record. If a handler crashed the process now, one of
+   * the suspects would be blamed.
    */
   #readingAlone = 0
   #onNoBatch: (() => void)[] = []
@@ -92,7 +92,7 @@ export class BatchScheduler<M, Tx> {
     this.#suspects = this.#newSuspectRunner()
   }
 
-  /** No batch is in progress and no suspect is tried. */
+  /** True while no batch is in progress and no suspect is tried. */
   get idle(): boolean {
     return !this.#suspects?.busy && this.#runner.idle
   }
@@ -110,7 +110,7 @@ export class BatchScheduler<M, Tx> {
     return this.#retries.size
   }
 
-  /** Everything that was read and is not settled. */
+  /** Every message that was read and is not settled. */
   *unfinished(): Iterable<Received> {
     yield* this.#lanes.waiting()
     yield* this.#retries.waiting()
@@ -118,8 +118,8 @@ export class BatchScheduler<M, Tx> {
   }
 
   /**
-   * Partitions of a log are being revoked: forgets what no batch has taken, and waits for the batches that
-   * have some of them.
+   * Called when partitions of a log are revoked. Drops their messages that are in no batch, and waits for the
+   * batches that contain others.
    */
   async revoke(partitions: readonly string[]): Promise<void> {
     const revoked = new Set(partitions)
@@ -147,8 +147,7 @@ export class BatchScheduler<M, Tx> {
         alone = suspects !== null
         if (suspects !== 'wait') this.#begin(suspects)
       }
-    // What comes back for another try does not count: it would keep everybody else out for as long as it
-    // fails.
+    // Retries do not count: they would keep new messages out for as long as they fail.
     const ahead = this.#lanes.untried < this.#size.now
     const mayReceive = ahead || (closed && !alone && this.#batchesInFlight < this.#inFlightMax)
     if (mayReceive && !this.#receiving) void this.#receive()
@@ -159,10 +158,10 @@ export class BatchScheduler<M, Tx> {
   }
 
   /**
-   * With nothing in flight anything is worth a transaction; beside one, only a full batch is: the rest grows
-   * until the other ends. Starting the second with whatever was there made 93–134 batches where 80 would do.
-   * Held work is claimed in full batches where there is enough of it, and may be slow: nothing of it waits
-   * for another.
+   * With no batch in progress, any message is worth a transaction. Beside another batch only a full one is; a
+   * smaller one grows until the other ends. Starting the second batch with any size made 93–134 batches where
+   * 80 sufficed. Stored work arrives in full batches if there is enough of it, and may be slow: it starts at
+   * once.
    */
   #worthStarting(): boolean {
     if (this.#context.stage === 'work') return this.#lanes.ready > 0
@@ -170,7 +169,7 @@ export class BatchScheduler<M, Tx> {
     return this.#lanes.ready >= (working === 0 ? 1 : this.#size.now)
   }
 
-  /** Slots that are kept free for suspects are no reason to read ahead. */
+  /** Slots kept free for suspects are not used to read ahead. */
   #begin(suspects: readonly Received<M>[] | null, countMax = this.#size.now): void {
     this.#batchesInFlight++
     if (suspects !== null) return void this.#runSuspects(suspects)
@@ -179,8 +178,8 @@ export class BatchScheduler<M, Tx> {
   }
 
   /**
-   * A dependency is unavailable: after the pause one message at a time is tried, each time another one, until
-   * one gets through.
+   * A dependency is unavailable: after the pause, one message at a time is tried, a different one each time,
+   * until one is applied.
    */
   #probe(room: number): void {
     if (room > 0) {
@@ -199,7 +198,7 @@ export class BatchScheduler<M, Tx> {
     const event = breaker.learn(decided, firstTries(this.#context))
     if (event === null) return
     reportOutage(event, breaker, consumer, env)
-    if (event !== 'still away') this.#options.onOutage(event === 'closed' ? null : breaker.view)
+    if (event !== 'still unavailable') this.#options.onOutage(event === 'closed' ? null : breaker.view)
   }
 
   async #receive(): Promise<void> {
@@ -220,7 +219,7 @@ export class BatchScheduler<M, Tx> {
     const redelivered = deliveries.reduce((count, delivery) => count + (delivery.redelivered ? 1 : 0), 0)
     this.#countTaken(deliveries, redelivered)
     this.#options.tally.delivered(deliveries.length, redelivered)
-    this.#options.suspicion?.look(deliveries)
+    this.#options.crashSuspects?.look(deliveries)
     await this.#read(deliveries)
     this.#context.env.reach('batch.received')
   }
@@ -245,7 +244,7 @@ export class BatchScheduler<M, Tx> {
       if (alone && this.#batchesInFlight > 0)
         await new Promise<void>(resolve => this.#onNoBatch.push(resolve))
       const read = await this.#intake.take(deliveries, reader)
-      if (this.#options.suspicion?.any) await this.#suspects?.learn(read)
+      if (this.#options.crashSuspects?.any) await this.#suspects?.learn(read)
       for (const received of read) this.#lanes.push(received)
     } finally {
       if (alone) this.#readingAlone--
@@ -294,7 +293,7 @@ export class BatchScheduler<M, Tx> {
       }
       await this.#runner.run(batch, onBatchDecided, suspect)
     } catch (error) {
-      // While stopping, a batch that cannot be finished simply stays unsettled and goes back.
+      // While the consumer stops, an unfinished batch stays unsettled, and the broker redelivers it.
       const givenUp = signal.aborted || (error instanceof StorePaused && !this.#options.isRunning())
       if (!givenUp) this.#options.onError(error)
     } finally {
@@ -306,11 +305,11 @@ export class BatchScheduler<M, Tx> {
 
   #newSuspectReader(): SuspectReader<M, Tx> | null {
     const { consumer, store, enrolment, stage, env } = this.#context
-    const { suspicion, watch } = this.#options
-    if (suspicion === null) return null
+    const { crashSuspects, watch } = this.#options
+    if (crashSuspects === null) return null
     return new SuspectReader({
       consumer,
-      suspicion,
+      crashSuspects,
       store,
       enrolment,
       watch,
@@ -319,14 +318,14 @@ export class BatchScheduler<M, Tx> {
     })
   }
 
-  /** Where no handler runs, only reading can crash the process. */
+  /** Without handlers, only reading can crash the process. */
   #newSuspectRunner(): SuspectRunner<M, Tx> | null {
     const { consumer, store, enrolment, stage, env } = this.#context
-    const { suspicion, watch } = this.#options
-    if (suspicion === null || stage === 'enqueue') return null
+    const { crashSuspects, watch } = this.#options
+    if (crashSuspects === null || stage === 'enqueue') return null
     const { attemptsMax } = consumer.failure
     const lanes = this.#lanes
-    const common = { suspicion, store, enrolment, watch, env, lanes, attemptsMax }
+    const common = { crashSuspects, store, enrolment, watch, env, lanes, attemptsMax }
     return new SuspectRunner({ ...common, bytesMax: batchBytesMax })
   }
 }

@@ -1,14 +1,12 @@
-/** How long the handlers of one batch should take at most: longer holds row locks and delays settling. */
+/** Target time for the handlers of one batch: longer holds row locks and delays settling. */
 const targetMs = 1_000
 
-/**
- * Cuts batches by elapsed time: halves towards the target after a slow one, doubles back when there is room.
- */
+/** Sizes batches by elapsed time: shrinks towards the target after a slow batch, doubles after a fast one. */
 export class BatchSize {
   readonly #max: number
   #now: number
 
-  /** `from`: what to begin with, where it is not known yet how slow the work is. */
+  /** `from`: the initial size while the speed of the work is unknown. */
   constructor({ sizeMax }: { readonly sizeMax: number }, from = sizeMax) {
     this.#max = sizeMax
     this.#now = from
@@ -18,7 +16,7 @@ export class BatchSize {
     return this.#now
   }
 
-  /** `limited`: it could not be more, which says only how long each may take. */
+  /** `limited`: the batch could not be larger, so only its time per message counts. */
   took(count: number, elapsedMs: number, limited = false): void {
     if (limited) return this.took(this.#now, (elapsedMs * this.#now) / count)
     if (elapsedMs > targetMs && count > 1) {

@@ -5,32 +5,34 @@ import type { Enrolment, Store } from '../../ports/store.ts'
 import type { CrashSuspects } from '../crash-suspects/crash-suspects.ts'
 import type { StoreWatch } from './store-watch.ts'
 
-/** The engine's side of a log source: the store's rows, asked again for as long as the store is away. */
+/** Checkpoints of a log source in the store. Calls are repeated while the store is unavailable. */
 export function checkpointsOf<Tx>(
   store: Store<Tx>,
   enrolment: Enrolment,
   watch: StoreWatch<Tx>,
-  suspicion: CrashSuspects | null,
+  crashSuspects: CrashSuspects | null,
   reach: Reach,
 ): Checkpoints {
+  // Sources without positions never call these; the others are refused at start where the store has none.
+  const rows = () => store.checkpoints!
   return {
     async take(partitions) {
-      const taken = await watch.persist(() => store.takePartitions(enrolment, partitions))
+      const taken = await watch.persist(() => rows().take(enrolment, partitions))
       reach('checkpoint.taken')
-      suspicion?.took(taken)
+      crashSuspects?.took(taken)
       return taken
     },
     begin(partition, epoch, position) {
       reach('checkpoint.confirmed')
-      return watch.persist(() => store.beginPartition(enrolment, partition, epoch, position))
+      return watch.persist(() => rows().begin(enrolment, partition, epoch, position))
     },
     withdrawLoss: (partition, epoch, from, reason) =>
-      watch.persist(() => store.withdrawLoss(enrolment, partition, epoch, from, reason)),
-    declareLoss: loss => watch.persist(() => store.declareLoss(enrolment, loss)),
+      watch.persist(() => rows().withdrawLoss(enrolment, partition, epoch, from, reason)),
+    declareLoss: loss => watch.persist(() => rows().declareLoss(enrolment, loss)),
   }
 }
 
-/** Which position is the truth, in the words of a log source. */
+/** Which position a log source resumes from. */
 export function progressOf({ dedup, settle }: Pick<Consumer, 'dedup' | 'settle'>): LogOptions['progress'] {
   if (dedup === 'checkpoint') return 'only'
   if (settle.when === 'before effect') return 'first'

@@ -6,20 +6,20 @@ import type { ConsumerFacts, Destinations, Reading } from '../../ports/store.ts'
 import type { TopicLimits } from '../../ports/topic-limits.ts'
 import { progressOf } from './checkpoints.ts'
 
-/** Where the broker addresses of this process lead. */
+/** The brokers that this process's addresses lead to. */
 export interface Addressing {
-  /** Of the source; '' where its broker has none. */
+  /** Of the source; '' if its broker has none. */
   readonly virtualHost: string
   readonly destinations: Destinations
-  /** Without credentials, by kind of broker; of those that were used. */
+  /** The addresses in use, by kind of broker, without credentials. */
   readonly addresses: Destinations
-  /** What the Kafka topics of `destinations` take. Absent where this process is not connected there. */
+  /** Size limits of the Kafka topics in `destinations`. Absent if this process is not connected there. */
   readonly topicLimits?: TopicLimits | undefined
-  /** Called on each connection of the source, before anything is taken. Where it rejects nothing is. */
+  /** Called on each connection of the source, before anything is received. If it rejects, nothing is. */
   confirm(broker: BrokerIdentity): Promise<void>
 }
 
-/** What the store has to know of a consumer before it takes a message. */
+/** What the store needs to know about a consumer before its first message. */
 export function consumerFacts<M, Tx>(
   consumer: Consumer<M, Tx>,
   mode: Mode,
@@ -46,7 +46,7 @@ export function consumerFacts<M, Tx>(
   }
 }
 
-/** Queues have one reader each, logs one per group; what has no name nobody else can read. */
+/** A queue has one reader, a log one per group. A source without a name cannot be shared. */
 export function readingOf<M, Tx>(
   consumer: Consumer<M, Tx>,
   virtualHost = '',
@@ -63,7 +63,7 @@ export function readingOf<M, Tx>(
   return { reading: { kind, place: log, virtualHost, reader: group ?? `${name}.${generation}`, keeper } }
 }
 
-/** Streams take no dead letters: those of a stream go to a queue of the same RabbitMQ. */
+/** A stream cannot receive dead letters: they go to a queue of the same RabbitMQ. */
 export function deadLetterBroker({ kind }: SourceDeclaration): string {
   return kind === 'rabbitmq-stream' ? 'rabbitmq' : kind
 }

@@ -29,38 +29,38 @@ export interface ConsumerOptions<M, Tx> {
   readonly store: Store<Tx>
   readonly env: Environment
   readonly mode?: Mode
-  /** External effects and messages are not asked for. Default in every mode but `live`. */
+  /** External effects and messages are suppressed. Default: in every mode but `live`. */
   readonly suppresses?: boolean
-  /** Default: what the contract's inbox says. `work` for a process that takes up held work. */
+  /** Default: as `inbox.mode` of the contract. `work` for a worker of stored messages. */
   readonly stage?: Stage
   /** Names this process in the runs table. */
   readonly instance: string
-  /** Called after every committed batch: what it left for a dispatcher or a relay may be taken now. */
+  /** Called after every committed batch, so that a dispatcher or relay can start at once. */
   readonly onCommitted?: () => void
   /** Makes the calls of `effects.call`; without it they are refused. */
   readonly callInline?: InlineCall
-  /** The worker in this process, of a consumer that stores. */
+  /** For stage `enqueue`: the worker in this process. */
   readonly localHandoff?: LocalHandoff
   /**
-   * Default, in modes `live` and `replay`: what is older than the markers that are left is parked, or as the
-   * contract says.
+   * Default in modes `live` and `replay`: messages older than the remaining markers are parked, or treated as
+   * the contract says.
    */
   readonly horizon?: HorizonCheck
-  /** Shared by a consumer and the worker beside it; default its own. */
+  /** Shared by a consumer and the worker beside it. Default: its own. */
   readonly shared?: SharedLimits
-  /** Where its messages go. Default: the only destination of each kind of broker. */
+  /** The destinations of its messages. Default: the only destination of each kind of broker. */
   readonly addressing?: Addressing
-  /** Called when a dependency is found to be unavailable, and with null when it is back. */
+  /** Called when a dependency becomes unavailable, and with null when it is available again. */
   readonly onOutage?: (enrolment: Enrolment, outage: BreakerView | null) => void
 }
 
 export type ConsumerState = 'new' | 'running' | 'draining' | 'stopped' | 'halted'
 
-/** How long a consumer that halts waits for its end to be recorded. */
+/** How long a halting consumer waits until the end of its run is recorded. */
 const closeRunMs = 5_000
 
 /**
- * The life of one consumer; `BatchScheduler` does its work:
+ * The lifecycle of one consumer; `BatchScheduler` does its work:
  *
  *   new ──start──▶ running ──drain──▶ draining ──▶ stopped
  *                     └── configuration error, broken invariant ──▶ halted (nothing settled)
@@ -78,8 +78,8 @@ export class ConsumerProcess<M, Tx> {
   #enrolment: Enrolment | null = null
   #subscription: Subscription | null = null
   #scheduler: BatchScheduler<M, Tx> | null = null
-  #suspicion: CrashSuspects | null = null
-  /** Halted, and what is in hand may be why. */
+  #crashSuspects: CrashSuspects | null = null
+  /** The code of the halt, if a message in flight may be its cause. */
   #suspectedBecause: string | undefined
   #unwatch: readonly (() => void)[] = []
   #closing: Promise<void> | null = null
@@ -99,36 +99,36 @@ export class ConsumerProcess<M, Tx> {
     return this.#state
   }
 
-  /** True from when the source lost its broker until it is connected again. */
-  get sourceAway(): boolean {
+  /** True from the loss of the broker until the source is connected again. */
+  get sourceDisconnected(): boolean {
     return this.#sourceStatus.disconnected
   }
 
-  /** Parts of the source that failed and are tried again, one sentence each. */
+  /** Parts of the source that failed and are being retried, one sentence each. */
   get degraded(): readonly string[] {
     return this.#sourceStatus.degraded
   }
 
   /**
-   * Nothing has come for a while although something waits; null while deliveries come, or while this process
-   * takes none.
+   * The stall, if no delivery has arrived for a while although messages wait; null while deliveries arrive,
+   * or while this process receives none.
    */
   get stalled(): Stall | null {
     const waits = this.#state === 'running' && this.#scheduler!.receiving
     return waits ? (this.#subscription?.stalled?.() ?? null) : null
   }
 
-  /** Counts since start, for status views. */
+  /** Counts since the start, for status views. */
   get tally(): TallySnapshot {
     return this.#tally.snapshot(
       this.#scheduler?.batchesInFlight ?? 0,
       this.#scheduler?.pendingRetries ?? 0,
-      this.#watch.away,
+      this.#watch.unavailable,
       this.#shared.breaker.view.state,
     )
   }
 
-  /** Everything that was read and is not settled, for gauges of its age. */
+  /** Every message that was read and is not settled, for gauges of its age. */
   unfinished(): Iterable<Received> {
     return this.#scheduler?.unfinished() ?? []
   }
@@ -144,8 +144,8 @@ export class ConsumerProcess<M, Tx> {
     const enrolment = await store.enroll(consumerFacts(consumer, mode, instance, this.#options.addressing))
     this.#enrolment = enrolment
     const subscription = await this.#open(enrolment).catch(async error => {
-      this.#suspicion?.stop()
-      // Else it would look like one that died.
+      this.#crashSuspects?.stop()
+      // Otherwise the run would look like a crash.
       await store.closeRun(enrolment, this.#suspectedBecause).catch(() => {})
       throw error
     })
@@ -155,7 +155,7 @@ export class ConsumerProcess<M, Tx> {
       capabilities: source.capabilities,
       watch: this.#watch,
       tally: this.#tally,
-      suspicion: this.#suspicion,
+      crashSuspects: this.#crashSuspects,
       isRunning: () => this.#state === 'running',
       onBatchDecided: () => this.#options.onCommitted?.(),
       onIdle: () => this.#closeIfIdle(),
@@ -169,8 +169,8 @@ export class ConsumerProcess<M, Tx> {
   }
 
   /**
-   * Takes nothing new, finishes what is in a transaction, hands the rest back. Past the deadline it leaves at
-   * once.
+   * Receives nothing new, finishes batches in a transaction, and returns the rest to the broker. After the
+   * deadline it stops at once.
    */
   async drain(deadlineMs = 30_000): Promise<void> {
     if (this.#state !== 'running') return this.#state === 'draining' ? this.#done.promise : undefined
@@ -183,10 +183,11 @@ export class ConsumerProcess<M, Tx> {
   }
 
   /**
-   * Aborts handlers and leaves without waiting: open transactions roll back, unsettled deliveries go back.
+   * Aborts handlers and stops without waiting: open transactions roll back, unsettled deliveries are
+   * returned.
    */
   leave(): void {
-    this.#leaving.abort(new OncewardError('consumer_halted', 'told to leave at once'))
+    this.#leaving.abort(new OncewardError('consumer_halted', 'The consumer was stopped at once.'))
     if (this.#state === 'running') this.#state = 'draining'
     void this.#close()
   }
@@ -216,20 +217,18 @@ export class ConsumerProcess<M, Tx> {
   }
 
   /**
-   * Finds the runs that fell silent, then opens the source, then claims its name: each before anything is
-   * taken.
+   * Finds silent runs, then opens the source, then registers as its reader: all before the first delivery.
    */
   async #open(enrolment: Enrolment): Promise<Subscription> {
     await this.#findSuspects(enrolment)
     const opened = await this.#openSource(enrolment)
     try {
-      // A source may take long to open; a consumer that halted or was told to leave meanwhile does not begin
-      // to work.
+      // A source may take long to open. A consumer that halted or was stopped meanwhile does not start.
       if (this.#state !== 'new') throw this.#leaving.signal.reason
-      // The broker was reached: this name reads there from now on. A worker reads what is stored, which
-      // claims nothing.
+      // The broker was reached, so this consumer is now its reader. A worker reads stored rows and registers
+      // nothing.
       if (this.#stage !== 'work')
-        await this.#watch.persist(async () => this.#options.store.registerReader?.(enrolment))
+        await this.#watch.persist(async () => this.#options.store.registry?.registerReader(enrolment))
       return opened
     } catch (error) {
       await opened.close()
@@ -240,7 +239,7 @@ export class ConsumerProcess<M, Tx> {
   async #findSuspects(enrolment: Enrolment): Promise<void> {
     const { store, env, consumer } = this.#options
     if (store.suspects === undefined) return
-    this.#suspicion = new CrashSuspects({
+    this.#crashSuspects = new CrashSuspects({
       ledger: store.suspects,
       enrolment,
       env,
@@ -249,20 +248,20 @@ export class ConsumerProcess<M, Tx> {
       onRefused: error => this.#halt(error),
       onLifted: () => this.#scheduler?.pump(),
     })
-    await this.#suspicion.begin()
+    await this.#crashSuspects.begin()
   }
 
   async #openSource(enrolment: Enrolment): Promise<Subscription> {
     const { consumer, source, store, env, addressing } = this.#options
-    await consumer.effect?.apply?.verify(store.query!, { consumer, env })
+    await consumer.effect?.apply?.verify(store.sql!.query, { consumer, env })
     return source.open({
       inFlightMax: consumer.batch.deliveriesMax,
       inFlightBytesMax: consumer.batch.bytesMax,
       onEvent: event => this.#onSourceEvent(event),
-      ...(store.registerBroker && {
+      ...(store.registry && {
         onBroker: broker =>
           this.#watch.persist(async () => {
-            await store.registerBroker!(broker)
+            await store.registry!.registerBroker(broker)
             await addressing?.confirm(broker)
           }),
       }),
@@ -270,12 +269,12 @@ export class ConsumerProcess<M, Tx> {
         consumer: { name: consumer.name, generation: consumer.generation },
         progress: progressOf(consumer),
         ordersKeys: consumer.order === 'key',
-        checkpoints: checkpointsOf(store, enrolment, this.#watch, this.#suspicion, env.reach),
+        checkpoints: checkpointsOf(store, enrolment, this.#watch, this.#crashSuspects, env.reach),
         onRevoke: async partitions => this.#scheduler?.revoke(partitions),
-        onTold: told =>
+        onPositionCommit: succeeded =>
           env.metrics.add('positionCommits', 1, {
             consumer: consumer.name,
-            status: told ? 'success' : 'failure',
+            status: succeeded ? 'success' : 'failure',
           }),
       },
       enrolment,
@@ -284,7 +283,7 @@ export class ConsumerProcess<M, Tx> {
 
   #onSourceEvent(event: SourceEvent): void {
     this.#sourceStatus.record(event)
-    // Not from within: the source may be in the middle of opening.
+    // Deferred: the source may still be opening.
     if (event.kind === 'ended') this.#options.env.timers.soon(() => void this.drain().catch(() => {}))
   }
 
@@ -308,7 +307,7 @@ export class ConsumerProcess<M, Tx> {
   #close(): Promise<void> {
     this.#closing ??= (async () => {
       this.#scheduler?.stop()
-      this.#suspicion?.stop()
+      this.#crashSuspects?.stop()
       for (const unwatch of this.#unwatch) unwatch()
       await this.#subscription?.close()
       await this.#closeRun()
@@ -321,8 +320,8 @@ export class ConsumerProcess<M, Tx> {
   }
 
   /**
-   * A halted consumer does not wait long for an unresponsive database: its run is then silent instead of
-   * ended.
+   * A halted consumer does not wait long for an unresponsive database. Its run then ends silent instead of
+   * closed.
    */
   async #closeRun(): Promise<void> {
     if (this.#enrolment === null) return

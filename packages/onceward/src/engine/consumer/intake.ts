@@ -7,19 +7,19 @@ import type { SourceCapabilities } from '../../ports/capabilities.ts'
 import type { Delivery } from '../../ports/source.ts'
 import type { SuspectReader } from '../crash-suspects/suspect-reader.ts'
 
-/** Those whose validation takes longer than this are not waited for where order allows. */
+/** How long the other messages wait for slow validation, if order allows them to pass. */
 const togetherMs = 100
 
-/** True for a message whose validation did not settle in time: reading it again may help. */
+/** True for a message whose validation did not finish in time: reading it again may help. */
 export function isUnvalidated(received: Received): boolean {
   return !received.readable && received.problem.kind === 'unvalidated'
 }
 
 /**
- * Turns deliveries into messages, with a bound on schemas that answer later: `handlerTimeoutMs` each. Without
- * order only the slow ones wait; the failed attempt is counted like a handler's and the delivery read again
- * after its delay. With order everybody waits behind them, since nobody knows their key, and they are read
- * again on the spot until the attempts are used up.
+ * Turns deliveries into messages. An asynchronous schema has `handlerTimeoutMs` per message. Without order
+ * only the slow messages wait; the failed attempt counts like a handler's, and the delivery is read again
+ * after its delay. With order all later messages wait, because the key of a slow one is unknown; it is read
+ * again at once until its attempts are used up.
  */
 export class Intake<M> {
   readonly #read: MessageReader<M>
@@ -43,21 +43,21 @@ export class Intake<M> {
     this.#attemptsMax = consumer.failure.attemptsMax
     const read = createMessageReader(consumer, (work, late) =>
       this.#orAfter(handlerTimeoutMs, work, () =>
-        late(`validation did not settle in ${handlerTimeoutMs} ms`),
+        late(`validation did not finish in ${handlerTimeoutMs} ms`),
       ),
     )
     this.#read = consumer.order === 'key' && ordersByDeliveryKey ? delivery => matched(read(delivery)) : read
   }
 
   /**
-   * Resolves with what may go on now, in order; the rest comes by `onSlow`, one by one. Rejects only when the
-   * store refuses to take suspects down.
+   * Resolves with the messages that are ready, in order; slow ones follow through `onSlow`, one at a time.
+   * Rejects only if the store refuses to record suspects.
    */
   async take(
     deliveries: readonly Delivery[],
-    wary: Pick<SuspectReader<M, never>, 'readSuspects'> | null = null,
+    suspectReader: Pick<SuspectReader<M, never>, 'readSuspects'> | null = null,
   ): Promise<readonly Received<M>[]> {
-    const suspects = await wary?.readSuspects(deliveries, this.#read)
+    const suspects = await suspectReader?.readSuspects(deliveries, this.#read)
     const read = deliveries.map(delivery => suspects?.get(delivery) ?? this.#read(delivery))
     if (!read.some(one => one instanceof Promise)) return read as Received<M>[]
     if (this.#ordered) return Promise.all(read.map((one, index) => this.#readOut(one, deliveries[index]!)))
@@ -70,7 +70,7 @@ export class Intake<M> {
     return [...ready]
   }
 
-  /** Forgets what is still being read: its delivery stays unsettled. */
+  /** Drops messages that are still being read; their deliveries stay unsettled. */
   stop(): void {
     this.#stopped = true
     for (const cancel of this.#cancels) cancel()

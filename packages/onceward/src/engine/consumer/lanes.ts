@@ -1,14 +1,14 @@
 import type { Received } from '../../message/received.ts'
 
 /**
- * The queue between reading and processing. Unordered work is one list; ordered work is one lane per key or
- * partition. A lane is idle (not in the map), queued (has messages, may be cut), busy (part of a batch in
- * flight) or waiting (its head is to be retried at a time). Only queued lanes are cut, so a lane is in at
- * most one batch, and what comes back goes to its head.
+ * The queue between reading and processing. Unordered messages are one list; ordered messages have one lane
+ * per key or partition. A lane is idle (not in the map), queued (has messages, may be cut), busy (part of a
+ * batch in progress) or waiting (its head is retried later). Only queued lanes are cut, so a lane is in at
+ * most one batch. A message that returns goes to the head of its lane.
  */
 export class Lanes {
   #unordered: Received[] = []
-  /** What has been in a batch before and came back. */
+  /** Messages that were in a batch before and returned. */
   readonly #returned = new Set<Received>()
   #untried = 0
   readonly #lanes = new Map<string, Lane>()
@@ -21,19 +21,19 @@ export class Lanes {
     return ready
   }
 
-  /** All that no batch has taken, behind busy and waiting lanes too. */
+  /** All messages that are in no batch, including those behind busy and waiting lanes. */
   get size(): number {
     let size = this.#unordered.length
     for (const lane of this.#lanes.values()) size += lane.messages.length
     return size
   }
 
-  /** Of those, what was never in a batch. */
+  /** Those of them that were never in a batch. */
   get untried(): number {
     return this.#untried
   }
 
-  /** The same, one by one. */
+  /** All messages that are in no batch. */
   *waiting(): Iterable<Received> {
     yield* this.#unordered
     for (const lane of this.#lanes.values()) yield* lane.messages
@@ -44,7 +44,7 @@ export class Lanes {
     this.#put(received)
   }
 
-  /** It was in a batch before. */
+  /** For a message that was in a batch before. */
   pushBack(received: Received): void {
     this.#returned.add(received)
     this.#put(received)
@@ -56,8 +56,8 @@ export class Lanes {
   }
 
   /**
-   * Takes a batch, whole lanes first come first served, and marks their lanes busy. A lane goes no further
-   * than one that `stops` it.
+   * Takes a batch of lanes in the order of arrival, and marks the lanes busy. A lane is cut off before a
+   * message that `stops` it.
    */
   cut(countMax: number, bytesMax: number, stops: (received: Received) => boolean = never): Received[] {
     const batch: Received[] = []
@@ -86,8 +86,8 @@ export class Lanes {
   }
 
   /**
-   * Takes those that are admitted and could be taken now, of a lane its first ones in order, and marks their
-   * lanes busy.
+   * Takes admitted messages that could be taken now, from a lane only its first ones in order, and marks
+   * their lanes busy.
    */
   cutGroup(admits: (received: Received) => boolean): Received[] {
     const group: Received[] = []
@@ -104,14 +104,14 @@ export class Lanes {
     return group
   }
 
-  /** Whether a group would have one that matches. */
+  /** Whether `cutGroup` would find a message that matches. */
   some(matches: (received: Received) => boolean): boolean {
     if (this.#unordered.some(matches)) return true
     for (const lane of this.#queued) if (matches(lane.messages[0]!)) return true
     return false
   }
 
-  /** Drops what no batch has taken yet, as when its partition goes to another owner. */
+  /** Drops messages that are in no batch yet, as when their partition moves to another owner. */
   forget(goes: (received: Received) => boolean): void {
     const stays = (received: Received) => {
       if (!goes(received)) return true
@@ -127,7 +127,7 @@ export class Lanes {
     }
   }
 
-  /** A batch ended: its lanes may go on. Call after `hold` of what comes back. */
+  /** A batch has ended: its lanes may continue. Call it after `hold` of the messages that return. */
   release(batch: readonly Received[]): void {
     let last: string | null = null
     for (const { lane: key } of batch) {
@@ -139,8 +139,8 @@ export class Lanes {
   }
 
   /**
-   * Puts messages of one lane, in order, back to its head and stops it until `resume`. False for unordered
-   * ones.
+   * Returns messages of one lane, in order, to its head and stops the lane until `resume`. False for
+   * unordered messages.
    */
   hold(messages: readonly Received[]): boolean {
     const lane = this.#laneOf(messages[0]!)

@@ -2,7 +2,7 @@ import type { Consumer } from '../../contract/define-consumer.ts'
 import type { Environment } from '../../environment.ts'
 import type { Breaker, BreakerEvent } from '../retry/breaker.ts'
 
-/** Tells people that the source is paused, and that it goes on. */
+/** Reports that the source is paused, and that it is resumed. */
 export function reportOutage(
   event: BreakerEvent,
   { view, waitMs }: Pick<Breaker, 'view' | 'waitMs'>,
@@ -13,17 +13,17 @@ export function reportOutage(
   switch (event) {
     case 'opened':
       metrics.add('pauses', 1, { consumer: name })
-      log.warn('downstream away: source paused, no attempt counted', {
+      log.warn('dependency unavailable: source paused, no attempt counted', {
         consumer: name,
         code,
         failures,
         pauseMs: waitMs,
       })
       break
-    case 'still away':
-      log.warn('downstream still away', { consumer: name, code, pauseMs: waitMs })
+    case 'still unavailable':
+      log.warn('dependency still unavailable', { consumer: name, code, pauseMs: waitMs })
       break
     case 'closed':
-      log.info('downstream answers again: source resumed', { consumer: name })
+      log.info('dependency available again: source resumed', { consumer: name })
   }
 }

@@ -4,8 +4,7 @@ import { SharedLock } from '../batch/shared-lock.ts'
 import { Breaker } from '../retry/breaker.ts'
 
 /**
- * What a consumer and the worker beside it in one process share: they call the same dependency and lock the
- * same rows.
+ * Shared by a consumer and its worker in one process: they call the same dependency and lock the same rows.
  */
 export interface SharedLimits {
   readonly breaker: Breaker

@@ -1,7 +1,7 @@
 import type { Environment } from '../../environment.ts'
 import type { SourceEvent } from '../../ports/source.ts'
 
-/** What the source said about its connection, for health checks; counts and logs each event. */
+/** The state of the source's connection, for health checks; counts and logs each event. */
 export class SourceStatus {
   readonly #names: { readonly consumer: string; readonly source: string }
   readonly #env: Environment
@@ -13,14 +13,14 @@ export class SourceStatus {
     this.#env = env
   }
 
-  /** True from when the source lost its broker until it is connected again. */
+  /** True from the loss of the broker until the source is connected again. */
   get disconnected(): boolean {
     return this.#disconnected
   }
 
-  /** Parts of the source that failed and are tried again, one sentence each. */
+  /** Parts of the source that failed and are being retried, one sentence each. */
   get degraded(): readonly string[] {
-    return [...this.#degraded].map(([part, reason]) => `${part} fails and is tried again: ${reason}`)
+    return [...this.#degraded].map(([part, reason]) => `${part} fails and is retried: ${reason}`)
   }
 
   record(event: SourceEvent): void {
@@ -41,7 +41,7 @@ function endsConnection({ kind }: SourceEvent): boolean {
   return kind === 'disconnected' || kind === 'cancelled' || kind === 'timed_out'
 }
 
-/** What happens whenever a consumer starts or its group changes; the rest is trouble. */
+/** Events of every start and every change of the group; all others are trouble. */
 function isRoutine(event: SourceEvent): boolean {
   if (event.kind === 'revoked') return event.orderly === true
   return ['connected', 'ended', 'assigned', 'restored'].includes(event.kind)

@@ -4,50 +4,52 @@ import type { Store } from '../../ports/store.ts'
 import { ofStore, StorePaused } from '../batch/recover-attempt.ts'
 
 /**
- * Waits while the store is away, one wait for all batches of a consumer: present ──unavailable──▶ away ──ping answers──▶ present.
- * Nothing is settled meanwhile and no attempt is counted. A lock somebody holds is waited for by its batch
- * alone.
+ * Waits while the store is unavailable, one wait for all batches of a consumer: available ──connection lost──▶ unavailable ──ping answers──▶ available.
+ * Meanwhile nothing is settled and no attempt is counted. A batch that waits for a lock waits alone.
  */
 export class StoreWatch<Tx> {
   readonly #store: Store<Tx>
   readonly #env: Environment
   readonly #consumer: string
-  readonly #goOn: () => boolean
-  #away: Promise<void> | null = null
+  readonly #mayWait: () => boolean
+  #outage: Promise<void> | null = null
 
-  /** `goOn` turns false when the consumer stops: no wait outlives it. */
-  constructor(store: Store<Tx>, env: Environment, consumer: string, goOn: () => boolean) {
+  /** `mayWait` becomes false when the consumer stops: no wait outlives it. */
+  constructor(store: Store<Tx>, env: Environment, consumer: string, mayWait: () => boolean) {
     this.#store = store
     this.#env = env
     this.#consumer = consumer
-    this.#goOn = goOn
+    this.#mayWait = mayWait
   }
 
-  get away(): boolean {
-    return this.#away !== null
+  get unavailable(): boolean {
+    return this.#outage !== null
   }
 
-  present(): Promise<void> {
-    return this.#away ?? Promise.resolve()
+  untilAvailable(): Promise<void> {
+    return this.#outage ?? Promise.resolve()
   }
 
-  /** `failures`: how often the same batch was put off before. */
+  /** `failures`: how often the same batch was paused before. */
   async pause({ trouble, message }: StorePaused, failures: number): Promise<void> {
-    this.#env.log.warn(trouble === 'unavailable' ? 'store away, nothing settled' : 'waiting for a lock', {
-      consumer: this.#consumer,
-      error: message,
-    })
+    this.#env.log.warn(
+      trouble === 'unavailable' ? 'store unavailable, nothing settled' : 'waiting for a lock',
+      {
+        consumer: this.#consumer,
+        error: message,
+      },
+    )
     if (trouble === 'lock wait') return this.#wait(50, 5_000, failures)
-    this.#away ??= this.#untilAnswered(failures).finally(() => {
-      this.#away = null
+    this.#outage ??= this.#untilAnswered(failures).finally(() => {
+      this.#outage = null
     })
-    return this.#away
+    return this.#outage
   }
 
-  /** Asks the store again until it answers, for small calls beside the batches. */
+  /** Repeats a small call beside the batches until the store answers. */
   async persist<T>(call: () => Promise<T>): Promise<T> {
     for (let failures = 0; ; failures++) {
-      await this.present()
+      await this.untilAvailable()
       try {
         return await call()
       } catch (error) {
@@ -55,13 +57,13 @@ export class StoreWatch<Tx> {
         const trouble = ours ? 'statement' : this.#store.diagnose(error)
         if (trouble === 'configuration') throw this.#refused(error)
         const passes = trouble === 'unavailable' || trouble === 'lock wait' || trouble === 'contention'
-        if (!passes || !this.#goOn()) throw error
+        if (!passes || !this.#mayWait()) throw error
         await this.pause(new StorePaused(trouble === 'unavailable' ? trouble : 'lock wait', error), failures)
       }
     }
   }
 
-  /** Sources try again what is no error of ours, and this would not end. */
+  /** Sources retry errors that are not OncewardErrors, and this one would never end. */
   #refused(error: unknown): OncewardError {
     return new OncewardError(
       'configuration',
@@ -72,13 +74,13 @@ export class StoreWatch<Tx> {
 
   async #untilAnswered(failures: number): Promise<void> {
     await this.#wait(50, 5_000, failures)
-    for (let tries = 0; this.#goOn(); tries++) {
+    for (let tries = 0; this.#mayWait(); tries++) {
       try {
         await this.#store.ping()
-        this.#env.log.info('store answers again', { consumer: this.#consumer })
+        this.#env.log.info('store available again', { consumer: this.#consumer })
         return
       } catch (error) {
-        // It answers, and says that people must act.
+        // The store answers, and requires an operator.
         if (error instanceof OncewardError && !ofStore.includes(error.code)) throw error
         await this.#wait(100, 2_000, tries)
       }

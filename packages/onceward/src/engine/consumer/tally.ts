@@ -1,6 +1,6 @@
 import type { BreakerView } from '../retry/breaker.ts'
 
-/** Counts of one process life, for status views; the metrics carry the same to the outside. */
+/** Counts since the start of the process, for status views. The metrics export the same numbers. */
 export interface TallySnapshot {
   readonly delivered: number
   readonly redelivered: number
@@ -9,9 +9,10 @@ export interface TallySnapshot {
   readonly settleMissed: number
   readonly batchesInFlight: number
   readonly held: number
-  readonly storeAway: boolean
+  readonly storeUnavailable: boolean
   /**
-   * Whether the source is paused because the downstream is away; `probing`: one message at a time is tried.
+   * Whether the source is paused because a dependency is unavailable; `probing`: one message at a time is
+   * tried.
    */
   readonly breaker: BreakerView['state']
 }
@@ -40,7 +41,7 @@ export class Tally {
   snapshot(
     batchesInFlight: number,
     held: number,
-    storeAway: boolean,
+    storeUnavailable: boolean,
     breaker: BreakerView['state'],
   ): TallySnapshot {
     return {
@@ -51,7 +52,7 @@ export class Tally {
       settleMissed: this.#missed,
       batchesInFlight,
       held,
-      storeAway,
+      storeUnavailable,
       breaker,
     }
   }

@@ -1,6 +1,6 @@
 import type { ConsumerContext } from '../consumer-context.ts'
 
-/** Gauges of the source and the breaker. Each result ends one. */
+/** Registers gauges of the source and the breaker. Each returned function ends one. */
 export function watchSource<M, Tx>({
   consumer,
   subscription,
@@ -11,10 +11,10 @@ export function watchSource<M, Tx>({
   const labels = { consumer: consumer.name }
   const unwatch: (() => void)[] = []
   if (subscription.lag !== undefined) unwatch.push(metrics.watchLag(consumer.name, () => subscription.lag!()))
-  if (subscription.waitingPartitions !== undefined)
+  if (subscription.log?.waitingPartitions !== undefined)
     unwatch.push(
       metrics.watch(['waitingPartitions'], see =>
-        see('waitingPartitions', subscription.waitingPartitions!(), labels),
+        see('waitingPartitions', subscription.log!.waitingPartitions!(), labels),
       ),
     )
   if (consumer.failure.breaker !== null)

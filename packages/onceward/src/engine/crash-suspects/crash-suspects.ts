@@ -4,51 +4,51 @@ import type { Delivery, Ownership } from '../../ports/source.ts'
 import type { Enrolment } from '../../ports/store.ts'
 import { type SilentRun, type SuspectLedger, silentAfterMs } from '../../ports/suspects.ts'
 
-/** How often a run says that it lives. */
+/** How often a run sends a heartbeat. */
 const beatMs = 2_000
 
 /**
- * How long deliveries are looked at because of one silent run: brokers hand over again within their leases
- * and session timeouts.
+ * How long deliveries are checked because of one silent run. Brokers redeliver within their leases and
+ * session timeouts.
  */
 const suspectMs = 5 * 60_000
 
-/** In place of a run: whatever happens to those. */
+/** In place of a run id: suspected until it is decided, regardless of any run. */
 const always = -1
 
 export interface CrashSuspectsOptions {
   readonly ledger: SuspectLedger
   readonly enrolment: Enrolment
   readonly env: Environment
-  /** A lease of held work: as long again until what its dead holder had is handed over. */
+  /** The lease of stored work: the work of a dead worker is redelivered after it expires. */
   readonly leaseMs: number
-  /** False once the source has taken the delivery back. */
+  /** False after the source has withdrawn the delivery. */
   readonly isLive: (delivery: Delivery) => boolean
-  /** The store answers a sign of life with an error that only people can mend. */
+  /** The store answers a heartbeat with an error that needs an operator. */
   readonly onRefused: (error: OncewardError) => void
-  /** CrashSuspects was lifted: more may be taken at once. */
+  /** Fewer deliveries are suspected: more may be processed at once. */
   readonly onLifted: () => void
 }
 
 /**
- * Which deliveries may have killed a process. A run that was never closed and is not heard of died, or is
- * taken for dead until it is heard; what the broker hands over again, and on logs the first records after
- * where that run stood, may be why. Only as many as it can have held, and only for a while: a broker that
- * hands thousands over again must not make a consumer crawl.
+ * Which deliveries may have crashed a process. A run that was never closed and sends no heartbeat has
+ * crashed, or counts as crashed until it is heard from. Suspects are redelivered messages and, on logs, the
+ * first records after that run's position. There are only as many suspects as the run can have held, and only
+ * for a limited time: a broker that redelivers thousands of messages must not slow the consumer down.
  *
- *   silent run ──▶ suspects, in groups that are halved at each death ──▶ all through, cause found, or time over ──▶ cleared for everybody
+ *   silent run ──▶ suspects, in groups halved at each crash ──▶ all processed, cause found, or time over ──▶ run cleared for all processes
  */
 export class CrashSuspects {
   readonly #options: CrashSuspectsOptions
   readonly #silent = new Map<number, { readonly deliveriesMax: number; readonly cancel: () => void }>()
-  /** Suspects that are not through, and on logs the run each is suspected for. */
+  /** Suspects that are not cleared yet; on logs with the run that each is suspected for. */
   readonly #suspects = new Map<Delivery, number | null>()
-  /** The largest group in which a suspect may be tried, where a process died over it before. */
+  /** The largest group in which a suspect may be tried, if a process crashed on it before. */
   readonly #limits = new WeakMap<Delivery, number>()
-  /** Of each partition: the silent run that had it, and how many more of its records count. */
+  /** Per partition: the silent run that owned it, and how many more of its records are suspects. */
   readonly #windows = new Map<string, { readonly runId: number; left: number }>()
   #through = 0
-  /** A cause was found, and nobody fell silent since: abandoned work is no sign of another. */
+  /** A cause was found, and no run fell silent since: abandoned work does not indicate another cause. */
   #explained = false
   #cancelBeat: () => void = () => {}
   #stopped = false
@@ -57,7 +57,7 @@ export class CrashSuspects {
     this.#options = options
   }
 
-  /** The first beat, before anything is taken. Rejects when the store does. */
+  /** Sends the first heartbeat, before anything is received. Rejects if the store does. */
   async begin(): Promise<void> {
     await this.#beat()
     this.#beatLater()
@@ -73,7 +73,7 @@ export class CrashSuspects {
     return this.#suspects.size > 0
   }
 
-  /** Partitions became ours: what a silent run had is looked at from where it stood. */
+  /** Called with newly assigned partitions: records after a silent run's position become suspects. */
   took(partitions: readonly Ownership[]): void {
     for (const { partition, lastRun } of partitions) {
       const run = lastRun === null ? undefined : this.#silent.get(lastRun)
@@ -82,7 +82,7 @@ export class CrashSuspects {
     }
   }
 
-  /** Called with everything that arrives. */
+  /** Called with every delivery that arrives. */
   look(deliveries: readonly Delivery[]): void {
     const before = this.#suspects.size
     for (const delivery of deliveries) {
@@ -90,7 +90,7 @@ export class CrashSuspects {
         if (delivery.held.abandoned && !this.#explained) this.#suspects.set(delivery, null)
       } else if (this.#silent.size > 0) this.#lookAt(delivery)
     }
-    if (before === 0 && this.#suspects.size > 0) this.#tell()
+    if (before === 0 && this.#suspects.size > 0) this.#warn()
   }
 
   suspects(delivery: Delivery): boolean {
@@ -105,11 +105,11 @@ export class CrashSuspects {
     this.#limits.set(delivery, limit)
   }
 
-  /** Its process survived it. */
+  /** The process survived this delivery. */
   cleared(delivery: Delivery): void {
     const runId = this.#suspects.get(delivery)
     this.#suspects.delete(delivery)
-    // A partition has a window of its own, and held work a lease.
+    // A partition has its own window, and stored work has a lease.
     if (runId !== null || delivery.held !== undefined) return
     this.#through++
     let held = 0
@@ -117,13 +117,13 @@ export class CrashSuspects {
     if (this.#through >= held) this.#forgive([...this.#silent.keys()])
   }
 
-  /** The cause, which its lane is to wait for: never tried beside others. */
+  /** The delivery is the cause, and its lane waits for it: it is always tried alone. */
   keep(delivery: Delivery): void {
     this.#suspects.set(delivery, always)
     this.#limits.set(delivery, 1)
   }
 
-  /** The deaths so far have their cause: nobody else is suspected of them. */
+  /** The cause of the crashes is found: no other delivery is suspected of them. */
   explained(delivery: Delivery): void {
     this.#suspects.delete(delivery)
     this.#explained = true
@@ -144,10 +144,10 @@ export class CrashSuspects {
     if (runIds.length === 0) return
     for (const runId of runIds) this.#forget(runId)
     this.#lift()
-    // Left open they only cost the next process some time.
+    // If this fails, the runs only cost the next process some time.
     ledger.clear(enrolment, runIds).catch(error => {
       const fields = { consumer: enrolment.facts.name, error: errorText(error) }
-      env.log.warn('could not note that silent runs are dealt with', fields)
+      env.log.warn('could not record that silent runs are cleared', fields)
     })
   }
 
@@ -178,9 +178,9 @@ export class CrashSuspects {
     this.#explained = false
   }
 
-  #tell(): void {
+  #warn(): void {
     const { env, enrolment } = this.#options
-    env.log.warn('a process seems to have died: what it may have died over is taken in small groups', {
+    env.log.warn('a process may have crashed: its messages are processed in small groups', {
       consumer: enrolment.facts.name,
       silentRuns: [...this.#silent.keys()],
     })
@@ -191,7 +191,7 @@ export class CrashSuspects {
     this.#silent.delete(runId)
   }
 
-  /** What is left of the suspects when runs were heard of or cleared. */
+  /** Removes suspects whose runs were heard from or cleared. */
   #lift(): void {
     if (this.#silent.size === 0) this.#through = 0
     const before = this.#suspects.size

@@ -1,13 +1,13 @@
 /**
- * The most suspects in one group. A death costs a restart, a group one small transaction: 64 clear thousands
- * of suspects in a second or two and cost at most 6 deaths until a suspect is alone.
+ * Most suspects in one group. A crash costs a restart, a group costs one small transaction. Groups of 64
+ * clear thousands of suspects in a second or two, and need at most 6 crashes until a suspect is alone.
  */
 const groupMax = 64
 
 /**
- * The place in one group of suspects. A suspect over whose group a process died may only be tried in a group
- * of half that size, so the group is never larger than the strictest of its members allows: after log2 n
- * deaths the cause is alone.
+ * The room in one group of suspects. After a crash, each suspect of the group may only be tried in a group of
+ * half the size. A group is never larger than its strictest member allows, so the cause is alone after log2 n
+ * crashes.
  */
 export class GroupRoom {
   #countMax: number
@@ -19,7 +19,7 @@ export class GroupRoom {
     this.#bytesLeft = bytesMax
   }
 
-  /** Takes the place of one more suspect; false when there is none for it. The first one always fits. */
+  /** Adds one more suspect; false if there is no room for it. The first one always fits. */
   take(limit: number, bytes = 0): boolean {
     const countMax = Math.min(this.#countMax, limit)
     if (this.#count > 0 && (this.#count >= countMax || bytes > this.#bytesLeft)) return false

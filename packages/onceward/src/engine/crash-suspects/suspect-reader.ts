@@ -12,25 +12,25 @@ import { GroupRoom } from './suspect-groups.ts'
 
 export interface SuspectReaderOptions<M, Tx> {
   readonly consumer: Consumer<M, Tx>
-  readonly suspicion: CrashSuspects
+  readonly crashSuspects: CrashSuspects
   readonly store: Store<Tx>
   readonly enrolment: Enrolment
   readonly watch: StoreWatch<Tx>
   readonly env: Environment
-  /** No handler follows: who is read is through. */
+  /** No handler follows: a suspect is cleared once it is read. */
   readonly readsOnly: boolean
 }
 
 type Read<M> = (delivery: Delivery) => Received<M> | Promise<Received<M>>
 
 /**
- * Codecs, schemas and identity functions are the contract's code, and may end the process as a handler does.
- * So suspects are read in groups as they are handled in groups, alone in the end, each with a record under
- * its bytes: nothing else of it is known.
+ * Codecs, schemas and identity functions are the contract's code, and may crash the process as a handler may.
+ * Suspects are therefore read in shrinking groups, finally alone, each with a record under the digest of its
+ * bytes: its id is not known yet.
  */
 export class SuspectReader<M, Tx> {
   readonly #options: SuspectReaderOptions<M, Tx>
-  /** Killers that are not read again and not decided yet. */
+  /** Messages that crash the reader; they are not read again, and not decided yet. */
   readonly #found = new Set<Received>()
   #survived: readonly string[] = []
 
@@ -39,20 +39,20 @@ export class SuspectReader<M, Tx> {
   }
 
   suspects(delivery: Delivery): boolean {
-    return delivery.held?.read === undefined && this.#options.suspicion.suspects(delivery)
+    return delivery.held?.read === undefined && this.#options.crashSuspects.suspects(delivery)
   }
 
   /**
-   * Reads the suspects among these and takes their records back. Whatever else is read meanwhile could be
-   * blamed on them.
+   * Reads the suspects among these deliveries, then withdraws their records. Other messages must not be read
+   * meanwhile, because their crash would be blamed on the suspects.
    */
   async readSuspects(
     deliveries: readonly Delivery[],
     read: Read<M>,
   ): Promise<ReadonlyMap<Delivery, Received<M>>> {
-    const { consumer, store, enrolment, watch, suspicion } = this.#options
+    const { consumer, store, enrolment, watch, crashSuspects } = this.#options
     const done = new Map<Delivery, Received<M>>()
-    let waiting = suspicion.any ? deliveries.filter(delivery => this.suspects(delivery)) : []
+    let waiting = crashSuspects.any ? deliveries.filter(delivery => this.suspects(delivery)) : []
     if (waiting.length === 0) return done
     const keys = new Map(waiting.map(delivery => [delivery, bytesKey(consumer, delivery)]))
     const limits = await watch.persist(() => store.suspects!.groupLimits(enrolment, [...keys.values()]))
@@ -62,7 +62,7 @@ export class SuspectReader<M, Tx> {
       const group = waiting.filter(delivery => room.take(limitOf(delivery)))
       const ids = group.map(delivery => keys.get(delivery)!)
       for (const [delivery, received] of await this.#readGroup(group, ids, read)) done.set(delivery, received)
-      // Runs that are heard of after all lift the suspicion.
+      // A run that is heard from again clears its suspects.
       waiting = waiting.filter(delivery => !done.has(delivery) && this.suspects(delivery))
     }
     await this.#end()
@@ -74,17 +74,17 @@ export class SuspectReader<M, Tx> {
     ids: readonly string[],
     read: Read<M>,
   ): Promise<readonly (readonly [Delivery, Received<M>])[]> {
-    const { suspicion, readsOnly, env } = this.#options
+    const { crashSuspects, readsOnly, env } = this.#options
     const killed = await this.#begin(ids)
     env.reach('suspect.reading')
     if (killed !== null) return [[group[0]!, this.#giveUp(group[0]!, killed)]]
     const received = await Promise.all(group.map(async delivery => [delivery, await read(delivery)] as const))
     this.#survived = ids
-    if (readsOnly) for (const delivery of group) suspicion.cleared(delivery)
+    if (readsOnly) for (const delivery of group) crashSuspects.cleared(delivery)
     return received
   }
 
-  /** Answers with the deaths of one that may not be read any more. */
+  /** Returns the earlier attempts of a suspect that must not be read again. */
   async #begin(ids: readonly string[]): Promise<EarlierAttempts | null> {
     const { consumer, store, enrolment, watch } = this.#options
     const { attemptsMax } = consumer.failure
@@ -100,12 +100,12 @@ export class SuspectReader<M, Tx> {
     return earlier.deaths > 0 && earlier.attempts >= attemptsMax ? earlier : null
   }
 
-  /** Not read again: it goes where the contract sends what kills. */
+  /** Not read again: the contract decides its outcome. */
   #giveUp(delivery: Delivery, earlier: EarlierAttempts): Received<M> {
     const { consumer, env } = this.#options
     const killer = unreadKiller(consumer, delivery, earlier)
     this.#found.add(killer)
-    env.log.error('a message that kills its process while it is read is not read again', {
+    env.log.error('a message that crashes its process while it is read is not read again', {
       consumer: consumer.name,
       position: delivery.position,
       digest: killer.digest.toString('hex'),
@@ -115,26 +115,28 @@ export class SuspectReader<M, Tx> {
   }
 
   /**
-   * Called with what is committed. Only a killer that is set aside explains the deaths: before that, another
-   * one may still be read.
+   * Called with committed decisions. Only a crashing message that is set aside explains the crashes; until
+   * then another one may still be read.
    */
   decided(decided: readonly Decided<M>[]): void {
     if (this.#found.size === 0) return
-    const { consumer, suspicion, env } = this.#options
+    const { consumer, crashSuspects, env } = this.#options
     for (const { received, decision } of decided) {
       if (decision.outcome === 'retry' || !this.#found.delete(received)) continue
-      suspicion.explained(received.delivery)
+      crashSuspects.explained(received.delivery)
       env.metrics.add('parkedSuspects', 1, { consumer: consumer.name })
     }
   }
 
-  /** Nobody is being read any more. */
+  /** All suspects are read. */
   async #end(): Promise<void> {
     const ids = this.#survived
     if (ids.length === 0) return
     const { store, enrolment, watch, env } = this.#options
     env.reach('suspect.read')
-    await watch.persist(() => store.transaction(enrolment, session => session.withdrawAttempts!(ids)))
+    await watch.persist(() =>
+      store.transaction(enrolment, session => session.suspects!.withdrawAttempts(ids)),
+    )
     this.#survived = []
   }
 }

@@ -9,22 +9,22 @@ import type { CrashSuspects } from './crash-suspects.ts'
 import { GroupRoom } from './suspect-groups.ts'
 
 /**
- * Suspects whose attempt is on record, one alone or a group. With `killed`, of one alone, the budget is used
- * up and its process died: its handler does not run.
+ * Suspects whose attempt is on record: one alone, or a group. `killed`, only for one alone: its budget is
+ * used up and its process crashed, so its handler does not run.
  */
 export interface SuspectTry {
   readonly killed: EarlierAttempts | null
 }
 
 export interface SuspectRunnerOptions<Tx> {
-  readonly suspicion: CrashSuspects
+  readonly crashSuspects: CrashSuspects
   readonly store: Store<Tx>
   readonly enrolment: Enrolment
   readonly watch: StoreWatch<Tx>
   readonly env: Environment
   readonly lanes: Lanes
   readonly attemptsMax: number
-  /** Of the bodies of one group. */
+  /** Most bytes of bodies in one group. */
   readonly bytesMax: number
 }
 
@@ -34,11 +34,11 @@ type Run<M> = (
 ) => Promise<readonly Decided<M>[]>
 
 /**
- * Takes messages that may have killed their process, with nothing else under way. They go in groups, and a
- * group is on record before its handlers run: when the process dies the next one tries its messages in groups
- * of half the size, so that the cause is alone after log2 n deaths. Only the attempt of a message that was
- * alone counts against it. Either record is taken back in the transaction that decides the message: what is
- * found of it later is a death, and whoever gets through is not blamed.
+ * Tries messages that may have crashed their process, while nothing else runs. They run in groups, and a
+ * group is recorded before its handlers run. After a crash, the next process tries its messages in groups of
+ * half the size, so that the cause is alone after log2 n crashes. Only an attempt of a message that was alone
+ * counts against it. The transaction that decides a message withdraws its record. A record that remains
+ * therefore means a crash, and a message that completes is not blamed.
  */
 export class SuspectRunner<M, Tx> {
   readonly #options: SuspectRunnerOptions<Tx>
@@ -53,42 +53,42 @@ export class SuspectRunner<M, Tx> {
   }
 
   get any(): boolean {
-    return this.#options.suspicion.any
+    return this.#options.crashSuspects.any
   }
 
-  /** Bytes that cannot be read reach no handler. */
+  /** Unreadable bytes reach no handler. */
   readonly isSuspect = (received: Received): boolean =>
-    received.readable && this.#options.suspicion.suspects(received.delivery)
+    received.readable && this.#options.crashSuspects.suspects(received.delivery)
 
-  /** Finds out how large a group each of these may be in, before they can be taken. */
+  /** Reads how large a group each suspect may be in, before any can be taken. */
   async learn(read: readonly Received<M>[]): Promise<void> {
-    const { suspicion, store, enrolment, watch } = this.#options
+    const { crashSuspects, store, enrolment, watch } = this.#options
     const suspects = read.filter(this.isSuspect)
     if (suspects.length === 0) return
     const ids = suspects.map(({ id }) => id!)
     const limits = await watch.persist(() => store.suspects!.groupLimits(enrolment, ids))
     for (const { id, delivery } of suspects) {
       const limit = limits.get(id!)
-      if (limit !== undefined) suspicion.limitGroup(delivery, limit)
+      if (limit !== undefined) crashSuspects.limitGroup(delivery, limit)
     }
   }
 
-  /** Suspects go first: takes a group when nothing else is under way, and says `wait` while something is. */
+  /** Suspects go first: returns a group if nothing else runs, and `wait` while something does. */
   next(batchesInFlight: number, countMax: number): readonly Received<M>[] | 'wait' | null {
-    const { lanes, suspicion, bytesMax } = this.#options
+    const { lanes, crashSuspects, bytesMax } = this.#options
     if (!this.any) return null
     if (batchesInFlight > 0) return lanes.some(this.isSuspect) ? 'wait' : null
     const room = new GroupRoom(countMax, bytesMax)
     const group = lanes.cutGroup(
       received =>
         this.isSuspect(received) &&
-        room.take(suspicion.groupLimit(received.delivery), received.delivery.body.length),
+        room.take(crashSuspects.groupLimit(received.delivery), received.delivery.body.length),
     )
     this.#underWay = group.length === 0 ? null : (group as Received<M>[])
     return this.#underWay
   }
 
-  /** Rejects only when the attempt could not be put on record; then nothing was tried. */
+  /** Rejects only if the attempt could not be recorded; nothing was tried then. */
   async run(group: readonly Received<M>[], run: Run<M>): Promise<void> {
     const { env, enrolment } = this.#options
     try {
@@ -105,7 +105,7 @@ export class SuspectRunner<M, Tx> {
     }
   }
 
-  /** Answers with its deaths when it may not be tried any more. */
+  /** Returns the earlier attempts of a message that must not be tried again. */
   async #beginAlone({ id }: Received<M>): Promise<EarlierAttempts | null> {
     const { store, enrolment, watch, env, attemptsMax } = this.#options
     const earlier = await watch.persist(() => store.suspects!.beginAttempt(enrolment, id!, attemptsMax))
@@ -121,25 +121,24 @@ export class SuspectRunner<M, Tx> {
   }
 
   /**
-   * The broker took these back, their partition went to another owner, or we are leaving. Nobody died of
-   * them.
+   * The broker withdrew these, their partition moved to another owner, or the process stops. None crashed it.
    */
   async #withdrawUndecided(group: readonly Received<M>[], decided: readonly Decided<M>[]): Promise<void> {
     const { store, enrolment } = this.#options
     const through = new Set(decided.map(({ received }) => received))
     const ids = group.filter(received => !through.has(received)).map(({ id }) => id!)
     if (ids.length > 0)
-      await store.transaction(enrolment, session => session.withdrawAttempts!(ids)).catch(() => {})
+      await store.transaction(enrolment, session => session.suspects!.withdrawAttempts(ids)).catch(() => {})
   }
 
   #judge({ received, decision }: Decided<M>, { killed }: SuspectTry): void {
-    const { suspicion, env, enrolment } = this.#options
-    if (killed === null || decision.code !== processDied) return suspicion.cleared(received.delivery)
-    if (decision.outcome === 'retry') return suspicion.keep(received.delivery)
+    const { crashSuspects, env, enrolment } = this.#options
+    if (killed === null || decision.code !== processDied) return crashSuspects.cleared(received.delivery)
+    if (decision.outcome === 'retry') return crashSuspects.keep(received.delivery)
     const consumer = enrolment.facts.name
-    suspicion.explained(received.delivery)
+    crashSuspects.explained(received.delivery)
     env.metrics.add('parkedSuspects', 1, { consumer })
-    env.log.error('the message that killed its process is parked', {
+    env.log.error('the message that crashed its process is parked', {
       consumer,
       messageId: received.id,
       deaths: killed.deaths,

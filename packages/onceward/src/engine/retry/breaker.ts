@@ -4,35 +4,36 @@ import type { Received } from '../../message/received.ts'
 import type { Decided } from '../batch/batch-attempt.ts'
 import type { Fact } from '../batch/outcome.ts'
 
-/** What the breaker knows, for people. */
+/** The breaker's state, for status views. */
 export interface BreakerView {
   readonly state: 'closed' | 'open' | 'probing'
-  /** Failures in a row that say the downstream is away. */
+  /** Consecutive failures that indicate an unavailable dependency. */
   readonly failures: number
   readonly code: string
 }
 
-export type BreakerEvent = 'opened' | 'still away' | 'closed'
+export type BreakerEvent = 'opened' | 'still unavailable' | 'closed'
 
 /**
- * Probes of one message that cost it nothing; from then on it may be the message, and its attempts are
- * counted.
+ * Failed probes of one message that do not count as attempts. After them the message itself may be the cause,
+ * and its attempts count.
  */
 const freeProbes = 10
 
-/** Ids remembered at most; beyond, the oldest are forgotten. */
+/** Most ids in `#atFault`; the oldest are dropped. */
 const rememberedMax = 10_000
 
 /**
- * Tells an outage of the downstream from messages that are at fault, and pauses a consumer meanwhile:
+ * Distinguishes an unavailable dependency from faulty messages, and pauses the consumer during an outage:
  *
- *   closed ──failures in a row, of two messages at least──▶ open ──pause over──▶ probing, one message at a time ──one gets through──▶ closed
- *                                                            ▲                        └── it fails: twice the pause ──┘
+ *   closed ──consecutive failures of at least two messages──▶ open ──pause ends──▶ probing, one message at a time ──one is applied──▶ closed
+ *                                                               ▲                        └── it fails: twice the pause ──┘
  *
- * One message that fails for ever is no outage, however its error looks: that is for its attempts to end. Nor
- * are those that failed while others got through, when they come back together and fail again. While it is
- * not closed such failures count no attempt, except of a message that was asked again and again because there
- * is nobody else to ask: two of them at the head of every lane would hold the others for ever.
+ * A single message that keeps failing is not an outage, even if its error looks like one; its attempts end
+ * it. Messages that failed while others were applied are not an outage either when they fail again together.
+ * In states open and probing such failures count no attempt. The exception is a message that has been the
+ * probe many times because no other message is available. Otherwise two such messages at the head of every
+ * lane would block all others.
  */
 export class Breaker {
   readonly #failure: Pick<FailureRules, 'rules' | 'breaker'>
@@ -40,10 +41,12 @@ export class Breaker {
   #state: BreakerView['state'] = 'closed'
   #failures = 0
   #code = ''
-  /** Those that have failed since something got through, and those that failed while others did. */
+  /**
+   * Messages that failed since the last one was applied, and messages that failed while others were applied.
+   */
   #run = new Set<string>()
   readonly #atFault = new Set<string>()
-  /** How often each was the probe of this outage. */
+  /** How often each message was the probe in this outage. */
   readonly #probes = new Map<string, number>()
   #openings = 0
   #untilMs = 0
@@ -57,21 +60,21 @@ export class Breaker {
     return { state: this.#state, failures: this.#failures, code: this.#code }
   }
 
-  /** How many messages may be tried now: all, one, none. */
+  /** How many messages may be tried now: all, one or none. */
   get room(): number {
     if (this.#state === 'open' && this.waitMs <= 0) this.#state = 'probing'
     return { closed: Number.POSITIVE_INFINITY, probing: 1, open: 0 }[this.#state]
   }
 
-  /** Until the next probe. */
+  /** Time until the next probe. */
   get waitMs(): number {
     return this.#untilMs - this.#clock.nowMs()
   }
 
   /**
-   * Before anything is counted: how long to wait if these facts mean that the downstream is away, else null.
-   * Changes nothing. `firstTries`: false where only messages come that have failed before, whose failing
-   * again says nothing about others.
+   * Called before attempts are counted. Returns how long to wait if these facts indicate an outage, else
+   * null. Changes nothing. `firstTries` is false for workers that only receive messages that have failed
+   * before; a repeated failure says nothing about other messages.
    */
   outageMs(facts: ReadonlyMap<Received, Fact>, firstTries: boolean): number | null {
     const { breaker, rules } = this.#failure
@@ -84,13 +87,13 @@ export class Breaker {
       else if (fact.kind === 'failed' && rules[fact.failure.class].breaker) failed.push(id ?? '')
     }
     if (this.#state === 'probing') return failed.every(id => this.#isWornOut(id)) ? null : this.#pauseMs()
-    const told = firstTries ? failed.filter(id => !this.#atFault.has(id)) : []
-    const several = new Set([...this.#run, ...told]).size > 1
-    const trips = told.length > through && this.#failures + told.length >= breaker.failuresMax
+    const signs = firstTries ? failed.filter(id => !this.#atFault.has(id)) : []
+    const several = new Set([...this.#run, ...signs]).size > 1
+    const trips = signs.length > through && this.#failures + signs.length >= breaker.failuresMax
     return trips && several ? this.#pauseMs() : null
   }
 
-  /** After a commit. */
+  /** Called after a commit. */
   learn(decided: readonly Decided[], firstTries: boolean): BreakerEvent | null {
     const { breaker, rules } = this.#failure
     if (breaker === null) return null
@@ -103,15 +106,15 @@ export class Breaker {
         this.#code = decision.code
       }
     }
-    const told = firstTries ? failed.filter(id => !this.#atFault.has(id)) : []
-    if (through > 0 && through >= told.length) return this.#pass([...this.#run, ...failed])
+    const signs = firstTries ? failed.filter(id => !this.#atFault.has(id)) : []
+    if (through > 0 && through >= signs.length) return this.#pass([...this.#run, ...failed])
     if (this.#state === 'probing' && failed.length > 0) {
       for (const id of failed) this.#probes.set(id, (this.#probes.get(id) ?? 0) + 1)
-      return this.#open('still away')
+      return this.#open('still unavailable')
     }
-    for (const id of told) this.#run.add(id)
-    this.#failures += told.length
-    const trips = told.length > 0 && this.#failures >= breaker.failuresMax && this.#run.size > 1
+    for (const id of signs) this.#run.add(id)
+    this.#failures += signs.length
+    const trips = signs.length > 0 && this.#failures >= breaker.failuresMax && this.#run.size > 1
     return this.#state === 'closed' && trips ? this.#open('opened') : null
   }
 
@@ -122,7 +125,7 @@ export class Breaker {
     this.#openings = 0
     this.#run = new Set()
     this.#probes.clear()
-    // What failed in an outage is not at fault.
+    // A message that failed during an outage is not at fault.
     if (was !== 'closed') return 'closed'
     for (const id of atFault) this.#atFault.add(id)
     for (const id of this.#atFault) {

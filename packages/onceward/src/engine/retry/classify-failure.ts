@@ -3,13 +3,13 @@ import { errorCode, errorText } from '../../errors.ts'
 import type { Failure } from '../batch/outcome.ts'
 import { byCode, bySqlClass, httpClass } from './known-failures.ts'
 
-/** Errors wrapped deeper than this, or more of them together, are not looked at. */
+/** At most this many wrapped or aggregated errors are examined. */
 const chainMax = 16
 
 /**
- * The contract's own table first, then the defaults; else unclassified, which retries. Each goes through the
- * error and what caused it, from the outside in: `fetch failed` says nothing, its cause says that the
- * connection was refused.
+ * Consults the contract's classes first, then the defaults; otherwise the failure is unclassified, which
+ * retries. Both look at the error and its causes from the outside in: `fetch failed` is not specific, but its
+ * cause shows that the connection was refused.
  */
 export function classifyFailure(error: unknown, classes: Readonly<Record<string, FailureClass>>): Failure {
   const signs = chainOf(error).map(signsOf)
@@ -22,7 +22,7 @@ export function classifyFailure(error: unknown, classes: Readonly<Record<string,
   }
 }
 
-/** What an error shows of itself. */
+/** The properties of an error that identify its class. */
 interface Signs {
   readonly code: string
   readonly name: string
@@ -64,10 +64,7 @@ function known({ code, name, sqlState, status }: Signs): Failure['class'] | unde
   )
 }
 
-/**
- * The error, its causes and the members of aggregates, each once. What they are is somebody else's: any of
- * them may be hostile.
- */
+/** The error, its causes and the members of aggregates, each once. Any of them may be hostile. */
 function chainOf(error: unknown): unknown[] {
   const chain: unknown[] = [error]
   for (let at = 0; at < chain.length && chain.length < chainMax; at++) {
@@ -123,8 +120,8 @@ function listOf(value: unknown): readonly unknown[] {
 }
 
 /**
- * Where it was thrown, as `capture (payment-capture.ts:42)`: the first frame that is neither Node's nor a
- * library's. '' when nobody knows.
+ * Where the error was thrown, as `capture (payment-capture.ts:42)`: the first frame outside Node and
+ * libraries. '' if unknown.
  */
 function placeOf(error: unknown): string {
   const stack = read(error, 'stack')

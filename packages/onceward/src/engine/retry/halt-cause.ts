@@ -3,8 +3,8 @@ import type { Failure } from '../batch/outcome.ts'
 import { classifyFailure } from './classify-failure.ts'
 
 /**
- * A halt that was decided: by the contract, of which class stops everything, or by a store that refuses what
- * every message needs.
+ * A deliberate halt: the contract halts on this failure class, or the store refuses statements that every
+ * message needs.
  */
 export class DecidedHalt extends OncewardError {
   constructor(
@@ -38,7 +38,7 @@ const operational: ReadonlySet<ErrorCode> = new Set([
   'embedded_unavailable',
 ] satisfies ErrorCode[])
 
-const ofSurroundings: ReadonlySet<Failure['class']> = new Set<Failure['class']>([
+const ofEnvironment: ReadonlySet<Failure['class']> = new Set<Failure['class']>([
   'configuration',
   'transient',
   'overload',
@@ -46,12 +46,12 @@ const ofSurroundings: ReadonlySet<Failure['class']> = new Set<Failure['class']>(
 ])
 
 /**
- * Whether a message may be why the consumer halts. A supervisor starts it again and again until people have
- * mended what concerns every message: if those halts were held against what was in hand, the first one in
- * line would be parked for a missing table.
+ * Whether a message may be the cause of the halt. A supervisor restarts the consumer until an operator has
+ * fixed a problem that concerns every message. If such halts counted against messages in flight, the first
+ * one would be parked because of, say, a missing table.
  */
 export function mayBeOfMessage(error: unknown): boolean {
   if (error instanceof DecidedHalt) return false
   if (error instanceof OncewardError) return !operational.has(error.code)
-  return !ofSurroundings.has(classifyFailure(error, {}).class)
+  return !ofEnvironment.has(classifyFailure(error, {}).class)
 }

@@ -75,7 +75,7 @@ export const bySqlClass: Known = {
   '58': 'transient',
 }
 
-/** Answers that say nothing certain, as 404, are nobody's class. */
+/** Ambiguous answers such as 404 have no class. */
 export function httpClass(status: number): FailureClass | undefined {
   if (status === 429) return 'rate limited'
   if (status === 401 || status === 403 || status === 407) return 'configuration'

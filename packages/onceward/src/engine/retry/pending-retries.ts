@@ -5,9 +5,8 @@ import { isUnvalidated } from '../consumer/intake.ts'
 import type { Lanes } from '../consumer/lanes.ts'
 
 /**
- * Deliveries waiting, unsettled, for their next attempt. Their attempts are counted in the store, so a crash
- * loses nothing but the rest of the delay: the broker hands them over again. Ordered, the whole lane waits
- * behind its head.
+ * Unsettled deliveries that wait for their next attempt. The store counts their attempts, so a crash loses
+ * only the rest of the delay: the broker redelivers them. With order, the whole lane waits behind its head.
  */
 export class PendingRetries {
   readonly #lanes: Lanes
@@ -35,7 +34,7 @@ export class PendingRetries {
     return this.#cancels.size
   }
 
-  /** Those that are in no lane meanwhile. */
+  /** Messages that are in no lane while they wait. */
   *waiting(): Iterable<Received> {
     for (const messages of this.#cancels.values()) yield* messages
   }

@@ -12,10 +12,10 @@ import type { Decision, Fact } from '../batch/outcome.ts'
 import type { ConsumerContext } from '../consumer-context.ts'
 
 /**
- * The copies that will come back after their delay, written with the attempts they follow and published by a
- * relay after the commit. So the delivery may be settled: whatever dies, the row or the broker has the
- * message, and a relay that is away only makes the delay longer. Publishing from here instead would hold the
- * batch for the broker's confirms, and a count that rolled back would have sent its copy all the same.
+ * Writes the copies that return after their delay, in the transaction that counts the attempt. A relay
+ * publishes them after the commit. The delivery may then be settled, because either the row or the broker has
+ * the message; an unavailable relay only lengthens the delay. Publishing from here would make the batch wait
+ * for the broker's confirms, and a rolled-back count would already have sent its copy.
  */
 export async function sendRound<M, Tx>(
   decided: readonly Decided<M>[],
@@ -24,14 +24,14 @@ export async function sendRound<M, Tx>(
 ): Promise<void> {
   const rerouted = decided.filter(({ decision }) => decision.outcome === 'rerouted')
   if (rerouted.length === 0) return
-  await session.publish(
+  await session.outgoing!.publish(
     rerouted.map(({ received, decision }) => copyOf(received, consumer.source, decision.retryDelayMs)!),
   )
 }
 
 /**
- * Replays and work that was parked wait where they are. What the level cannot carry is kept in the store
- * until its next try.
+ * Decides the outcome of a failed message that may wait at the broker. Campaigns and redriven messages wait
+ * where they are. A message that does not fit its retry level is deferred in the store.
  */
 export function decideTravel<M, Tx>(
   received: Received<M>,
@@ -63,10 +63,7 @@ function keeping<M, Tx>({ id }: Received<M>, { consumer, store }: ConsumerContex
   return { ...consumer.failure, mode: store.work === undefined || id === null ? 'block' : 'defer' }
 }
 
-/**
- * Null where the message cannot be carried at all. The message id is the relay's; everything the message
- * itself has is in the table.
- */
+/** Null if the message cannot be copied. The relay sets the message id; the table has everything else. */
 export function copyOf(
   { id, delivery }: Received,
   source: SourceDeclaration,
@@ -83,7 +80,7 @@ export function copyOf(
 
 type OfBroker = Pick<Outgoing, 'broker' | 'key' | 'headers' | 'properties'>
 
-/** The headers stay visible, but for those the broker writes. */
+/** The headers stay visible, except those the broker writes. */
 function forRabbit({ key, properties }: Delivery, queue: string, kept: Record<string, unknown>): OfBroker {
   const was = bareMap()
   for (const name of deathHeaders) if (name in kept) was[name] = kept[name]
@@ -93,7 +90,7 @@ function forRabbit({ key, properties }: Delivery, queue: string, kept: Record<st
   return { broker: 'rabbitmq', key: null, headers, properties: toStoredJson(properties) }
 }
 
-/** On Kafka properties are headers, and a publisher adds some: the table alone says which were there. */
+/** On Kafka, properties are headers and a publisher adds some: the table records which ones were there. */
 function forKafka(delivery: Delivery, queue: string, headers: Record<string, unknown>): OfBroker {
   const { key, properties, origin, position } = delivery
   const table = toStoredJson({ queue, key, properties, origin, position, headers })

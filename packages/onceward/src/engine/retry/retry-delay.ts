@@ -1,6 +1,6 @@
 /**
- * Full jitter: anything from zero to the doubled, capped delay. Spreads a herd better than any fixed part
- * would.
+ * Full jitter: from zero to the doubled, capped delay. It spreads simultaneous retries better than a fixed
+ * part.
  */
 export function retryDelayMs(
   attempt: { readonly attempts: number; readonly random: number },

@@ -10,15 +10,14 @@ import type { Decision, Outcome } from '../batch/outcome.ts'
 const setAside: ReadonlySet<Outcome> = new Set(['parked', 'dead-lettered', 'quarantined'])
 const again: ReadonlySet<Outcome> = new Set(['retry', 'deferred', 'rerouted'])
 
-/** What a batch came to, for the tally. */
+/** The counts of a batch, for the tally. */
 export interface Counted {
   readonly outcomes: ReadonlyMap<string, number>
   readonly conflicts: number
 }
 
 /**
- * Counts what was decided, once per batch and after it is durable. Messages that simply got through cost a
- * comparison each.
+ * Counts the decisions of a batch after its commit. A message that was simply applied costs one comparison.
  */
 export function decisionCounter<M, Tx>(
   consumer: Consumer<M, Tx>,
@@ -69,7 +68,7 @@ function explain(received: Received, decision: Decision, counts: Counts): void {
     })
 }
 
-/** Why an effect was not repeated; null when nothing was skipped. */
+/** Why an effect was not repeated; null if nothing was skipped. */
 function skipReason({ outcome, status, code }: Decision): string | null {
   if (outcome === 'already held') return 'held'
   if (outcome === 'stale') return 'version'
@@ -78,8 +77,8 @@ function skipReason({ outcome, status, code }: Decision): string | null {
 }
 
 /**
- * A type the contract lists, or `other`; undefined where it lists none. What a message says of itself is no
- * label.
+ * A type that the contract lists, or `other`; null if the contract lists none. Other values of a message must
+ * not become metric labels.
  */
 function typeReader<M, Tx>(consumer: Consumer<M, Tx>): ((received: Received<M>) => string) | null {
   const { types } = consumer.message

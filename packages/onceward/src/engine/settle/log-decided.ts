@@ -2,15 +2,15 @@ import type { Log, LogFields, LogLevel } from '../../environment.ts'
 import type { Decided } from '../batch/batch-attempt.ts'
 import type { Decision, Outcome } from '../batch/outcome.ts'
 
-/** A person has to look at these. */
+/** Outcomes that need an operator. */
 const loud: ReadonlySet<Outcome> = new Set(['parked', 'dead-lettered', 'quarantined'])
 
-/** Lines of one batch and level; the rest is one line with their number. */
+/** Lines per batch and level; one more line counts the rest. */
 const linesMax = 10
 
 /**
- * Says of every message that did not simply get through what was decided, and by which identities: never what
- * was in it.
+ * Logs every message that was not simply applied or stored, with its outcome and identities. Message content
+ * is never logged.
  */
 export function logDecided(consumer: string, decided: readonly Decided[], log: Log): void {
   const quiet = log.isOn?.('debug') === false
@@ -20,11 +20,12 @@ export function logDecided(consumer: string, decided: readonly Decided[], log: L
     if ((outcome === 'applied' || outcome === 'stored') && code === '') continue
     const level = loud.has(outcome) ? 'warn' : 'debug'
     if (level === 'debug' && quiet) continue
-    if (++lines[level] <= linesMax) log[level]('message decided', fieldsOf(consumer, one))
+    if (++lines[level] <= linesMax)
+      log[level](`message ${outcome === 'retry' ? 'will be retried' : outcome}`, fieldsOf(consumer, one))
   }
   for (const level of ['warn', 'debug'] as const satisfies LogLevel[]) {
     const more = lines[level] - linesMax
-    if (more > 0) log[level]('more messages decided in the same batch', { consumer, count: more })
+    if (more > 0) log[level]('more messages with an outcome in the same batch', { consumer, count: more })
   }
 }
 

@@ -8,8 +8,8 @@ import { type Counted, decisionCounter } from './count-decided.ts'
 import { logDecided } from './log-decided.ts'
 
 /**
- * When deliveries are settled. `batch`, for queues: after the batch, batches in the order of their start,
- * because a broker acknowledges a gapless run of deliveries in one frame and single ones each in their own.
+ * When deliveries are settled. `batch`, for queues: after the batch, in the order in which batches started. A
+ * broker acknowledges a gapless run of deliveries with one frame, but needs a frame for each single delivery.
  * `commit`, for logs: after each commit. `first`: before the effect.
  */
 export type SettleTiming = 'batch' | 'commit' | 'first'
@@ -19,12 +19,12 @@ export interface Settlement {
   beforeEffect(): Promise<void>
   afterCommit(decided: readonly Decided[]): void
   afterBatch(decided: readonly Decided[]): Promise<void>
-  /** The batch waits for a lock or the store: later batches are settled before it. */
+  /** The batch waits for a lock or the store: later batches may be settled before it. */
   letOthersPass(): void
   end(): void
 }
 
-/** Acknowledges what is durable, counts and logs it, and knows which batches are in progress. */
+/** Acknowledges durable deliveries, counts and logs them, and tracks the batches in progress. */
 export class Settlements {
   readonly #context: ConsumerContext
   readonly #tally: Tally
@@ -96,8 +96,7 @@ export class Settlements {
   }
 
   /**
-   * Counts and logs what was decided; answers with the deliveries that may be settled. A worker's retries are
-   * durable in the store.
+   * Counts and logs decisions; returns the deliveries to settle. A worker's retries are durable in the store.
    */
   #durable(decided: readonly Decided[]): Delivery[] {
     const { consumer, stage, env } = this.#context

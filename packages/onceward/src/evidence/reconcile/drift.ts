@@ -1,24 +1,24 @@
-/** What can disagree, and what each disagreement means. */
+/** Kinds of drift and their meaning. */
 const driftKinds = {
   'marker without effect':
     'The marker says applied and the sink has no row: the row was removed, or the marker was written by hand.',
   'effect without marker':
-    'The sink has a row of a message that no marker knows: the marker was removed, or the row was written by hand. A redelivery would apply it again.',
+    'The sink has a row of a message without a marker: the marker was removed, or the row was written by hand. A redelivery would apply it again.',
   'effect of a message that is not applied':
     'The sink has a row and the marker says something else: one of the two was changed by hand.',
   'effect more than once': 'The sink has several rows of one message, and the contract says one.',
   'digest differs':
     'The row and the marker were written for different bytes: one of the two was changed by hand.',
-  'row edited': 'The query reconcile.edited names the row: it is not what was written.',
-  'summary differs from its facts': 'Counted again, the facts give another sum than the summary has.',
+  'row edited': 'The query reconcile.edited returns the row: it was changed after it was written.',
+  'summary differs from its facts': 'The summary differs from the sum of its facts.',
   'marker of no run':
-    'No run of this consumer can have written the marker: it was put in or changed by hand.',
-  'work without a row': 'The marker says that the work is kept, and nothing is held: it would never be done.',
+    'No run of this consumer can have written the marker: it was inserted or changed by hand.',
+  'work without a row': 'The marker refers to held work that does not exist: the work would never be done.',
   'row without its marker':
-    'Work is held and its marker is gone or says it is finished: it would be done again, or twice.',
-  'external effect without marker': 'A call was asked for by a message that is not marked as applied.',
+    'Work is held, and its marker is missing or finished: the work would be done twice.',
+  'external effect without marker': 'A message without an applied marker requested a call.',
   'business key without marker':
-    'The key is used up by a message that no marker knows: what carries it is skipped as a duplicate.',
+    'A message without a marker has used the key: other messages with the key are skipped as duplicates.',
 } as const
 
 export type DriftKind = keyof typeof driftKinds
@@ -35,7 +35,7 @@ export interface FoundDrift {
   readonly examples: readonly DriftExample[]
 }
 
-/** Counts everything, keeps a few examples of each kind. */
+/** Counts all drift and keeps a few examples of each kind. */
 export class DriftBook {
   readonly #examplesMax: number
   readonly #found = new Map<DriftKind, { count: number; examples: DriftExample[] }>()
@@ -44,7 +44,7 @@ export class DriftBook {
     this.#examplesMax = examplesMax
   }
 
-  /** How many examples of a kind are still wanted. */
+  /** How many examples of a kind may still be added. */
   room(kind: DriftKind): number {
     return this.#examplesMax - (this.#found.get(kind)?.examples.length ?? 0)
   }

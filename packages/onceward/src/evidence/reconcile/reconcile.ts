@@ -1,12 +1,14 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
 import { assertUsable } from '../../drivers/postgres/migrate.ts'
 import type { SqlPool } from '../../drivers/postgres/pool.ts'
+import type { Sink } from '../../drivers/postgres/reconcile/compare-sink.ts'
+import { type Compared, readPurgedBefore } from '../../drivers/postgres/reconcile/own-drift.ts'
+import { readOnly } from '../../drivers/postgres/reconcile/read-only.ts'
 import { OncewardError } from '../../errors.ts'
 import { readConsumers } from '../find-subjects.ts'
 import { DriftBook, type FoundDrift } from './drift.ts'
 import { compareLedger, compareOwn } from './own-drift.ts'
-import { readOnly } from './read-only.ts'
-import { type Compared, compareSink, findEdited, type Sink } from './sink-drift.ts'
+import { compareSink, findEdited } from './sink-drift.ts'
 
 export interface ReconcileOptions {
   /** Kept of each kind. Default 20. */
@@ -19,15 +21,15 @@ export interface Reconciliation {
   readonly generation: number
   readonly markers: number
   readonly effects: number
-  /** Empty: everything agrees, as far as `limits` says. */
+  /** Empty: no drift, within `limits`. */
   readonly drift: readonly FoundDrift[]
-  /** What was not or could not be compared, and why. */
+  /** What was not compared, and why. */
   readonly limits: readonly string[]
 }
 
 type Reconciled = Pick<Consumer, 'name' | 'generation' | 'dedup' | 'effect' | 'reconcile'>
 
-/** Compares what is remembered with what is there. Reads only; memory does not grow with the tables. */
+/** Compares markers with effects. Reads only; memory use does not grow with the tables. */
 export async function reconcile(
   pool: SqlPool,
   consumer: Reconciled,
@@ -37,7 +39,7 @@ export async function reconcile(
   if (consumer.dedup !== 'marker')
     throw new OncewardError(
       'usage',
-      `Consumer ${consumer.name} remembers by ${consumer.dedup} and has no marker of each message to compare with. Nothing was changed.`,
+      `Consumer ${consumer.name} deduplicates by ${consumer.dedup} and has no markers to compare. Nothing was changed.`,
     )
   const compared = await comparedOf(pool, consumer)
   const book = new DriftBook(examplesMax)
@@ -46,7 +48,7 @@ export async function reconcile(
   const sinks = sinksOf(consumer)
   if (sinks.length === 0)
     limits.push(
-      'No effects were compared: the contract has no section reconcile, and its effect names no messages.',
+      'No effects were compared: the contract has no reconcile section, and its effect names no messages.',
     )
   for (const sink of sinks) {
     const found = await compareSink(pool, sink, compared, book, markers => onProgress(sink.place, markers))
@@ -54,11 +56,11 @@ export async function reconcile(
     total.effects += found.effects
     if (found.unnamed > 0)
       limits.push(
-        `${found.unnamed} rows of ${sink.place} name no message: they were written by hand or before there were messages, and are compared with nothing.`,
+        `${found.unnamed} rows of ${sink.place} name no message and were not compared: they were written by hand, or before the consumer.`,
       )
     if (found.unjudged > 0)
       limits.push(
-        `${found.unjudged} rows of ${sink.place} have no marker, and markers before ${compared.purgedBefore!.toISOString()} are removed: let the query give "at" for each row, and it can be told which should have one.`,
+        `${found.unjudged} rows of ${sink.place} have no marker, and markers before ${compared.purgedBefore!.toISOString()} are removed. Let the query return "at" for each row, so that rows with a missing marker can be identified.`,
       )
   }
   if (consumer.reconcile !== undefined) await findEdited(pool, consumer.reconcile, book)
@@ -75,17 +77,13 @@ async function comparedOf(pool: SqlPool, { name, generation }: Reconciled): Prom
   if (own === undefined)
     throw new OncewardError(
       'usage',
-      `Consumer ${name} never ran here as generation ${generation}; known: ${known.map(one => one.generation).join(', ')}. Nothing was changed.`,
+      `Consumer ${name} never ran in this database as generation ${generation}; known: ${known.map(one => one.generation).join(', ')}. Nothing was changed.`,
     )
   const generations = known.map(one => one.consumerId)
-  const { rows } = await pool.query(
-    'select max(purged_before) as before from onceward.horizon where consumer_id = any($1::integer[])',
-    [generations],
-  )
-  return { consumerId: own.consumerId, generations, purgedBefore: rows[0].before }
+  return { consumerId: own.consumerId, generations, purgedBefore: await readPurgedBefore(pool, generations) }
 }
 
-/** The contract's own query, and the tables of its declared effect that name their messages. */
+/** The contract's query, and the tables of its declared effect that name their messages. */
 function sinksOf({ name, effect, reconcile }: Reconciled): readonly Sink[] {
   const traces = effect?.apply?.traces?.() ?? []
   const declared = traces.flatMap(({ table, message, at, consumer, covers }) => {
@@ -111,7 +109,7 @@ interface Summed {
   ): Promise<readonly { readonly key: string; readonly held: unknown; readonly counted: unknown }[]>
 }
 
-/** Effects that keep sums of their own facts can count them again. */
+/** Recounts the sums of effects that keep their facts. */
 async function findSummaryDrift(pool: SqlPool, { effect }: Reconciled, book: DriftBook): Promise<void> {
   const apply = effect?.apply as Partial<Summed> | undefined
   if (apply?.drift === undefined) return

@@ -4,11 +4,11 @@ import type { SqlPool } from '../../drivers/postgres/pool.ts'
 import {
   checkServer,
   type Exposure,
+  type RecordedIncarnation,
   readExposures,
   readIncarnations,
   recordIfAllowed,
   recordIncarnation,
-  type ServerIncarnation,
 } from '../../drivers/postgres/server/read-incarnations.ts'
 import { OncewardError } from '../../errors.ts'
 import { act } from '../parking/act.ts'
@@ -16,8 +16,8 @@ import { act } from '../parking/act.ts'
 export interface RestoreView {
   readonly inRecovery: boolean
   /** The incarnation that needs acceptance; null when there is none. */
-  readonly open: ServerIncarnation | null
-  readonly incarnations: readonly ServerIncarnation[]
+  readonly open: RecordedIncarnation | null
+  readonly incarnations: readonly RecordedIncarnation[]
   readonly exposures: readonly Exposure[]
 }
 
@@ -52,7 +52,8 @@ export function acceptServer(
  */
 export async function declareServer(pool: SqlPool, because: string): Promise<RestoreView> {
   await assertUsable(pool)
-  if (because.trim() === '') throw new OncewardError('usage', 'Say why this is another incarnation of the server. Nothing was changed.')
+  if (because.trim() === '')
+    throw new OncewardError('usage', 'Say why the server counts as another incarnation. Nothing was changed.')
   await recordIncarnation(pool, because)
   return readRestore(pool)
 }

@@ -6,7 +6,7 @@ import { refuse } from './find-archive.ts'
 export interface ArchiveLinesOptions {
   readonly name: string
   readonly handle: FileHandle
-  /** How much of the file is read. */
+  /** How many bytes of the file are read. */
   readonly bytes: number
   /** Longest line, uncompressed. */
   readonly lineBytesMax?: number
@@ -17,12 +17,12 @@ const lineBytesDefault = 64 * 1024 * 1024
 const lineFeed = 0x0a
 
 /**
- * The lines of one archived file, some at a time, gunzipped on the way; never more in memory than a chunk and
- * a line. What a crash of retention has torn off belongs to rows that were not removed: it is left out and
- * said in `torn`. Everything else that cannot be read is refused.
+ * The lines of one archived file, in groups, gunzipped while reading. At most a chunk and a line are in
+ * memory. A torn end, left by a crash of retention, belongs to rows that were not removed: it is skipped and
+ * reported in `torn`. Any other unreadable content is refused.
  */
 export class ArchiveLines {
-  /** Known at the end. */
+  /** Set at the end. */
   torn = false
   #count = 0
   readonly #options: ArchiveLinesOptions
@@ -63,14 +63,14 @@ export class ArchiveLines {
 
   async *#unzipped(): AsyncGenerator<Buffer> {
     const gunzip = createGunzip({ chunkSize: chunkBytes })
-    // Thrown where it is read.
+    // The reader throws it.
     gunzip.on('error', () => {})
     try {
       for await (const chunk of read(this.#options)) {
         yield* putOut(gunzip, done => gunzip.write(chunk, done))
         if (gunzip.readableEnded) break
       }
-      // Finished it is before it looks at its end, and may fail; so its own end is waited for.
+      // The stream finishes before it checks its end, which may fail, so wait for `end`.
       yield* putOut(gunzip, () => gunzip.end())
       await this.#assertRead(gunzip.bytesWritten)
     } catch (error) {
@@ -84,8 +84,8 @@ export class ArchiveLines {
   }
 
   /**
-   * Zeroes end the unzipping without a word. At the end of a file they are what a power cut leaves; before
-   * anything else they are damage.
+   * Zero bytes end gunzip silently. At the end of a file a power cut leaves them; before other bytes they are
+   * damage.
    */
   async #assertRead(taken: number): Promise<void> {
     const { bytes } = this.#options
@@ -101,9 +101,8 @@ export class ArchiveLines {
 }
 
 /**
- * What a step of the unzipping puts out, to the last byte. An error drops what it has put out and nobody has
- * taken, and a torn end is one: fed by a pipeline, the lines before it were there or not by how slowly they
- * were read.
+ * Yields the complete output of one step. An error discards output that was not read yet, and a torn end is
+ * an error. In a pipeline, the lines before it would be delivered or not depending on the reader's speed.
  */
 async function* putOut(gunzip: Gunzip, step: (done: () => void) => unknown): AsyncGenerator<Buffer> {
   let isDone = false
@@ -128,7 +127,7 @@ async function* putOut(gunzip: Gunzip, step: (done: () => void) => unknown): Asy
   }
 }
 
-/** SHA-256 of what is read. */
+/** SHA-256 of the bytes read. */
 export async function digestOfFile(options: ArchiveLinesOptions): Promise<string> {
   const sha = createHash('sha256')
   for await (const chunk of read(options)) sha.update(chunk)

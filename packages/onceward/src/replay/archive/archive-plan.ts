@@ -1,14 +1,14 @@
-/** What a campaign reads out of an archive, fixed at its preview. */
+/** The part of an archive that a campaign reads, fixed at its preview. */
 export interface ArchivePlan {
   /** Oldest pass first. */
   readonly files: readonly ArchivedFile[]
-  /** Whatever else was found, by why it is not read. */
+  /** Everything else that was found, by the reason for skipping it. */
   readonly leftOut: readonly LeftOut[]
 }
 
 export interface ArchivedFile {
   readonly name: string
-  /** Of it, as long as it was then: a pass that is under way may append. */
+  /** The file's size at the preview: a running pass may append. */
   readonly bytes: number
   /** SHA-256 of these bytes. */
   readonly digest: string
@@ -20,7 +20,7 @@ export interface LeftOut {
   readonly count: number
 }
 
-/** Counts what is left out, by why. */
+/** Counts skipped files and rows, by reason. */
 export class LeftOutCount {
   readonly #counts = new Map<string, number>()
 

@@ -1,7 +1,6 @@
-import type { LogRecord } from '../../drivers/log/log-record.ts'
-import type { Page } from '../../drivers/log/pull-source.ts'
-import type { LogRange, RangeReader } from '../../drivers/log/range-reader.ts'
 import { OncewardError } from '../../errors.ts'
+import type { LogRecord } from '../../ports/log-record.ts'
+import type { LogRange, Page, RangeReader } from '../../ports/range-reader.ts'
 import type { Position } from '../../ports/source.ts'
 import type { Campaign } from '../campaign/campaign.ts'
 import { ArchiveLines } from './archive-lines.ts'
@@ -15,11 +14,11 @@ import { changed, lineOf, openPlanned, rowKey, surveyArchive } from './survey-ar
 const pageLines = 2_000
 const pageBytes = 1024 * 1024
 const midway =
-  'What was done stays done and counted. Put the file back as it was and resume, or cancel the campaign and create another for what is left.'
+  'Applied messages stay applied and counted. Restore the file and resume, or cancel the campaign and create another for the rest.'
 
 /**
- * The archived messages of a plan, in the order in which they were archived. A place is the number of a line,
- * over all files of the plan.
+ * Reads the archived messages of a plan in the order of archiving. A position is a line number over all files
+ * of the plan.
  */
 export class ArchiveRangeReader implements RangeReader {
   readonly origin: string
@@ -38,8 +37,7 @@ export class ArchiveRangeReader implements RangeReader {
   }
 
   /**
-   * Rejects with a `configuration` error when anything the plan covers is not what it was, before any of it
-   * is handed over.
+   * Rejects with a `configuration` error when any file of the plan has changed, before it delivers a message.
    */
   static async open(
     terms: readonly NameTerm[],
@@ -61,7 +59,7 @@ export class ArchiveRangeReader implements RangeReader {
     try {
       return await this.#pageOf(lines)
     } catch (error) {
-      // Asked again it begins anew: what has failed once would seem to be at its end.
+      // The next read starts again: after an error, the generator would look exhausted.
       await this.close()
       throw error instanceof OncewardError ? refuse(String(error.details.why), midway) : error
     }
@@ -114,7 +112,7 @@ export class ArchiveRangeReader implements RangeReader {
           if (index >= from) yield { bytes: line, where: lineOf(file.name, index) }
           index++
         }
-      // Its digest was right a moment ago. Fewer lines would shift the places of all that follow.
+      // The digest matched just before. Fewer lines would shift all later positions.
       if (index !== file.lines) throw changed(file.name)
     } finally {
       await opened.handle.close()
@@ -122,7 +120,7 @@ export class ArchiveRangeReader implements RangeReader {
   }
 }
 
-/** `next` is the number of the line that comes next. */
+/** `next` is the number of the next line. */
 interface Lines {
   readonly all: AsyncGenerator<Line, void>
   next: number
@@ -130,6 +128,6 @@ interface Lines {
 
 interface Line {
   readonly bytes: Buffer
-  /** For people: file and line. */
+  /** File and line, for error texts. */
   readonly where: string
 }

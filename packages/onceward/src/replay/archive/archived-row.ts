@@ -1,16 +1,16 @@
-import type { LogRecord } from '../../drivers/log/log-record.ts'
 import { withBytes } from '../../message/stored-json.ts'
+import type { LogRecord } from '../../ports/log-record.ts'
 import type { DeliveryProperties } from '../../ports/source.ts'
 import { refuse } from './find-archive.ts'
 
-/** A dead letter or a quarantined message as retention wrote it down. */
+/** A dead letter or quarantined message as retention archived it. */
 export interface ArchivedRow {
-  /** Its number in the database it was removed from. */
+  /** Its number in the database that it was removed from. */
   readonly id: string
   readonly consumer?: string
   readonly generation?: number
   readonly message_id: string | null
-  /** Of the message as it came, whoever mended the bytes since. */
+  /** The digest of the message as received, also when its bytes were fixed later. */
   readonly digest: string
   readonly first_at: string
   readonly code: string
@@ -22,15 +22,15 @@ export interface ArchivedRow {
   readonly body: string
 }
 
-/** `where` is the file and the line, for people. */
+/** `where`: file and line, for error texts. */
 export function readRow(line: Buffer, where: string): ArchivedRow {
   let row: unknown
   try {
     row = JSON.parse(line.toString('utf8'))
   } catch {
-    throw refuse(`${where} is no JSON`)
+    throw refuse(`${where} is not JSON`)
   }
-  if (!isRow(row)) throw refuse(`${where} is no message as retention archives them`)
+  if (!isRow(row)) throw refuse(`${where} is not a message that retention archived`)
   return row
 }
 
@@ -58,7 +58,7 @@ function isObject(part: unknown): part is Record<string, unknown> {
   return part !== null && typeof part === 'object' && !Array.isArray(part)
 }
 
-/** As a database has it: other text would be refused there, or become that of another message. */
+/** Text that PostgreSQL can store. Other text would be refused, or would become another message's. */
 function isText(part: unknown): boolean {
   return typeof part === 'string' && part.isWellFormed() && !part.includes('\0')
 }
@@ -68,14 +68,14 @@ function isTime(part: unknown): boolean {
 }
 
 /**
- * When the message was made, as far as anybody knows: not after it was first set aside, and not before 1970,
- * whatever its producer says.
+ * The time of the message: not after it was first set aside, and not before 1970, even if its producer claims
+ * so.
  */
 export function ageOf({ first_at, properties }: ArchivedRow): number {
   return Math.max(0, Math.min(Date.parse(first_at), properties.timestampMs ?? Number.POSITIVE_INFINITY))
 }
 
-/** The message as it came, at its place among the lines of the plan. */
+/** The message as received, with its line number as position. */
 export function recordOf(row: ArchivedRow, at: number, where: string): LogRecord {
   const { message_id: messageId, digest } = row
   return {

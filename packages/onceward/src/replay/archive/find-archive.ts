@@ -13,12 +13,12 @@ export interface FoundArchive {
 
 const filesMax = 10_000
 
-/** As retention names them: consumer, kind, the database's time, a number where two came at once. */
+/** File names that retention writes: consumer, kind, the database's time, and a number to make it unique. */
 const named = /^([a-z][a-z0-9_]*)\.([A-Za-z]+)\.(\d+)(?:\.(\d+))?\.jsonl(?:\.gz)?$/
 
 /**
- * The files that hold whole messages of a consumer, under the names that it had, oldest pass first; what else
- * lies there is counted. Links in the folder are not followed.
+ * Files with complete messages of a consumer, under all of its names, oldest pass first. Other entries are
+ * counted. Links in the folder are not followed.
  */
 export async function findArchive(path: string, terms: readonly NameTerm[]): Promise<FoundArchive> {
   const leftOut = new LeftOutCount()
@@ -46,8 +46,8 @@ export async function findArchive(path: string, terms: readonly NameTerm[]): Pro
 }
 
 /**
- * A pass that began in the millisecond of a rename was still under the old name: nothing of the consumer runs
- * while it is renamed.
+ * A pass that began in the millisecond of a rename used the old name: no process of the consumer runs during
+ * a rename.
  */
 function isWithin({ name, fromMs, toMs }: NameTerm, whose: string, atMs: number): boolean {
   return name === whose && atMs >= Math.ceil(fromMs) && atMs < Math.ceil(toMs)
@@ -55,7 +55,7 @@ function isWithin({ name, fromMs, toMs }: NameTerm, whose: string, atMs: number)
 
 async function namesAt(path: string, leftOut: LeftOutCount): Promise<readonly string[]> {
   const given = await stat(path).catch(error => {
-    throw refuse(errorCode(error) === 'ENOENT' ? `there is no ${path}` : unreadable(path, error))
+    throw refuse(errorCode(error) === 'ENOENT' ? `${path} does not exist` : unreadable(path, error))
   })
   if (given.isFile()) return [basename(path)]
   if (!given.isDirectory()) throw refuse(`${path} is neither a folder nor a file`)
@@ -71,8 +71,7 @@ async function namesAt(path: string, leftOut: LeftOutCount): Promise<readonly st
 }
 
 /**
- * A file of the archive at the path, or the file at the path itself. Does not wait for the other end of a
- * pipe that took its name.
+ * Opens a file of the archive folder, or the file at the path. Does not block on a pipe with the same name.
  */
 export async function openArchived(path: string, name: string): Promise<FileHandle> {
   const given = await stat(path).catch(() => null)
@@ -80,17 +79,17 @@ export async function openArchived(path: string, name: string): Promise<FileHand
   const flags = constants.O_RDONLY | constants.O_NONBLOCK | (inFolder ? constants.O_NOFOLLOW : 0)
   const handle = await open(join(inFolder ? path : dirname(path), basename(name)), flags).catch(error => {
     const isGone = ['ENOENT', 'ELOOP'].includes(errorCode(error))
-    throw refuse(isGone ? `${name} is not there any more` : unreadable(name, error))
+    throw refuse(isGone ? `${name} no longer exists` : unreadable(name, error))
   })
   if ((await handle.stat()).isFile()) return handle
   await handle.close()
-  throw refuse(`${name} is not there any more`)
+  throw refuse(`${name} no longer exists`)
 }
 
 const unreadable = (what: string, error: unknown) =>
-  `${what} may not be read by this user, or its disk fails (${errorCode(error)})`
+  `${what} cannot be read: no permission, or the disk fails (${errorCode(error)})`
 
-/** `so`: what that means for whoever reads it. */
+/** `so`: the consequence, for the operator. */
 export function refuse(why: string, so = 'Nothing was changed.'): OncewardError {
   return new OncewardError('configuration', `This archive cannot be read: ${why}. ${so}`, {
     details: { why },

@@ -1,28 +1,23 @@
+import { readRenames } from '../../drivers/postgres/names/renames.ts'
 import type { SqlClient } from '../../drivers/postgres/pool.ts'
 
-/** A name that a consumer had, and when, by the database's clock. Archives are named by both. */
+/** A name of a consumer and its period, by the database's clock. Archive file names contain both. */
 export interface NameTerm {
   readonly name: string
-  /** Before this the name was somebody else's. */
+  /** Before this, another consumer had the name. */
   readonly fromMs: number
   readonly toMs: number
 }
 
-/** The audit is never shortened, so it knows every name. */
-const renames = `
-  select subject as "from", consumer as "to", (extract(epoch from at) * 1000)::float8 as "atMs" from onceward.audit
-  where action = 'consumers rename' and outcome = 'done' order by seq desc`
-
 /**
- * The names of the consumer that has this one now, the newest first. A name that it gave up is another's from
- * then on.
+ * All names of the consumer that has this name now, newest first. After a rename, another consumer may use
+ * the old name.
  */
 export async function namesOf(client: SqlClient, name: string): Promise<readonly NameTerm[]> {
-  const { rows } = await client.query(renames)
   const terms: NameTerm[] = []
   let current = name
   let toMs = Number.POSITIVE_INFINITY
-  for (const { from, to, atMs } of rows as readonly { from: string; to: string; atMs: number }[]) {
+  for (const { from, to, atMs } of await readRenames(client)) {
     if (to === current) {
       terms.push({ name: current, fromMs: atMs, toMs })
       current = from

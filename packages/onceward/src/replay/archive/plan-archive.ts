@@ -10,7 +10,7 @@ import { type ArchiveScope, surveyArchive } from './survey-archive.ts'
 export type ArchiveSelection = Extract<Selection, { of: 'archive' }>
 export type Identified = Pick<Consumer<unknown, SqlTransaction>, 'identity'>
 
-/** Looks through the archive as it is now, and fixes exactly these bytes. */
+/** Surveys the archive, and fixes exactly these bytes. */
 export async function planArchive(
   terms: readonly NameTerm[],
   campaign: Pick<Campaign, 'liveGeneration' | 'mode'>,

@@ -6,14 +6,14 @@ import { type ArchivedFile, LeftOutCount } from './archive-plan.ts'
 import { type ArchivedRow, ageOf, readRow } from './archived-row.ts'
 import { openArchived, refuse } from './find-archive.ts'
 
-/** Whose messages are wanted, and for what. */
+/** Which messages are wanted, and for which mode. */
 export interface ArchiveScope {
   readonly path: string
-  /** All that the consumer had: a pass that a rename overtook wrote under two. */
+  /** All names of the consumer: a pass during a rename wrote under two. */
   readonly names: ReadonlySet<string>
   readonly generation: number
   readonly mode: CampaignMode
-  /** The contract knows messages by their place in the log. */
+  /** The contract identifies messages by their position in the log. */
   readonly idsByPosition: boolean
 }
 
@@ -21,8 +21,8 @@ export interface ArchiveSurvey {
   readonly files: readonly ArchivedFile[]
   readonly leftOut: LeftOutCount
   /**
-   * By row, the line that is read: retention may have died between archiving and removing, and the last line
-   * is how the row was removed.
+   * By row, the line that is read. Retention may have crashed between archiving and removing a row. Its last
+   * line shows the row as it was removed.
    */
   readonly places: ReadonlyMap<string, number>
   readonly lines: number
@@ -31,7 +31,7 @@ export interface ArchiveSurvey {
 
 const rowsMax = 1_000_000
 
-/** Reads everything once. Files of a plan must be what they were when it was made. */
+/** Reads every file once. Files of a plan must be unchanged. */
 export async function surveyArchive(
   scope: ArchiveScope,
   files: readonly (string | ArchivedFile)[],
@@ -71,15 +71,15 @@ function take(row: ArchivedRow, scope: ArchiveScope, sums: Sums): void {
   const why = whyLeftOut(row, scope)
   if (why !== null) return leftOut.add(why)
   const key = rowKey(row)
-  if (places.has(key)) leftOut.add('rows that were archived once more')
+  if (places.has(key)) leftOut.add('rows that were archived more than once')
   else if (places.size === rowsMax) throw refuse(`it has more than ${rowsMax} rows: give fewer files`)
   places.set(key, sums.lines)
   sums.oldestMs = Math.min(sums.oldestMs ?? Number.POSITIVE_INFINITY, ageOf(row))
 }
 
 /**
- * Of two databases the same number may be two rows, and the digest is that of the body alone: two messages
- * with one body differ by what they are known by. A hash, because a million of them are kept.
+ * Rows of two databases may share a number, and the digest covers only the body: messages with equal bodies
+ * differ by their identities. Hashed, because up to a million keys are kept.
  */
 export const rowKey = ({ id, digest, message_id, origin, position }: ArchivedRow): string =>
   `${id}/${hash('sha256', JSON.stringify([digest, message_id, origin, position ?? null])).slice(0, 18)}`
@@ -89,18 +89,18 @@ export const lineOf = (name: string, index: number): string => `${name}, line ${
 const unsure: ReadonlySet<string> = new Set(['conflict', 'behind_horizon'])
 
 /**
- * Of a conflict the other message was applied, and what came from behind the horizon may have been: their
- * markers are from before the row, so its age does not tell whether they are still there.
+ * The other message of a conflict was applied, and a message behind the horizon may have been. Their markers
+ * are older than the row, so its age does not show whether they still exist.
  */
 function whyLeftOut(row: ArchivedRow, scope: ArchiveScope): string | null {
   const { names, generation, mode, idsByPosition } = scope
-  if (typeof row.generation !== 'number') return 'rows that do not say whose they are'
+  if (typeof row.generation !== 'number') return 'rows that name no consumer generation'
   if (row.consumer === undefined || !names.has(row.consumer)) return 'rows of other consumers'
   if (row.generation !== generation) return 'rows of other generations'
   if (idsByPosition && row.message_id === null)
-    return 'rows without an id: in an archive their place is another'
+    return 'rows without an id: their position in an archive is not the one in the log'
   if (mode === 'forensic' || mode === 'rebuild' || !unsure.has(row.code)) return null
-  return `rows that may have been applied before (${row.code}), for forensic and rebuild alone`
+  return `rows that may have been applied before (${row.code}), for forensic and rebuild only`
 }
 
 interface Opened {
@@ -118,7 +118,7 @@ async function openWhole(path: string, name: string): Promise<Opened> {
   })
 }
 
-/** Refuses a file that is gone, or not what it was. What was appended is left alone. */
+/** Refuses a file that is missing or has changed. Appended bytes are ignored. */
 export async function openPlanned(path: string, { name, bytes, digest }: ArchivedFile): Promise<Opened> {
   const handle = await openArchived(path, name)
   return orClose(handle, async () => {

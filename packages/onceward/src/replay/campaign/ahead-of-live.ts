@@ -1,6 +1,6 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
-import type { LogRange, RangeReader } from '../../drivers/log/range-reader.ts'
 import type { SqlClient } from '../../drivers/postgres/pool.ts'
+import type { LogRange, RangeReader } from '../../ports/range-reader.ts'
 import { type Campaign, rangesOf, refused, suppressesEffects } from './campaign.ts'
 import { needsMemory } from './horizon.ts'
 import { livePositions } from './live-positions.ts'
@@ -10,8 +10,9 @@ import { waitForLive } from './wait-for-live.ts'
 type Asked = Pick<Campaign, 'consumer' | 'liveGeneration' | 'mode' | 'selection' | 'effects'>
 
 /**
- * What a campaign would apply before the live consumer has read it, with external effects suppressed that
- * live would have asked for: live would find the markers and skip it. Empty where nothing is lost by that.
+ * The ranges that a campaign would apply before the live consumer, with external effects suppressed. The live
+ * consumer would find the markers, skip the messages and never request their effects. Empty when no effect
+ * can be lost that way.
  */
 export async function aheadOfLive(
   client: SqlClient,
@@ -35,8 +36,8 @@ export async function aheadOfLive(
 }
 
 /**
- * A log may end with places that no reader is shown, such as the marker of a transaction; live does not move
- * past those by itself.
+ * A log may end with positions that readers never receive, such as the marker of a transaction. The live
+ * consumer does not move past those.
  */
 async function hasRecords(
   reader: RangeReader,
@@ -53,9 +54,8 @@ async function hasRecords(
 }
 
 /**
- * Refuses a campaign that reaches further than the live consumer, which only moves on: what it has passed
- * stays passed. Leaving those messages out instead would end a campaign that has not covered its approved
- * plan.
+ * Refuses a campaign that reaches further than the live consumer has read.
+ * Rejected: leaving those messages out. The campaign would end without having covered its approved plan.
  */
 export async function assertBehindLive(campaign: Campaign, options: RunCampaignOptions): Promise<void> {
   const { pool, consumer, openReader } = options
@@ -67,7 +67,7 @@ export async function assertBehindLive(campaign: Campaign, options: RunCampaignO
     const ahead = await waitForLive(campaign, options, {
       look,
       waits: found => found.length > 0,
-      text: found => `${placesOf(found)} are not read by the live consumer yet`,
+      text: found => `the live consumer has not read ${placesOf(found)}`,
     })
     if (ahead.length > 0) throw refused(aheadText(ahead))
   } finally {
@@ -76,7 +76,7 @@ export async function assertBehindLive(campaign: Campaign, options: RunCampaignO
 }
 
 export function aheadText(ahead: readonly LogRange[]): string {
-  return `The live consumer has not finished ${placesOf(ahead)}. Live would skip what the campaign applies there, and its external effects and published messages would never be asked for. Run the live consumer to the end of the ranges first, or create a campaign with an earlier end.`
+  return `The live consumer has not finished ${placesOf(ahead)}. It would skip messages that the campaign applies there, and their external effects and published messages would never be requested. Run the live consumer to the end of the ranges first, or create a campaign with an earlier end.`
 }
 
 function placesOf(ahead: readonly LogRange[]): string {

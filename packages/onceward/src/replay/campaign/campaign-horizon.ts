@@ -8,10 +8,10 @@ import type { StoreSession } from '../../ports/store.ts'
 import type { Campaign } from './campaign.ts'
 
 /**
- * Retention goes on while a campaign runs, and may overtake it: so what was asked before it began is asked
- * again for every batch. A message that does not say when it was made is as old as the oldest of the plan,
- * and so is what was archived: its row says more of its marker than its own time does. The campaign ends:
- * parked, as live, a message that most likely was applied would block its key.
+ * Checks the horizon in every batch, because retention continues while a campaign runs and may overtake it. A
+ * message without a time counts as the oldest of the plan. So does an archived message: the age of its row
+ * describes its marker better than its own time. A message behind the horizon ends the campaign. Parking it,
+ * as the live consumer does, would block its key although it was most likely applied.
  */
 export class CampaignHorizon implements HorizonCheck {
   readonly #campaign: Pick<Campaign, 'id' | 'plan'>
@@ -28,17 +28,17 @@ export class CampaignHorizon implements HorizonCheck {
   async check<M>(
     fresh: readonly ReadableMessage<M>[],
     _facts: unknown,
-    session: Pick<StoreSession<unknown>, 'horizon'>,
+    session: Pick<StoreSession<unknown>, 'history'>,
   ): Promise<void> {
-    if (session.horizon === undefined || fresh.length === 0) return
-    const { purgedBeforeMs } = await session.horizon()
+    if (session.history === undefined || fresh.length === 0) return
+    const { purgedBeforeMs } = await session.history.horizon()
     if (purgedBeforeMs === null) return
     const behind = fresh.find(received => this.#madeMs(received) < purgedBeforeMs)
     if (behind === undefined) return
     const { id } = this.#campaign
     throw new OncewardError(
       'behind_horizon',
-      `Markers before ${timeText(purgedBeforeMs)} are removed by now: whether message ${behind.id} was applied is not known any more. Nothing of its batch was applied; what campaign ${id} did before stays done and counted. Cancel it, and create another that begins later, reads without effects (forensic), or rebuilds.`,
+      `Retention has removed markers before ${timeText(purgedBeforeMs)}, so the store cannot know whether message ${behind.id} was applied. Nothing of its batch was applied; earlier batches of campaign ${id} stay applied and counted. Cancel it, and create another that begins later, reads without effects (forensic), or rebuilds.`,
       { details: { messageId: behind.id, position: behind.delivery.position } },
     )
   }

@@ -1,32 +1,33 @@
 import type { SqlTransaction } from '../../contract/handler.ts'
 import type { Reach } from '../../crash-points.ts'
+import { addOutcomes, writeFindings } from '../../drivers/postgres/campaign/campaign-journal.ts'
 import { noteSuppressed } from '../../drivers/postgres/sql/note-suppressed.ts'
 import { givenUpCode } from '../../engine/batch/outcome.ts'
 import type { BatchJournal, DecidedMessage, SuppressedEffect } from '../../ports/store.ts'
 import type { Campaign } from './campaign.ts'
 import { reopenGivenUp } from './given-up.ts'
 
-/** More are counted, not listed. */
+/** Further findings are counted, not listed. */
 const findingsMax = 1_000
 
 /**
- * What is no finding: it went as a replay of it may. Where nothing is applied, what would have been is one:
- * it is missing. And so is a fact that was ignored because its key is still to be rebuilt, and what people
- * gave up.
+ * Outcomes that are not findings, because a replay expects them. In a forensic campaign, a message that would
+ * have been applied is missing and therefore a finding. So is a fact that was ignored because its key awaits
+ * a rebuild, and a message that an operator gave up.
  */
 const usual = new Set(['applied', 'duplicate', 'ignored', 'stale', 'retry'])
 const forensic = new Set(['duplicate', 'retry'])
-const tellingCodes = new Set(['rebuild', givenUpCode])
+const findingCodes = new Set(['rebuild', givenUpCode])
 
-/** Moves the campaign's place, and says of each message whether it stands in the counts already. */
+/** Moves the campaign's position. Answers whether a message is already counted. */
 export type MovePlace = (
   tx: SqlTransaction,
   decided: readonly DecidedMessage[],
 ) => Promise<(message: DecidedMessage) => boolean>
 
 /**
- * What one batch of a campaign leaves beside its effects: counts, findings, what it did not ask for, and how
- * far it came.
+ * What one batch of a campaign writes beside its effects: counts, findings, suppressed effects and the
+ * position.
  */
 export class CampaignJournal implements BatchJournal {
   readonly #campaignId: string
@@ -49,10 +50,10 @@ export class CampaignJournal implements BatchJournal {
     this.#decided = decided
   }
 
-  /** `move` is called late: it is the fence, and what it locks is locked for no longer than the commit. */
+  /** `move` is the fence. It is called last, so that the rows it locks are locked only for the commit. */
   async write(tx: SqlTransaction, move: MovePlace): Promise<void> {
     const findings = this.#decided.filter(
-      ({ decision }) => !this.#expected.has(decision.outcome) || tellingCodes.has(decision.code),
+      ({ decision }) => !this.#expected.has(decision.outcome) || findingCodes.has(decision.code),
     )
     if (this.#suppressed.length > 0) await noteSuppressed(tx, this.#campaignId, this.#suppressed)
     if (findings.length > 0) await this.#writeFindings(tx, findings)
@@ -67,24 +68,15 @@ export class CampaignJournal implements BatchJournal {
   }
 
   async #writeFindings(tx: SqlTransaction, findings: readonly DecidedMessage[]): Promise<void> {
-    const first = findings.slice(0, findingsMax)
-    await tx.query(
-      `insert into onceward.campaign_finding (campaign_id, message_id, outcome, code, key, position, reason)
-       select $1, m.* from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[])
-         as m (message_id, outcome, code, key, position, reason)
-       order by 2 limit greatest(0, $8 - (select count(*) from onceward.campaign_finding where campaign_id = $1))
-       on conflict do nothing`,
-      [
-        this.#campaignId,
-        first.map(({ received }) => received.id ?? received.delivery.position ?? 'without an id'),
-        first.map(({ decision }) => decision.outcome),
-        first.map(({ decision }) => decision.code),
-        first.map(({ received }) => received.orderKey ?? received.envelope?.aggregateId ?? null),
-        first.map(({ received }) => received.delivery.position),
-        first.map(({ decision }) => decision.reason),
-        findingsMax,
-      ],
-    )
+    const rows = findings.slice(0, findingsMax).map(({ received, decision }) => ({
+      messageId: received.id ?? received.delivery.position ?? 'without an id',
+      outcome: decision.outcome,
+      code: decision.code,
+      key: received.orderKey ?? received.envelope?.aggregateId ?? null,
+      position: received.delivery.position,
+      reason: decision.reason,
+    }))
+    await writeFindings(tx, this.#campaignId, rows, findingsMax)
   }
 
   async #count(tx: SqlTransaction, isCounted: (message: DecidedMessage) => boolean): Promise<void> {
@@ -94,12 +86,6 @@ export class CampaignJournal implements BatchJournal {
       const outcome = code === givenUpCode ? 'given up' : decided
       if (outcome !== 'retry' && !isCounted(message)) counts.set(outcome, (counts.get(outcome) ?? 0) + 1)
     }
-    if (counts.size === 0) return
-    await tx.query(
-      `insert into onceward.campaign_outcome as o (campaign_id, outcome, count)
-       select $1, m.* from unnest($2::text[], $3::bigint[]) as m (outcome, count) order by 2
-       on conflict (campaign_id, outcome) do update set count = o.count + excluded.count`,
-      [this.#campaignId, [...counts.keys()], [...counts.values()]],
-    )
+    if (counts.size > 0) await addOutcomes(tx, this.#campaignId, counts)
   }
 }

@@ -1,5 +1,9 @@
+import {
+  endCampaignLease,
+  extendCampaignLease,
+  leaseCampaign,
+} from '../../drivers/postgres/campaign/lease-campaign.ts'
 import type { SqlPool } from '../../drivers/postgres/pool.ts'
-import { leaseEnded } from '../../drivers/postgres/sql/clock-ahead.ts'
 import type { Environment } from '../../environment.ts'
 import { errorText, OncewardError } from '../../errors.ts'
 import { type Campaign, refused } from './campaign.ts'
@@ -8,16 +12,16 @@ const leaseS = 15
 const beatMs = 1_000
 
 interface Watcher {
-  /** Somebody wants it to pause or to be cancelled. */
+  /** An operator asked it to pause or to be cancelled. */
   onWanted(): void
-  /** Another process runs it. */
+  /** Another process has taken the campaign over. */
   onLost(): void
 }
 
 /**
- * The right to run a campaign: one process at a time, for as long as it says that it lives. What is written
- * is fenced apart from this, by the epochs of the partitions: a process that slept through its lease commits
- * nothing more.
+ * The lease on a campaign: one process runs it at a time and extends the lease while it does. Writes are
+ * fenced separately, by the epochs of the partitions: a process that slept through its lease commits nothing
+ * more.
  */
 export class CampaignLease {
   readonly campaignId: string
@@ -35,34 +39,21 @@ export class CampaignLease {
     this.#env = env
   }
 
-  /** The database decides between two that come at once, and whether the plan is approved. */
+  /** The database decides which of two processes gets the lease, and whether the plan is approved. */
   static async take(
     pool: SqlPool,
     { id, state, holder }: Campaign,
     { instance, env }: { readonly instance: string; readonly env: Environment },
   ): Promise<CampaignLease> {
-    const { rows } = await pool
-      .query(
-        `update onceward.campaign set state = 'running', holder = $2, lease_until = clock_timestamp() + $3 * interval '1 second',
-           epoch = epoch + 1, started_at = coalesce(started_at, clock_timestamp()), ended_at = null, wanted = null, failure = null
-         where id = $1 and (state in ('previewed', 'paused', 'failed')
-           or (state = 'running' and ${leaseEnded('lease_until', 'clock_timestamp()', String(1_000 * leaseS))})
-           or (mode = 'rebuild' and state in ('ran', 'verified'))) returning epoch`,
-        [id, instance, leaseS],
-      )
-      .catch(error => {
-        if ((error as { code?: string }).code !== '42501') throw error
-        throw new OncewardError(
-          'usage',
-          `${errorText(error).replace(/^error: /, '')}. Nothing was started.`,
-          {
-            cause: error,
-          },
-        )
+    const epoch = await leaseCampaign(pool, id, instance, leaseS).catch(error => {
+      if ((error as { code?: string }).code !== '42501') throw error
+      throw new OncewardError('usage', `${errorText(error).replace(/^error: /, '')}. Nothing was started.`, {
+        cause: error,
       })
-    if (rows.length > 0) return new CampaignLease(id, rows[0].epoch, pool, env)
+    })
+    if (epoch !== null) return new CampaignLease(id, epoch, pool, env)
     const who = state === 'running' ? ` by ${holder}` : ''
-    throw refused(`Campaign ${id} cannot be run: it is ${state}${who}, or was taken by another this moment.`)
+    throw refused(`Campaign ${id} cannot be run: it is ${state}${who}, or another process has just taken it.`)
   }
 
   watch(watcher: Watcher): void {
@@ -90,34 +81,25 @@ export class CampaignLease {
     this.#lost = true
   }
 
-  /** Says how it ended: at the end of every range, or before. */
+  /** Records how it ended: at the end of every range, or before. */
   async end(failure: string | null): Promise<void> {
-    await this.#pool.query(
-      `update onceward.campaign c set holder = null, lease_until = null, ended_at = clock_timestamp(), failure = $3, wanted = null,
-         state = case when $4 = 'cancel' then 'cancelled' when $3::text is not null then 'failed' when onceward.campaign_complete(c) then 'ran'
-           else 'paused' end
-       where id = $1 and epoch = $2 and state = 'running'`,
-      [this.campaignId, this.#epoch, failure, this.#wanted],
-    )
+    const wanted = this.#wanted
+    await endCampaignLease(this.#pool, this.campaignId, this.#epoch, { failure, wanted })
   }
 
   async #beat(watcher: Watcher): Promise<void> {
     try {
-      const { rows } = await this.#pool.query(
-        `update onceward.campaign set lease_until = clock_timestamp() + $3 * interval '1 second'
-         where id = $1 and epoch = $2 and state = 'running' returning wanted`,
-        [this.campaignId, this.#epoch, leaseS],
-      )
+      const extended = await extendCampaignLease(this.#pool, this.campaignId, this.#epoch, leaseS)
       if (this.#lost) return
-      if (rows.length === 0) {
+      if (extended === null) {
         this.#lost = true
         return watcher.onLost()
       }
-      if (rows[0].wanted === null || this.#wanted !== null) return
-      this.#wanted = rows[0].wanted
+      if (extended.wanted === null || this.#wanted !== null) return
+      this.#wanted = extended.wanted
       watcher.onWanted()
     } catch (error) {
-      this.#env.log.warn('campaign could not be extended yet', { error: errorText(error, 300) })
+      this.#env.log.warn('campaign lease not extended yet', { error: errorText(error, 300) })
     }
   }
 }

@@ -1,4 +1,7 @@
-import type { SqlClient } from '../../drivers/postgres/pool.ts'
+import {
+  moveCampaignPartitions,
+  type PlaceRange,
+} from '../../drivers/postgres/campaign/campaign-partitions.ts'
 import { OncewardError } from '../../errors.ts'
 import type { Progress } from '../../ports/source.ts'
 import type { DecidedMessage } from '../../ports/store.ts'
@@ -10,51 +13,24 @@ export interface MoveOptions {
   readonly progress: readonly Progress[]
 }
 
-/** A partition as it stood before the batch: everything below `next` is counted, and what is ahead. */
+/** A partition before the batch. Every place below `next` is counted, and so are those in `ahead`. */
 interface Stood {
   readonly next: string
   readonly ahead: readonly PlaceRange[]
 }
 
-export type PlaceRange = readonly [from: string, to: string]
-
 /**
- * Positions in one order, and what was decided behind them: `ahead` grows by what the batch decided and loses
- * what the place has passed. Its stretches are as many as there are undecided records between them, and those
- * are bounded. Nothing moves back: of a batch whose commit nobody heard of, a part that is run again ends
- * before the place.
- */
-const moveOn = `
-  with mine as materialized (
-    select m.partition, m.epoch, m.incarnation, m.ahead, p.next as stood, p.ahead as counted, greatest(m.next::bigint, p.next::bigint) as next
-    from onceward.campaign_partition p
-    join unnest($3::text[], $4::integer[], $5::text[], $6::text[], $7::text[]) as m (partition, epoch, incarnation, next, ahead) using (partition)
-    where p.campaign_id = $1 and p.epoch = m.epoch order by p.partition for no key update of p)
-  update onceward.campaign_partition p
-  set next = mine.next::text, incarnation = mine.incarnation, run_id = $2, at = clock_timestamp(),
-    ahead = p.ahead + mine.ahead::int8multirange - int8multirange(int8range(null, mine.next))
-  from mine where p.campaign_id = $1 and p.partition = mine.partition and p.epoch = mine.epoch
-  returning p.partition, mine.stood, mine.counted::text as counted`
-
-/**
- * Rejects with `ownership_lost` when another process has a partition by now. A message is counted with its
- * place, once: read again, after a death or because nobody heard of a commit, it finds its place counted.
- * (Skipping such places while reading would not help those whose commit was not heard of.)
+ * Rejects with `ownership_lost` when another process has taken a partition. A message is counted together
+ * with its place, so once. When it is read again, after a crash or after the answer to a commit was lost, its
+ * place is already counted. (Skipping such places while reading would not cover lost answers.)
  */
 export function movePlaces({ campaignId, runId, progress }: MoveOptions): MovePlace {
   return async (tx, decided) => {
-    const { rows } = await tx.query<{ partition: string; stood: string; counted: string }>(moveOn, [
-      campaignId,
-      runId,
-      progress.map(one => one.partition),
-      progress.map(one => one.epoch),
-      progress.map(one => one.incarnation),
-      progress.map(one => one.next),
-      aheadOf(progress, decided),
-    ])
-    assertMoved(campaignId, progress, new Set(rows.map(row => row.partition)))
+    const options = { campaignId, runId }
+    const moved = await moveCampaignPartitions(tx, options, progress, aheadOf(progress, decided))
+    assertMoved(campaignId, progress, new Set(moved.map(({ partition }) => partition)))
     const stood = new Map(
-      rows.map(row => [row.partition, { next: row.stood, ahead: stretches(row.counted) }]),
+      moved.map(({ partition, stood, counted }) => [partition, { next: stood, ahead: counted }]),
     )
     return message => isCounted(message, stood)
   }
@@ -70,10 +46,11 @@ function isCounted({ received }: DecidedMessage, stood: ReadonlyMap<string, Stoo
   )
 }
 
-/**
- * By partition, as the database writes them: the places this batch decides and its position does not cover.
- */
-function aheadOf(progress: readonly Progress[], decided: readonly DecidedMessage[]): readonly string[] {
+/** By partition: the places that this batch decides and its position does not cover. */
+function aheadOf(
+  progress: readonly Progress[],
+  decided: readonly DecidedMessage[],
+): readonly (readonly PlaceRange[])[] {
   const ahead = new Map(progress.map(({ partition }) => [partition, [] as [string, string][]]))
   const covered = new Map(progress.map(({ partition, next }) => [partition, next]))
   for (const { received, decision } of decided) {
@@ -83,11 +60,12 @@ function aheadOf(progress: readonly Progress[], decided: readonly DecidedMessage
     if (end !== null && isBefore(place.at, end)) continue
     append(ahead.get(partition)!, place.since ?? place.at, place.next)
   }
-  return progress.map(({ partition }) => `{${ahead.get(partition)!.map(([from, to]) => `[${from},${to})`)}}`)
+  return progress.map(({ partition }) => ahead.get(partition)!)
 }
 
 /**
- * Of two whole numbers as they are written: twice for every message, where numbers made of them were garbage.
+ * Compares two whole numbers as text. It runs twice for every message, and parsed numbers would be garbage to
+ * collect.
  */
 function isBefore(one: string, other: string): boolean {
   return one.length === other.length ? one < other : one.length < other.length
@@ -99,28 +77,12 @@ function append(stretches: [string, string][], from: string, to: string): void {
   else stretches.push([from, to])
 }
 
-function stretches(text: string): readonly PlaceRange[] {
-  return Array.from(text.matchAll(/\[(\d+),(\d+)\)/g), ([, from, to]) => [from!, to!])
-}
-
-/** By partition, what was decided behind the place. */
-export async function decidedPlaces(
-  client: SqlClient,
-  campaignId: string,
-): Promise<ReadonlyMap<string, readonly PlaceRange[]>> {
-  const { rows } = await client.query(
-    'select partition, ahead::text as ahead from onceward.campaign_partition where campaign_id = $1',
-    [campaignId],
-  )
-  return new Map(rows.map(row => [row.partition as string, stretches(row.ahead as string)]))
-}
-
 function assertMoved(campaignId: string, progress: readonly Progress[], moved: ReadonlySet<string>): void {
   const partitions = progress.map(one => one.partition).filter(partition => !moved.has(partition))
   if (partitions.length === 0) return
   throw new OncewardError(
     'ownership_lost',
-    `Another process runs campaign ${campaignId} by now. Nothing was committed.`,
+    `Another process has taken over campaign ${campaignId}. Nothing was committed.`,
     { details: { partitions } },
   )
 }

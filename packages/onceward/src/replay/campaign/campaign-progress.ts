@@ -1,41 +1,33 @@
-import type { LogRange } from '../../drivers/log/range-reader.ts'
+import { readCampaignCounts } from '../../drivers/postgres/campaign/campaign-journal.ts'
 import type { SqlClient } from '../../drivers/postgres/pool.ts'
 import type { Timers } from '../../environment.ts'
+import type { LogRange } from '../../ports/range-reader.ts'
 import { type Campaign, rangesOf, readCampaign } from './campaign.ts'
 import { extentOf } from './preview-campaign.ts'
 
 export interface CampaignProgress {
   readonly campaign: Campaign
-  /** Places done and to be done in all ranges, in the plan's unit. */
+  /** Places done, and places in all ranges, in the plan's unit. */
   readonly done: number
   readonly extent: number
-  /** Messages by outcome, exact: counted in the transactions of their effects. */
+  /** Messages by outcome. Exact: counted in the transactions of their effects. */
   readonly outcomes: Readonly<Record<string, number>>
   readonly messages: number
   readonly findings: number
   readonly suppressedEffects: number
   readonly secondsRun: number
-  /** At the pace so far; null while nothing is known, and when it does not run. */
+  /** At the rate so far. Null before the first message, and when the campaign does not run. */
   readonly secondsLeft: number | null
 }
 
 export async function readProgress(client: SqlClient, id: string): Promise<CampaignProgress> {
   const campaign = await readCampaign(client, id)
-  const { rows } = await client.query(
-    `select
-       (select coalesce(jsonb_object_agg(partition, next), '{}') from onceward.campaign_partition where campaign_id = $1) as places,
-       (select coalesce(jsonb_object_agg(outcome, count), '{}') from onceward.campaign_outcome where campaign_id = $1) as outcomes,
-       (select count(*)::integer from onceward.campaign_finding where campaign_id = $1) as findings,
-       (select count(*)::integer from onceward.suppressed_effect where campaign_id = $1) as "suppressedEffects",
-       (select coalesce(extract(epoch from coalesce(ended_at, clock_timestamp()) - started_at), 0)::float8 from onceward.campaign
-        where id = $1) as "secondsRun"`,
-    [id],
-  )
-  const { places, outcomes, findings, suppressedEffects, secondsRun } = rows[0]
+  const counted = await readCampaignCounts(client, id)
+  const { places, outcomes, findings, suppressedEffects, secondsRun } = counted
   const ranges = rangesOf(campaign)
   const extent = extentOf(ranges)
   const done = ranges.reduce((sum, range) => sum + doneOf(range, places[range.partition]), 0)
-  const counts = Object.values(outcomes as Record<string, number>)
+  const counts = Object.values(outcomes)
   const messages = counts.reduce((sum, count) => sum + count, 0)
   const secondsLeft = campaign.state === 'running' && done > 0 ? ((extent - done) * secondsRun) / done : null
   return { campaign, done, extent, outcomes, messages, findings, suppressedEffects, secondsRun, secondsLeft }
@@ -45,29 +37,29 @@ function doneOf({ from }: LogRange, next: string | null | undefined): number {
   return next === null || next === undefined ? 0 : Math.max(0, Number(BigInt(next) - BigInt(from)))
 }
 
-const tellEveryMs = 1_000
+const reportEveryMs = 1_000
 
-/** Calls back about once a second until the result is called. */
-export function tellProgress(
+/** Calls back about once a second until the returned function is called. */
+export function watchProgress(
   client: SqlClient,
   id: string,
   timers: Pick<Timers, 'after'>,
   onProgress: (progress: CampaignProgress) => void,
 ): () => void {
-  let over = false
+  let ended = false
   let cancel = () => {}
   const look = async () => {
     const progress = await readProgress(client, id).catch(() => null)
-    if (over) return
+    if (ended) return
     if (progress !== null) onProgress(progress)
     later()
   }
   const later = () => {
-    cancel = timers.after(tellEveryMs, () => void look())
+    cancel = timers.after(reportEveryMs, () => void look())
   }
   later()
   return () => {
-    over = true
+    ended = true
     cancel()
   }
 }

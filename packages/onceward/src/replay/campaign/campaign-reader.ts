@@ -1,23 +1,23 @@
-import { type LogRecord, recordWith } from '../../drivers/log/log-record.ts'
-import type { Page, PullReader } from '../../drivers/log/pull-source.ts'
-import type { LogRange, RangeReader } from '../../drivers/log/range-reader.ts'
+import type { PullReader } from '../../drivers/log/pull-source.ts'
+import type { PlaceRange } from '../../drivers/postgres/campaign/campaign-partitions.ts'
 import { OncewardError } from '../../errors.ts'
+import { type LogRecord, recordWith } from '../../ports/log-record.ts'
+import type { LogRange, Page, RangeReader } from '../../ports/range-reader.ts'
 import type { Position } from '../../ports/source.ts'
-import type { PlaceRange } from './campaign-places.ts'
 import type { Throttle } from './throttle.ts'
 
 export interface CampaignReaderOptions {
   readonly ranges: readonly LogRange[]
   readonly throttle: Throttle | null
-  /** Leaves out what was not selected; null takes all. */
+  /** Skips records that were not selected; null reads all. */
   readonly selects: ((record: LogRecord, range: LogRange) => Promise<boolean>) | null
-  /** Leaves out what is not to be decided yet: its place stays open. Null takes all. */
+  /** Skips records that must not be decided yet; their places stay open. Null reads all. */
   readonly takes?: TakesRecords | null
-  /** Stretches that need no reading any more, by partition. */
+  /** Ranges that are already decided, by partition. */
   readonly decided?: ReadonlyMap<string, readonly PlaceRange[]> | null
 }
 
-/** Of the records of one page, those to take. */
+/** Selects records of one page. */
 export type TakesRecords = (
   records: readonly LogRecord[],
   range: LogRange,
@@ -25,16 +25,16 @@ export type TakesRecords = (
 
 type Records = Extract<Page, { kind: 'records' }>
 
-/** The ranges of a plan as a log that ends, no faster than it may be. */
+/** Reads the ranges of a plan as a log that ends, at the campaign's rate. */
 export class CampaignReader implements PullReader {
   readonly origin: string
   readonly #inner: RangeReader
   readonly #options: CampaignReaderOptions
   readonly #ranges: ReadonlyMap<string, LogRange>
-  /** Read and not handed over yet, by partition. */
+  /** Read and not delivered yet, by partition. */
   readonly #rest = new Map<string, { readonly at: string; readonly page: Records }>()
 
-  /** Pages of which nothing was handed over, by partition: where they began and ended. */
+  /** Pages from which nothing was delivered, by partition: where they began and ended. */
   readonly #passed = new Map<string, { readonly from: string; readonly to: string }>()
 
   constructor(inner: RangeReader, options: CampaignReaderOptions) {
@@ -61,7 +61,8 @@ export class CampaignReader implements PullReader {
     const rest = this.#rest.get(partition)
     this.#rest.delete(partition)
     const page = rest?.at === from.next ? rest.page : await this.#inner.read(partition, from)
-    if (page.kind !== 'records') throw gone(page.kind === 'lost' ? page.reason : 'the log goes on elsewhere')
+    if (page.kind !== 'records')
+      throw gone(page.kind === 'lost' ? page.reason : 'the log continues elsewhere')
     return this.#throttled(partition, await this.#cut(page, range, from.next))
   }
 
@@ -77,7 +78,7 @@ export class CampaignReader implements PullReader {
     return around?.[1] ?? null
   }
 
-  /** Ends with the range, whatever came after it since it was surveyed. */
+  /** Ends with the range; later records are not part of the campaign. */
   async #cut(page: Records, range: LogRange, from: string): Promise<Records> {
     const end = BigInt(range.to)
     const atEnd = BigInt(page.next) >= end
@@ -125,6 +126,6 @@ function ended(next: string): Page {
 function gone(reason: string): OncewardError {
   return new OncewardError(
     'configuration',
-    `What the plan of this campaign covers is not there any more: ${reason}. What was done stays done and counted. Cancel the campaign and create another for what is left.`,
+    `The log no longer has records that this campaign's plan covers: ${reason}. Applied messages stay applied and counted. Cancel the campaign and create another for the rest.`,
   )
 }

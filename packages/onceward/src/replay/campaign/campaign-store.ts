@@ -1,4 +1,9 @@
 import type { Reach } from '../../crash-points.ts'
+import {
+  beginCampaignPartition,
+  joinCampaign,
+  takeCampaignPartitions,
+} from '../../drivers/postgres/campaign/campaign-partitions.ts'
 import { OncewardError } from '../../errors.ts'
 import type { Progress } from '../../ports/source.ts'
 import type { Enrolment, MarkerStatus, Store, StoreSession } from '../../ports/store.ts'
@@ -13,10 +18,10 @@ export interface CampaignStoreOptions<Tx> {
   readonly campaign: Pick<Campaign, 'id' | 'mode' | 'selection'>
   readonly reach: Reach
   /**
-   * What is decided is noted beside the place, which does not move: what is left out may be decided later.
+   * Decisions are recorded beside the position, which does not move: skipped messages may be decided later.
    */
   readonly staysInPlace?: boolean
-  /** What waits at the broker for its next live try is left to it. */
+  /** Messages that wait at the broker for their next live attempt are left to that attempt. */
   readonly leavesRetried?: boolean
   /** Rebuild: called first and last in every transaction. */
   readonly around?: {
@@ -26,68 +31,57 @@ export interface CampaignStoreOptions<Tx> {
 }
 
 /**
- * A store whose positions are a campaign's. Everything else is the consumer's own: markers, held work,
- * attempts; so a message is applied once, whoever brings it. The campaign's journal is written with the
- * effects, and after them where nothing of theirs may last.
+ * A store whose positions belong to a campaign. Markers, held work and attempts are the consumer's, so a
+ * message is applied once, by the live consumer or by the campaign. The journal is written with the effects.
+ * A forensic campaign writes it after the rollback.
  */
 export function campaignStore<Tx>(options: CampaignStoreOptions<Tx>): Store<Tx> {
   const { store, campaign, staysInPlace = false } = options
-  const query = store.query!
-  // Nobody is suspected: a person watches a campaign, looking must leave no attempt behind, and who died of
-  // the live consumer is its own affair.
+  const client = store.sql!
+  // No crash suspects: an operator watches a campaign, a forensic campaign must leave no attempt behind, and
+  // crashes of the live consumer do not concern it.
   const { suspects: _, ...kept } = store
   return {
     ...kept,
     async enroll(facts) {
       const enrolment = await store.enroll(facts)
-      await query('update onceward.run set campaign_id = $2 where id = $1', [enrolment.runId, campaign.id])
+      await joinCampaign(client, enrolment.runId, campaign.id)
       return { ...enrolment, campaignId: campaign.id }
     },
     transaction: (enrolment, work) =>
       campaign.mode === 'forensic'
         ? leaveNothing(options, enrolment, work)
         : keepAll(options, enrolment, work),
-    async takePartitions({ runId }, partitions) {
-      const { rows } = await query<{ partition: string; epoch: number; incarnation: string; next: string }>(
-        `insert into onceward.campaign_partition as p (campaign_id, partition, epoch, run_id)
-         select $1, partition, 1, $2 from unnest($3::text[]) as t (partition) order by partition collate "C"
-         on conflict (campaign_id, partition)
-           do update set epoch = p.epoch + 1, run_id = excluded.run_id, at = clock_timestamp()
-         returning partition, epoch, incarnation, next`,
-        [campaign.id, runId, partitions],
-      )
-      return rows.map(({ partition, epoch, incarnation, next }) => ({
-        partition,
-        epoch,
-        lastRun: null,
-        stored: next === null ? null : { incarnation, next },
-        resumeAt: null,
-      }))
+    checkpoints: {
+      async take({ runId }, partitions) {
+        const rows = await takeCampaignPartitions(client, campaign.id, runId, partitions)
+        return rows.map(({ partition, epoch, incarnation, next }) => ({
+          partition,
+          epoch,
+          lastRun: null,
+          stored: next === null ? null : { incarnation, next },
+          resumeAt: null,
+        }))
+      },
+      async begin({ runId }, partition, epoch, position) {
+        const begun = { campaignId: campaign.id, partition, epoch, position, runId, staysInPlace }
+        if (!(await beginCampaignPartition(client, begun)))
+          throw new OncewardError(
+            'ownership_lost',
+            `Another process has taken over campaign ${campaign.id}. Nothing was changed.`,
+            { details: { partitions: [partition] } },
+          )
+      },
+      // A loss in the history concerns the campaign alone: the live consumer's position is not touched.
+      declareLoss: () => Promise.resolve(),
+      withdrawLoss: () => Promise.resolve(),
     },
-    async beginPartition({ runId }, partition, epoch, { incarnation, next }) {
-      const { rowCount } = await query(
-        `update onceward.campaign_partition p set incarnation = $4, next = place.next, run_id = $6, at = clock_timestamp(),
-           ahead = ahead - int8multirange(int8range(null, place.next::bigint))
-         from (select case when $7 then coalesce(o.next, $5) else $5 end as next from onceward.campaign_partition o
-           where o.campaign_id = $1 and o.partition = $2) place
-         where p.campaign_id = $1 and p.partition = $2 and p.epoch = $3`,
-        [campaign.id, partition, epoch, incarnation, next, runId, staysInPlace],
-      )
-      if (rowCount === 0)
-        throw new OncewardError(
-          'ownership_lost',
-          `Another process runs campaign ${campaign.id} by now. Nothing was changed.`,
-          { details: { partitions: [partition] } },
-        )
-    },
-    // A gap in history is the campaign's trouble: the live consumer's position is not touched.
-    declareLoss: () => Promise.resolve(),
-    withdrawLoss: () => Promise.resolve(),
   }
 }
 
 /**
- * A repair decides anew what had no effect, and so does whoever brings a dead letter back whose row is gone.
+ * A repair decides messages without an effect again. A campaign from an archive also decides dead letters
+ * again whose row is gone.
  */
 function reconsidered({
   mode,
@@ -98,7 +92,7 @@ function reconsidered({
   return selection.of === 'archive' ? [...withoutEffect, 'dead', 'quarantined'] : withoutEffect
 }
 
-/** Of each batch: what it decides anew, and what people gave up. */
+/** Which messages of a batch are decided again, and which ones operators gave up. */
 function decisions<Tx>(campaign: CampaignStoreOptions<Tx>['campaign'], session: StoreSession<Tx>) {
   const { id, mode, selection } = campaign
   return {
@@ -134,7 +128,7 @@ function keepAll<Tx, T>(
   })
 }
 
-/** Fails outside of a transaction of the store's: BEGIN may be on its way still. */
+/** Fails outside a transaction of the store: BEGIN may not have arrived yet. */
 const assertOurs = `select current_setting('onceward.run')`
 
 class Undone<T> extends Error {
@@ -147,8 +141,7 @@ class Undone<T> extends Error {
 }
 
 /**
- * Runs everything, undoes it, and writes down what it would have been. Dying in between, the same batch is
- * looked at again.
+ * Runs the batch, rolls it back, and records its result. After a crash in between, the same batch runs again.
  */
 async function leaveNothing<Tx, T>(
   { store, campaign, reach }: CampaignStoreOptions<Tx>,

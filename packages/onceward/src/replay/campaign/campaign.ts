@@ -1,20 +1,21 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
 import type { CampaignMode } from '../../contract/handler.ts'
-import type { LogRange } from '../../drivers/log/range-reader.ts'
+import { listCampaignRows, readCampaignRow } from '../../drivers/postgres/campaign/campaigns.ts'
 import type { SqlClient } from '../../drivers/postgres/pool.ts'
 import { OncewardError } from '../../errors.ts'
+import type { LogRange } from '../../ports/range-reader.ts'
 import type { ArchivePlan } from '../archive/archive-plan.ts'
 import type { Selection } from './selection.ts'
 
 export { campaignModes } from '../../contract/words.ts'
 
 /**
- * One replay, as the database has it:
+ * A campaign's states in the database:
  *
  *   created ─▶ previewed ─(approved)─▶ running ─▶ ran ─▶ verified ─▶ finished
- *                                       │  ▲               └─ swapped ─┘   (rebuild; rolled back it is cancelled)
+ *                                       │  ▲               └─ swapped ─┘   (rebuild; cancelled after a rollback)
  *                                       ▼  │
- *                               paused, failed          cancelled: from everywhere but finished
+ *                               paused, failed          cancelled: from every state but finished
  */
 export type CampaignState =
   | 'created'
@@ -28,25 +29,24 @@ export type CampaignState =
   | 'finished'
   | 'cancelled'
 
-/** What a campaign covers, fixed at its preview. */
+/** The messages that a campaign covers, fixed at its preview. */
 export interface CampaignPlan {
   readonly ranges: readonly LogRange[]
-  /** What the places of the ranges count. */
+  /** The unit of the ranges. */
   readonly unit: 'offsets' | 'bytes' | 'rows'
-  /** Time of the oldest record, since 1970; null where records carry none. */
+  /** Time of the oldest record, in milliseconds since 1970; null when records carry none. */
   readonly oldestMs: number | null
   /** Repair: only messages with one of these as id, order key, aggregate id or business key. */
   readonly keys: readonly string[] | null
   /**
-   * Of what is parked: the digest of exactly these rows, and how many wait behind them without being
-   * selected.
+   * Parked messages: the digest of exactly these rows, and how many wait behind them without being selected.
    */
   readonly parked?: { readonly digest: string; readonly behind: number }
-  /** Of an archive: exactly which bytes of which files, and what of them is not read. */
+  /** Archive: which bytes of which files, and which of their rows are not read. */
   readonly archive?: ArchivePlan
-  /** Rebuild: the tables it makes anew, as `schema.table`. */
+  /** Rebuild: the tables that it rebuilds, as `schema.table`. */
   readonly tables?: readonly string[]
-  /** Rebuild: how far it follows the live log by now. */
+  /** Rebuild: how far it has followed the live log. */
   readonly catchUp?: readonly LogRange[]
 }
 
@@ -70,51 +70,30 @@ export interface Campaign {
   readonly requestedBy: string
   readonly requestedAt: Date
   readonly holder: string | null
-  /** Somebody runs it at this moment, as far as its lease says. */
+  /** A process runs it, according to its lease. */
   readonly held: boolean
   readonly startedAt: Date | null
   readonly endedAt: Date | null
   readonly failure: string | null
 }
 
-const columns = `c.id::text, c.consumer_name as consumer, c.generation, c.live_generation as "liveGeneration", c.risk, c.mode, c.effects,
-  c.state, c.selection, c.plan, encode(c.plan_digest, 'hex') as "planDigest", c.needs_approval as "needsApproval",
-  a.approved_by as "approvedBy", a.expires_at as "approvalExpiresAt", c.rate_max as "rateMax", c.reason,
-  c.requested_by as "requestedBy", c.requested_at as "requestedAt", c.holder,
-  coalesce(c.state = 'running' and c.lease_until between clock_timestamp() and clock_timestamp() + interval '150 seconds', false) as held,
-  c.started_at as "startedAt", c.ended_at as "endedAt", c.failure`
-
-const tables = `onceward.campaign c left join lateral (
-  select approved_by, expires_at from onceward.campaign_approval
-  where campaign_id = c.id and plan_digest = c.plan_digest order by expires_at desc limit 1) a on true`
-
 export async function readCampaign(client: SqlClient, id: string): Promise<Campaign> {
-  const { rows } = await client.query(`select ${columns} from ${tables} where c.id = $1`, [id])
-  if (rows.length === 0) throw refused(`There is no campaign ${id}.`)
-  return rows[0]
+  const row = await readCampaignRow(client, id)
+  if (row === null) throw refused(`Campaign ${id} does not exist.`)
+  return row as Campaign
 }
 
 /** The newest first. */
 export async function listCampaigns(
   client: SqlClient,
-  {
-    consumer,
-    open,
-    countMax,
-  }: { readonly consumer?: string | undefined; readonly open: boolean; readonly countMax: number },
+  wanted: { readonly consumer?: string | undefined; readonly open: boolean; readonly countMax: number },
 ): Promise<readonly Campaign[]> {
-  const { rows } = await client.query(
-    `select ${columns} from ${tables}
-     where ($1::text is null or c.consumer_name = $1) and (not $2 or c.state not in ('finished', 'cancelled'))
-     order by c.id desc limit $3`,
-    [consumer ?? null, open, countMax],
-  )
-  return rows
+  return (await listCampaignRows(client, wanted)) as readonly Campaign[]
 }
 
 /**
- * What handlers ask for outside the database is not done, only written down. The contract of today has the
- * last word.
+ * True when external effects and published messages are recorded and not carried out. The contract can forbid
+ * them after the campaign was created.
  */
 export function suppressesEffects(
   { effects }: Pick<Campaign, 'effects'>,
@@ -127,7 +106,7 @@ export function refused(why: string): OncewardError {
   return new OncewardError('usage', `${why} Nothing was changed; see "onceward replay list".`)
 }
 
-/** The ranges it is to cover by now. */
+/** The ranges to cover, including those of a rebuild that follows the live log. */
 export function rangesOf({ plan }: Campaign): readonly LogRange[] {
   return plan?.catchUp ?? plan?.ranges ?? []
 }

@@ -1,5 +1,7 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
 import type { CampaignMode, SqlTransaction } from '../../contract/handler.ts'
+import { declareConsumer, readRebuildKeys } from '../../drivers/postgres/campaign/campaign-consumer.ts'
+import { createCampaignCall } from '../../drivers/postgres/campaign/steer-campaign.ts'
 import { assertUsable } from '../../drivers/postgres/migrate.ts'
 import type { SqlClient, SqlPool } from '../../drivers/postgres/pool.ts'
 import { OncewardError } from '../../errors.ts'
@@ -11,23 +13,21 @@ export interface CampaignRequest {
   readonly mode: CampaignMode
   readonly selection: Selection
   /**
-   * Repair: the keys are those of which a projection left facts out until they are rebuilt. They must be
-   * order keys or aggregate ids.
+   * Repair: selects the keys whose facts a projection left out until they are rebuilt. They must be order
+   * keys or aggregate ids.
    */
   readonly rebuildKeys?: boolean
   readonly reason: string
   /**
-   * Default `suppressed`. `requested`: external effects and messages happen; only in backfill and repair, and
-   * never without approval.
+   * Default `suppressed`. `requested`: external effects and messages are carried out. Only in backfill and
+   * repair, and never without approval.
    */
   readonly effects?: 'suppressed' | 'requested'
-  /** Messages a second at most. Default as fast as it goes. */
+  /** Messages per second at most. Default: unlimited. */
   readonly rateMax?: number | null
 }
 
-/**
- * Writes down what is asked for. Nothing is read and nothing runs. Who asks is the database's session user.
- */
+/** Records the request. Nothing is read and nothing runs. The requester is the database's session user. */
 export async function createCampaign(
   pool: SqlPool,
   consumer: Consumer<unknown, SqlTransaction>,
@@ -39,12 +39,12 @@ export async function createCampaign(
   const selection: Selection = { ...request.selection, ...keys }
   assertSelection(selection)
   assertSensible(consumer, mode, selection, effects)
-  if (reason.trim() === '') throw refuse('say why; it is kept with the campaign')
+  if (reason.trim() === '') throw refuse('give a reason; the campaign keeps it')
   const { name, generation } = consumer
-  await writeDown(pool, consumer)
+  await declareIfAllowed(pool, consumer)
   const { id } = await act<{ id: string }>(
     pool,
-    'onceward.create_campaign($1, $2::smallint, $3, $4, $5, $6, $7)',
+    createCampaignCall,
     [name, generation, mode, effects, JSON.stringify(selection), rateMax, reason],
     undefined,
     'onceward replay list',
@@ -53,32 +53,24 @@ export async function createCampaign(
 }
 
 /**
- * A campaign's risk is what the database knows of the consumer. A process, which may write that, says it for
- * one that has never run; from a person it would be worth nothing, and the campaign then counts as of the
- * gravest risk.
+ * A campaign's risk is the risk that the database has recorded for the consumer. A process, which may write
+ * the table, declares a consumer that has never run. A person's role may not write it, and the campaign then
+ * counts as the gravest risk.
  */
-async function writeDown(client: SqlClient, consumer: Consumer<unknown, SqlTransaction>): Promise<void> {
-  const { name, generation, owner, risk, dedup } = consumer
-  const { rows } = await client.query(`select has_table_privilege('onceward.consumer', 'insert') as may`)
-  if (!rows[0].may) return
-  await client.query(
-    `insert into onceward.consumer (name, generation, owner, risk, dedup) values ($1, $2, $3, $4, $5)
-     on conflict (name, generation) do nothing`,
-    [name, generation, owner, risk, dedup],
-  )
+async function declareIfAllowed(
+  client: SqlClient,
+  consumer: Consumer<unknown, SqlTransaction>,
+): Promise<void> {
+  await declareConsumer(client, consumer)
 }
 
 async function keysToRebuild(
   client: SqlClient,
   { name, generation }: Consumer<unknown, SqlTransaction>,
 ): Promise<readonly string[]> {
-  const { rows } = await client.query(
-    `select k.key from onceward.rebuild_key k join onceward.consumer c on c.id = k.consumer_id
-     where c.name = $1 and c.generation = $2 order by k.since, k.key limit 10000`,
-    [name, generation],
-  )
-  if (rows.length === 0) throw refuse(`${name} has no keys that are to be rebuilt`)
-  return rows.map(row => row.key as string)
+  const keys = await readRebuildKeys(client, { name, generation })
+  if (keys.length === 0) throw refuse(`${name} has no keys that await a rebuild`)
+  return keys
 }
 
 function assertSensible(
@@ -90,30 +82,33 @@ function assertSensible(
   const { name, dedup, replay, identity, effect } = consumer
   if (!replay.modes.includes(mode))
     throw refuse(
-      `the contract of ${name} allows ${replay.modes.join(', ') || 'no mode'}. If ${mode} is meant to be possible, add it to replay.modes`,
+      `the contract of ${name} allows ${replay.modes.join(', ') || 'no mode'}. To allow ${mode}, add it to replay.modes`,
     )
   if (dedup === 'checkpoint' && mode !== 'forensic')
     throw refuse(
-      `${name} remembers nothing but its live position (dedup 'checkpoint'), so history would be applied twice`,
+      `${name} records only its live position (dedup 'checkpoint'), so history would be applied twice`,
     )
   if (effects === 'requested' && mode !== 'backfill' && mode !== 'repair')
-    throw refuse(`external effects can be asked for in backfill and repair only, not in ${mode}`)
+    throw refuse(`external effects can be requested in backfill and repair only, not in ${mode}`)
   if (effects === 'requested' && consumer.replay.effects === 'never')
     throw refuse("its contract says replay.effects 'never': no campaign may call or publish")
-  if (mode === 'repair' && selection.keys === undefined)
-    throw refuse('a repair is of selected keys: name them')
+  if (mode === 'repair' && selection.keys === undefined) throw refuse('a repair needs keys: name them')
   if (mode !== 'repair' && selection.of !== 'parked' && selection.keys !== undefined)
-    throw refuse('keys are for a repair; a selection of keys leaves holes in everything else')
+    throw refuse('keys are for a repair; in other modes they would leave messages out')
   if (selection.of === 'held' && mode !== 'forensic' && mode !== 'rebuild')
     throw refuse(
-      'what is held is not history yet: it waits for its turn or for people. Select what is parked, or release it with "onceward parked" or "onceward work"',
+      'held messages are not history: they wait for a worker or for an operator. Select parked messages, or release them with "onceward parked" or "onceward work"',
     )
   if (selection.of === 'parked' && (mode === 'forensic' || mode === 'rebuild'))
-    throw refuse(`a ${mode} only reads: select what is held instead, with its states`)
+    throw refuse(`a ${mode} only reads: select held messages instead, by their states`)
   if ((selection.of === 'file' || selection.of === 'held') && identity.id === 'position')
-    throw refuse(`${name} knows messages by their place in its own log, and these come from elsewhere`)
+    throw refuse(
+      `${name} identifies messages by their position in its own log, and these come from elsewhere`,
+    )
   if (mode === 'rebuild' && replay.tables.length === 0 && effect?.apply?.tables === undefined)
-    throw refuse('a rebuild needs to know which tables are written: name them in replay.tables')
+    throw refuse(
+      'a rebuild needs the names of the tables that the handler writes: name them in replay.tables',
+    )
 }
 
 function refuse(why: string): OncewardError {

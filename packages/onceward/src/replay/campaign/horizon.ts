@@ -1,14 +1,15 @@
 import type { CampaignMode } from '../../contract/handler.ts'
+import { readConsumerId } from '../../drivers/postgres/campaign/campaign-consumer.ts'
 import type { SqlClient } from '../../drivers/postgres/pool.ts'
 import { assertInsideHorizon } from '../../operations/retention/horizon.ts'
 import type { Campaign, CampaignPlan } from './campaign.ts'
 
-/** Starting from nothing (rebuild) and leaving nothing (forensic) are not in danger. */
+/** False for a rebuild, which starts empty, and for a forensic campaign, which keeps nothing. */
 export const needsMemory = (mode: CampaignMode): boolean => mode !== 'rebuild' && mode !== 'forensic'
 
 /**
- * Where retention has removed markers, nothing tells an applied message from a new one. A campaign that would
- * apply history from before that is refused. What waits in its own row is not in danger.
+ * Refuses a campaign that would apply history from before markers were removed: without a marker, an applied
+ * message looks new. Parked messages have a row and are safe.
  */
 export async function assertRemembered(
   client: SqlClient,
@@ -16,13 +17,10 @@ export async function assertRemembered(
   { oldestMs, ranges }: Pick<CampaignPlan, 'oldestMs' | 'ranges'>,
 ): Promise<void> {
   if (!needsMemory(mode) || selection.of === 'parked') return
-  const { rows } = await client.query(
-    'select id, to_timestamp($3::float8 / 1000) as "from" from onceward.consumer where name = $1 and generation = $2',
-    [consumer, generation, oldestMs],
-  )
+  const known = await readConsumerId(client, { name: consumer, generation }, oldestMs)
   await assertInsideHorizon(client, {
-    consumerIds: rows.map(row => row.id as number),
-    from: (rows[0]?.from as Date | undefined) ?? null,
+    consumerIds: known === null ? [] : [known.id],
+    from: known?.from ?? null,
     covered: ranges.map(({ partition, from, to }) => `${partition} ${from} to ${to}`),
   })
 }

@@ -1,40 +1,38 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
-import type { LogRange, RangeReader } from '../../drivers/log/range-reader.ts'
+import { readCheckpoints } from '../../drivers/postgres/campaign/campaign-consumer.ts'
 import type { SqlClient } from '../../drivers/postgres/pool.ts'
 import { progressOf } from '../../engine/consumer/checkpoints.ts'
+import type { LogRange, RangeReader } from '../../ports/range-reader.ts'
 import type { Position } from '../../ports/source.ts'
 import type { Campaign } from './campaign.ts'
 
-/** By partition: everything before is finished by the live consumer, or held in its store. */
+/** By partition: the live consumer has finished every message before this position, or its store holds it. */
 export type LivePositions = ReadonlyMap<string, string>
 
 /**
- * How far the live consumer is done with the partitions of these ranges. Where the broker keeps its position
- * the store learns it only now and then, so the later of the two counts. Where the store keeps it the
- * broker's is only a hint, ahead of what live will read after a restore. A position in another incarnation of
- * the log says nothing.
+ * How far the live consumer has come in the partitions of these ranges. When the broker keeps the position,
+ * the store learns it only now and then, so the later of the two counts. When the store keeps it, the
+ * broker's position is only a hint: after a restore it is ahead of what the live consumer will read. A
+ * position in another incarnation of the log is ignored.
  */
 export async function livePositions(
   client: SqlClient,
   { consumer, liveGeneration }: Pick<Campaign, 'consumer' | 'liveGeneration'>,
   contract: Pick<Consumer, 'dedup' | 'settle'>,
   ranges: readonly LogRange[],
-  reader: Pick<RangeReader, 'told'> | null,
+  reader: Pick<RangeReader, 'committed'> | null,
 ): Promise<LivePositions> {
-  const { rows } = await client.query(
-    `select k.partition, k.incarnation, k.next from onceward.checkpoint k
-     join onceward.consumer c on c.id = k.consumer_id where c.name = $1 and c.generation = $2 and k.next is not null`,
-    [consumer, liveGeneration],
-  )
-  // A broker that does not say, or not to this user, leaves what the store knows: less, and never too much.
+  const rows = await readCheckpoints(client, { name: consumer, generation: liveGeneration })
+  // If the broker does not answer, or refuses this user, the store's position is used. It may be earlier,
+  // never later.
   const partitions = ranges.map(({ partition }) => partition)
   const keeper = progressOf(contract)
   const asked = keeper === 'broker' || keeper === 'first' ? reader : null
-  const told = await Promise.resolve(asked?.told?.(partitions)).catch(() => undefined)
-  const stored = new Map(rows.map(row => [row.partition as string, row as Position]))
+  const committed = await Promise.resolve(asked?.committed?.(partitions)).catch(() => undefined)
+  const stored = new Map<string, Position>(rows.map(row => [row.partition, row]))
   const furthest = new Map<string, string>()
   for (const { partition, incarnation } of ranges) {
-    const known = [stored.get(partition), told?.get(partition)].flatMap(position =>
+    const known = [stored.get(partition), committed?.get(partition)].flatMap(position =>
       position?.incarnation === incarnation ? BigInt(position.next) : [],
     )
     if (known.length > 0) furthest.set(partition, String(known.reduce((a, b) => (a > b ? a : b))))

@@ -1,5 +1,5 @@
+import { readStoredWork } from '../../drivers/postgres/campaign/campaign-consumer.ts'
 import type { SqlClient } from '../../drivers/postgres/pool.ts'
-import { isHeard } from '../../drivers/postgres/sql/clock-ahead.ts'
 import type { TallySnapshot } from '../../engine/consumer/tally.ts'
 import type { Environment } from '../../environment.ts'
 import { OncewardError } from '../../errors.ts'
@@ -7,37 +7,30 @@ import type { Campaign } from './campaign.ts'
 
 const lookEveryMs = 1_000
 
-/** Work that a campaign lets go first, and whether anybody lives who would do it. */
-const look = `
-  select exists (select from onceward.held h where h.consumer_id = c.id and h.order_key is not null and h.state = 'stored') as work,
-    exists (select from onceward.run r where r.consumer_id = c.id and r.ended_at is null and r.campaign_id is null
-      and ${isHeard('r.heartbeat_at', '30 seconds')}) as live
-  from onceward.consumer c where c.name = $1 and c.generation = $2`
-
-export interface NobodyOptions {
+export interface MissingWorkerOptions {
   readonly client: SqlClient
   readonly env: Environment
   readonly campaign: Campaign
   readonly tally: () => TallySnapshot
-  /** How long nothing may come through before anybody is asked for. */
+  /** How long the campaign may make no progress before it looks for a worker. */
   readonly patienceMs: number
   readonly onStuck: (error: OncewardError) => void
 }
 
 /**
- * Under key order a campaign waits for what live workers have of a key. Without a worker it would for ever:
- * then it ends, and says what to do.
+ * Under key order a campaign waits for messages that live workers hold under the same key. Without a worker
+ * it would wait forever, so it ends with an error that names the remedy.
  */
-export function watchForNobody({
+export function watchForMissingWorker({
   client,
   env,
   campaign,
   tally,
   patienceMs,
   onStuck,
-}: NobodyOptions): () => void {
+}: MissingWorkerOptions): () => void {
   let cancel = () => {}
-  let over = false
+  let ended = false
   let [through, since] = [-1, env.clock.nowMs()]
   const isStill = () => {
     const { outcomes, held } = tally()
@@ -49,24 +42,25 @@ export function watchForNobody({
   }
   const beat = async () => {
     if (isStill()) {
-      const { rows } = await client.query(look, [campaign.consumer, campaign.generation])
-      if (rows[0]?.work && !rows[0].live && !over) return onStuck(nobody(campaign))
+      const { consumer, generation } = campaign
+      const found = await readStoredWork(client, { name: consumer, generation })
+      if (found?.work && !found.live && !ended) return onStuck(missingWorker(campaign))
     }
     later()
   }
   const later = () => {
-    if (!over) cancel = env.timers.after(Math.min(lookEveryMs, patienceMs), () => void beat().catch(later))
+    if (!ended) cancel = env.timers.after(Math.min(lookEveryMs, patienceMs), () => void beat().catch(later))
   }
   later()
   return () => {
-    over = true
+    ended = true
     cancel()
   }
 }
 
-function nobody({ id, consumer }: Campaign): OncewardError {
+function missingWorker({ id, consumer }: Campaign): OncewardError {
   return new OncewardError(
     'usage',
-    `Campaign ${id} waits for messages that ${consumer} has stored or deferred under the same keys, and no process of ${consumer} has been heard of that would apply them. What was applied stays applied. Start its workers ("onceward run", or --part worker), then "onceward replay resume".`,
+    `Campaign ${id} waits for messages that ${consumer} has stored or deferred under the same keys, and no process of ${consumer} is running to apply them. Applied messages stay applied. Start its workers ("onceward run", or --part worker), then "onceward replay resume".`,
   )
 }

@@ -1,9 +1,10 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
 import { durationText } from '../../contract/duration.ts'
 import type { SqlTransaction } from '../../contract/handler.ts'
-import type { Edges, LogRange, RangeReader } from '../../drivers/log/range-reader.ts'
+import { callPlanCampaign } from '../../drivers/postgres/campaign/steer-campaign.ts'
 import type { SqlClient, SqlPool } from '../../drivers/postgres/pool.ts'
 import { OncewardError } from '../../errors.ts'
+import type { Edges, LogRange, RangeReader } from '../../ports/range-reader.ts'
 import { namesOf } from '../archive/names-of.ts'
 import { planArchive } from '../archive/plan-archive.ts'
 import { selectParked } from '../parked/select-parked.ts'
@@ -19,23 +20,23 @@ import { countUnknownToLive } from './unknown-to-live.ts'
 export interface PreviewOptions {
   readonly consumer: Consumer<unknown, SqlTransaction>
   readonly openReader: (selection: Selection) => Promise<RangeReader>
-  /** Says what the plan would be and keeps nothing. */
+  /** Computes the plan and stores nothing. */
   readonly dryRun?: boolean
 }
 
 export interface CampaignPreview {
   readonly campaign: Campaign
   readonly plan: CampaignPlan
-  /** Places in all ranges: an upper bound of the records, where the log has gaps. */
+  /** Places in all ranges: an upper bound of the records, since a log may skip offsets. */
   readonly extent: number
   /**
-   * What the live consumer has not finished: the campaign is refused while its external effects would be
-   * suppressed there.
+   * Ranges that the live consumer has not finished. The campaign is refused while it would suppress their
+   * external effects.
    */
   readonly aheadOfLive: readonly LogRange[]
   /**
-   * Messages of a file of which the live consumer has no marker: the campaign is refused while their external
-   * effects would be suppressed.
+   * Messages of a file without a marker of the live consumer. The campaign is refused while it would suppress
+   * their external effects.
    */
   readonly unknownToLive: number
   readonly givenUp: GivenUp
@@ -43,8 +44,8 @@ export interface CampaignPreview {
 }
 
 /**
- * Finds out what the selection covers now, and fixes it. Reads the first record of each range and nothing
- * else; but for an archive, and a file whose messages may be on their way to live, which are read through.
+ * Determines what the selection covers now, and fixes it. Reads only the first record of each range.
+ * Exceptions: an archive, and a file whose messages may still reach the live consumer, are read completely.
  */
 export async function previewCampaign(
   pool: SqlPool,
@@ -94,11 +95,7 @@ async function beforeLive(
 }
 
 async function keepPlan(client: SqlClient, id: string, plan: CampaignPlan): Promise<void> {
-  const { rows } = await client.query('select onceward.plan_campaign($1, $2) as answer', [
-    id,
-    JSON.stringify(plan),
-  ])
-  const { ok, why } = rows[0].answer as { ok: boolean; why: string }
+  const { ok, why } = await callPlanCampaign(client, id, plan)
   if (!ok) throw refused(why)
 }
 
@@ -151,7 +148,7 @@ export function extentOf(ranges: readonly LogRange[]): number {
   return ranges.reduce((sum, { from, to }) => sum + Number(BigInt(to) - BigInt(from)), 0)
 }
 
-/** By the database's clock: the one that dates markers. */
+/** By the database's clock, which dates markers. */
 async function assertWindow(
   client: SqlClient,
   { name, replay }: Consumer<unknown, SqlTransaction>,
@@ -166,6 +163,6 @@ async function assertWindow(
   if (ageMs <= replay.windowMs) return
   throw new OncewardError(
     'usage',
-    `The selection begins ${durationText(ageMs)} ago, and the contract of ${name} declares a replay window of ${durationText(replay.windowMs)}. Nothing was changed. Begin later, or let the owner widen replay.window together with the retention.`,
+    `The selection begins ${durationText(ageMs)} ago, and the contract of ${name} declares a replay window of ${durationText(replay.windowMs)}. Nothing was changed. Begin later, or ask the owner to widen replay.window together with the retention.`,
   )
 }

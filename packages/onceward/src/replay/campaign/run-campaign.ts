@@ -2,7 +2,7 @@ import type { Consumer } from '../../contract/define-consumer.ts'
 import { decidedAtOnce } from '../../contract/failure-rules.ts'
 import type { SqlTransaction } from '../../contract/handler.ts'
 import { PullSource } from '../../drivers/log/pull-source.ts'
-import type { LogRange, RangeReader } from '../../drivers/log/range-reader.ts'
+import { readDecidedPlaces } from '../../drivers/postgres/campaign/campaign-partitions.ts'
 import { assertUsable } from '../../drivers/postgres/migrate.ts'
 import type { SqlPool } from '../../drivers/postgres/pool.ts'
 import type { InlineCall } from '../../engine/batch/buffer-effects.ts'
@@ -10,6 +10,7 @@ import { ConsumerProcess } from '../../engine/consumer/consumer.ts'
 import type { Addressing } from '../../engine/consumer/consumer-facts.ts'
 import type { Environment } from '../../environment.ts'
 import { errorText } from '../../errors.ts'
+import type { LogRange, RangeReader } from '../../ports/range-reader.ts'
 import type { Store } from '../../ports/store.ts'
 import { ArchiveRangeReader } from '../archive/archive-range-reader.ts'
 import { namesOf } from '../archive/names-of.ts'
@@ -21,13 +22,12 @@ import { assertOfConsumer } from './assert-of-consumer.ts'
 import { type Campaign, rangesOf, readCampaign, refused, suppressesEffects } from './campaign.ts'
 import { CampaignHorizon } from './campaign-horizon.ts'
 import { CampaignLease } from './campaign-lease.ts'
-import { decidedPlaces } from './campaign-places.ts'
-import { type CampaignProgress, tellProgress } from './campaign-progress.ts'
+import { type CampaignProgress, watchProgress } from './campaign-progress.ts'
 import { CampaignReader, type TakesRecords } from './campaign-reader.ts'
 import { campaignStore } from './campaign-store.ts'
 import { mayWaitAtBroker } from './claim-unless-retried.ts'
 import { assertRemembered, needsMemory } from './horizon.ts'
-import { watchForNobody } from './missing-worker.ts'
+import { watchForMissingWorker } from './missing-worker.ts'
 import { selectKeys } from './select-keys.ts'
 import type { Selection } from './selection.ts'
 import { Throttle } from './throttle.ts'
@@ -42,20 +42,20 @@ export interface RunCampaignOptions {
   readonly instance: string
   /** Called about once a second. */
   readonly onProgress?: (progress: CampaignProgress) => void
-  /** Aborted: finish what is in a transaction and pause. */
+  /** Aborted: finishes open transactions and pauses. */
   readonly signal?: AbortSignal
-  /** Makes the calls of `effects.call`, where the campaign may ask for effects. */
+  /** Makes the calls of `effects.call` when the campaign may request effects. */
   readonly callInline: InlineCall
   /**
-   * How long it waits for work of live workers of which nobody is heard, and for a live consumer that has not
-   * come as far as it reaches.
+   * How long it waits for live workers that are not running, and for a live consumer that has not read as far
+   * as the plan.
    */
   readonly patienceMs: number
-  /** Where the messages go that it was approved to publish. */
+  /** Destinations of the messages that it was approved to publish. */
   readonly addressing?: Addressing | undefined
   /**
-   * Rebuild: goes on behind its plan with what the live consumer has finished. Its place stays at the end of
-   * the plan.
+   * Rebuild: continues after its plan with messages that the live consumer has finished. Its position stays
+   * at the end of the plan.
    */
   readonly beyond?: Beyond
 }
@@ -66,9 +66,8 @@ export interface Beyond {
 }
 
 /**
- * Runs a campaign to its end, to a pause, or until it fails; again after each of those, and after a death,
- * from where it stands. The engine is the live one on another source: what is applied is recognised by its
- * marker, whoever applied it.
+ * Runs a campaign to its end, to a pause, or until it fails. The next run resumes at its position, also after
+ * a crash. It uses the live engine with another source, so an applied message is recognised by its marker.
  */
 export async function runCampaign(id: string, options: RunCampaignOptions): Promise<Campaign> {
   const { pool, consumer, env } = options
@@ -79,7 +78,7 @@ export async function runCampaign(id: string, options: RunCampaignOptions): Prom
   await assertRemembered(pool, campaign, campaign.plan)
   await assertBehindLive(campaign, options)
   await assertKnownToLive(campaign, options)
-  // An archive that is not what it was is refused while nobody has taken the campaign.
+  // A changed archive is refused before the campaign is leased.
   const { selection } = campaign
   const archive =
     selection.of === 'archive'
@@ -127,7 +126,7 @@ async function createReadingProcess(
   const throttle = rateMax === null ? null : new Throttle(rateMax, env)
   const selects = plan!.keys === null ? null : selectKeys(plan!.keys, consumer)
   const { ranges, takes = null } = options.beyond ?? { ranges: rangesOf(campaign) }
-  const decided = takes === null ? null : await decidedPlaces(pool, id)
+  const decided = takes === null ? null : await readDecidedPlaces(pool, id)
   const bounded = new CampaignReader(reader, { ranges, throttle, selects, takes, decided })
   const isRebuild = mode === 'rebuild'
   const kept = campaignStore({
@@ -147,8 +146,8 @@ async function createReadingProcess(
       ...consumer,
       generation,
       settle: { ...consumer.settle, when: 'with effect' },
-      // Retried here, in this mode: what is put off for workers is applied by live ones. And nothing of a
-      // forensic try lasts, its count of attempts included, so that the first one decides.
+      // Retried here, in this mode: live workers would apply deferred messages. A forensic attempt leaves
+      // nothing, not even its count, so the first one decides.
       failure: {
         ...(mode === 'forensic' ? decidedAtOnce(consumer.failure) : consumer.failure),
         mode: 'block',
@@ -181,15 +180,15 @@ async function runToTheEnd(
   lease.watch({ onWanted: stop, onLost: () => engine.leave() })
   const pause = () => lease.pauseWanted()
   signal?.addEventListener('abort', pause, { once: true })
-  const endTelling =
-    onProgress === undefined ? () => {} : tellProgress(pool, lease.campaignId, env.timers, onProgress)
+  const endProgress =
+    onProgress === undefined ? () => {} : watchProgress(pool, lease.campaignId, env.timers, onProgress)
   let stuck: Error | null = null
   const onStuck = (error: Error) => {
     stuck = error
     stop()
   }
   const tally = () => engine.tally
-  const unwatch = watchForNobody({ client: pool, env, campaign, tally, patienceMs, onStuck })
+  const unwatch = watchForMissingWorker({ client: pool, env, campaign, tally, patienceMs, onStuck })
   try {
     await engine.start()
     if (signal?.aborted) pause()
@@ -197,7 +196,7 @@ async function runToTheEnd(
     if (stuck !== null) throw stuck
   } finally {
     unwatch()
-    endTelling()
+    endProgress()
     lease.unwatch()
     signal?.removeEventListener('abort', pause)
   }

@@ -1,12 +1,12 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
 import type { SqlTransaction } from '../../contract/handler.ts'
-import type { LogRecord } from '../../drivers/log/log-record.ts'
-import type { LogRange } from '../../drivers/log/range-reader.ts'
 import { createMessageReader } from '../../message/read-message.ts'
+import type { LogRecord } from '../../ports/log-record.ts'
+import type { LogRange } from '../../ports/range-reader.ts'
 import type { Delivery } from '../../ports/source.ts'
 
 /**
- * Whether a record is one of those keys', by any of its identities. What cannot be read belongs to nobody.
+ * Whether a record has one of the keys as any of its identities. An unreadable record matches only by its id.
  */
 export function selectKeys(keys: readonly string[], consumer: Consumer<unknown, SqlTransaction>) {
   const wanted = new Set(keys)

@@ -1,12 +1,11 @@
-import type { Edge } from '../../drivers/log/range-reader.ts'
 import { OncewardError } from '../../errors.ts'
+import type { Edge } from '../../ports/range-reader.ts'
 import { type HeldState, heldStates } from '../../ports/store.ts'
 
 /**
- * What a person wants to be read again; kept as it was asked. `log`: the topic, stream or files the contract
- * reads. `file`: JSON lines that somebody put there. `archive`: what retention has put aside, a folder or one
- * file of it. `held`: messages this store still has, in these states, read and not touched. `parked`: what
- * waits for people, taken up.
+ * What an operator wants to read again, stored as requested. `log`: the topic, stream or files of the
+ * contract. `file`: JSON lines. `archive`: a folder or file that retention wrote. `held`: messages in the
+ * store in these states, read and not changed. `parked`: parked messages, which are processed.
  */
 export type Selection = (
   | { readonly of: 'log'; readonly start: Edge; readonly end: Edge }
@@ -18,8 +17,8 @@ export type Selection = (
   /** Only messages with one of these as id, order key, aggregate id or business key. */
   readonly keys?: readonly string[]
   /**
-   * What people skipped or deleted is taken up too. Needs the approval of a second person, whatever the risk.
-   * Default: it stays as they decided.
+   * Includes messages that operators skipped or deleted. Needs the approval of a second person, at any risk.
+   * Default: they stay without an effect.
    */
   readonly includingSkipped?: boolean
 }
@@ -28,29 +27,29 @@ export interface FileSelection {
   readonly of: 'file'
   readonly path: string
   /**
-   * Somebody says that these messages never come to the live consumer, or that their external effects are not
-   * wanted if they do.
+   * The requester states that these messages never reach the live consumer, or that their external effects
+   * are not wanted if they do.
    */
   readonly neverLive?: boolean
 }
 
 export interface ParkedSelection {
   readonly of: 'parked'
-  /** Only those that failed like this; a fingerprint, from `onceward parked groups`. */
+  /** Only messages with this failure fingerprint, from `onceward parked groups`. */
   readonly cause?: string
   readonly keys?: readonly string[]
 }
 
 const keysMax = 10_000
 
-/** Refuses what no database should keep as a selection. */
+/** Refuses a selection that must not be stored. */
 export function assertSelection(selection: Selection): void {
   const { keys, includingSkipped } = selection
   assertNeverLive(selection)
   if (includingSkipped !== undefined && typeof includingSkipped !== 'boolean')
     throw wrong('includingSkipped is true or false')
   if (includingSkipped === true && selection.of === 'parked')
-    throw wrong('what is parked was not skipped: select the log, a file or an archive')
+    throw wrong('parked messages were not skipped: select the log, a file or an archive')
   if (keys !== undefined && (keys.length === 0 || keys.length > keysMax))
     throw wrong(`give 1 to ${keysMax} keys, or leave them out`)
   if (selection.of === 'log') {
@@ -68,14 +67,14 @@ function assertNeverLive(selection: Selection): void {
   const { neverLive } = selection as Partial<FileSelection>
   if (neverLive === undefined) return
   if (typeof neverLive !== 'boolean') throw wrong('neverLive is true or false')
-  if (selection.of !== 'file') throw wrong('neverLive is said of the messages of a file')
+  if (selection.of !== 'file') throw wrong('neverLive applies to the messages of a file')
 }
 
 function assertEdge(edge: Edge): void {
   if (edge === 'first' || edge === 'next') return
   const isPlace = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0
   if ('timestampMs' in edge ? isPlace(edge.timestampMs) : Object.values(edge.offsets).every(isPlace)) return
-  throw wrong("an edge is 'first', 'next', { timestampMs } or { offsets: { partition: place } }")
+  throw wrong("an edge is 'first', 'next', { timestampMs } or { offsets: { partition: offset } }")
 }
 
 function wrong(why: string): OncewardError {

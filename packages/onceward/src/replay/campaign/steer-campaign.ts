@@ -1,3 +1,11 @@
+import {
+  type CampaignEventRow,
+  type CampaignFinding,
+  callApproveCampaign,
+  readCampaignEvents,
+  readCampaignFindings,
+  steerCampaignCall,
+} from '../../drivers/postgres/campaign/steer-campaign.ts'
 import { assertUsable } from '../../drivers/postgres/migrate.ts'
 import type { SqlClient, SqlPool } from '../../drivers/postgres/pool.ts'
 import { OncewardError } from '../../errors.ts'
@@ -8,13 +16,13 @@ import { type CampaignProgress, readProgress } from './campaign-progress.ts'
 
 export interface CampaignApproval {
   readonly because: string
-  /** The digest of the plan that was looked at, as the preview showed it. */
+  /** The digest of the reviewed plan, as the preview showed it. */
   readonly planDigest: string
   /** Default 24. */
   readonly hours?: number
 }
 
-/** Who approves is the database's session user: a person, and not the one who asked. */
+/** The approver is the database's session user: a registered person other than the requester. */
 export async function approveCampaign(
   pool: SqlPool,
   id: string,
@@ -22,23 +30,19 @@ export async function approveCampaign(
 ): Promise<Campaign> {
   await assertUsable(pool)
   await readCampaign(pool, id)
-  const { rows } = await pool.query(
-    `select onceward.approve_campaign($1, decode($2, 'hex'), $3, $4) as answer`,
-    [id, planDigest, because, hours],
-  )
-  const { ok, why } = rows[0].answer as { ok: boolean; why: string }
+  const { ok, why } = await callApproveCampaign(pool, id, { planDigest, because, hours })
   if (!ok) throw refused(why)
   return readCampaign(pool, id)
 }
 
-/** Asks the process that runs it; it finishes what is in a transaction first. */
+/** Asks the running process, which finishes its open transactions first. */
 export async function pauseCampaign(pool: SqlPool, id: string, because: string): Promise<Campaign> {
   await steer(pool, await readCampaign(pool, id), 'pause', because)
   return readCampaign(pool, id)
 }
 
 /**
- * For good. What was applied stays applied. A process that runs it is asked; one that died is not waited for.
+ * Final. Applied messages stay applied. A running process is asked to stop; a crashed one is not waited for.
  */
 export async function cancelCampaign(pool: SqlPool, id: string, because: string): Promise<Campaign> {
   const before = await readCampaign(pool, id)
@@ -48,7 +52,7 @@ export async function cancelCampaign(pool: SqlPool, id: string, because: string)
   return readCampaign(pool, id)
 }
 
-/** The rules are the database's; so are the audit and the answer to whoever comes second. */
+/** The database checks, audits, and answers the second of two racing operators. */
 function steer<T>(
   pool: SqlPool,
   { id, consumer }: Campaign,
@@ -56,20 +60,19 @@ function steer<T>(
   because: string | null = null,
   beforeCommit?: (client: SqlClient) => Promise<void>,
 ): Promise<T> {
-  const call = 'onceward.steer_campaign($1, $2, $3, $4)'
-  return act(pool, call, [id, consumer, how, because], beforeCommit, 'onceward replay list')
+  return act(pool, steerCampaignCall, [id, consumer, how, because], beforeCommit, 'onceward replay list')
 }
 
 export interface Verification {
   readonly progress: CampaignProgress
-  /** Messages of this campaign that wait for people or for their turn. */
+  /** Messages of this campaign that wait for an operator or for a worker. */
   readonly held: number
   readonly complete: boolean
 }
 
 /**
- * Whether every range was read to its end, and what came of it. People look at the findings before they
- * finish.
+ * Checks that every range was read to its end, and counts the outcomes. An operator reviews the findings
+ * before finishing.
  */
 export async function verifyCampaign(pool: SqlPool, id: string): Promise<Verification> {
   const campaign = await readCampaign(pool, id)
@@ -78,8 +81,8 @@ export async function verifyCampaign(pool: SqlPool, id: string): Promise<Verific
 }
 
 /**
- * The end, whole or not at all: old tables that outlived it nobody would remove. Keys that were to be rebuilt
- * and were repaired are off the list.
+ * Finishes and drops the old tables in one transaction: no later step would remove tables that were left.
+ * Keys that awaited a rebuild and were repaired leave the list.
  */
 export async function finishCampaign(pool: SqlPool, id: string): Promise<Campaign> {
   const campaign = await readCampaign(pool, id)
@@ -89,46 +92,25 @@ export async function finishCampaign(pool: SqlPool, id: string): Promise<Campaig
   return readCampaign(pool, id)
 }
 
-/** What happened to it and who did it, oldest first. */
-export async function campaignHistory(
-  pool: SqlPool,
-  id: string,
-): Promise<
-  readonly { readonly at: Date; readonly actor: string; readonly did: string; readonly detail: string }[]
-> {
-  const { rows } = await pool.query(
-    'select at, actor, action as did, detail from onceward.campaign_event where campaign_id = $1 order by id',
-    [id],
-  )
-  return rows
+/** Events of the campaign and their actors, oldest first. */
+export function campaignHistory(pool: SqlPool, id: string): Promise<readonly CampaignEventRow[]> {
+  return readCampaignEvents(pool, id)
 }
 
-export interface CampaignFinding {
-  readonly messageId: string
-  readonly outcome: string
-  readonly code: string
-  readonly key: string | null
-  readonly position: string | null
-  readonly reason: string
-}
+export type { CampaignFinding }
 
-export async function campaignFindings(
+export function campaignFindings(
   pool: SqlPool,
   id: string,
   countMax: number,
 ): Promise<readonly CampaignFinding[]> {
-  const { rows } = await pool.query(
-    `select message_id as "messageId", outcome, code, key, position, reason from onceward.campaign_finding
-     where campaign_id = $1 order by message_id limit $2`,
-    [id, countMax],
-  )
-  return rows
+  return readCampaignFindings(pool, id, countMax)
 }
 
 export function assertTyped(campaign: Campaign, typed: string): void {
   if (campaign.consumer === typed) return
   throw new OncewardError(
     'usage',
-    `Campaign ${campaign.id} is not of consumer "${typed}". Nothing was changed; see "onceward replay show ${campaign.id}".`,
+    `Campaign ${campaign.id} does not belong to consumer "${typed}". Nothing was changed; see "onceward replay show ${campaign.id}".`,
   )
 }

@@ -1,6 +1,6 @@
 import type { Clock, Timers } from '../../environment.ts'
 
-/** Lets so many through in a second, evenly: each waits for those before it. */
+/** Admits a number of messages per second, evenly. Each caller waits for those before it. */
 export class Throttle {
   readonly #env: { readonly clock: Clock; readonly timers: Pick<Timers, 'after'> }
   readonly #perSecond: number
@@ -11,12 +11,12 @@ export class Throttle {
     this.#env = env
   }
 
-  /** How many to ask for at once, so that nobody waits much longer than a quarter of a second. */
+  /** The largest batch that keeps waits at about a quarter of a second. */
   get countMax(): number {
     return Math.max(1, Math.floor(this.#perSecond / 4))
   }
 
-  /** Resolves when these may go. */
+  /** Resolves when this many messages may proceed. */
   async pass(count: number): Promise<void> {
     const now = this.#env.clock.nowMs()
     const mine = Math.max(now, this.#freeAtMs)

@@ -1,8 +1,9 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
 import type { SqlTransaction } from '../../contract/handler.ts'
-import type { LogRange, RangeReader } from '../../drivers/log/range-reader.ts'
+import { findUnmarked } from '../../drivers/postgres/campaign/campaign-consumer.ts'
 import type { SqlClient } from '../../drivers/postgres/pool.ts'
 import { createMessageReader } from '../../message/read-message.ts'
+import type { LogRange, RangeReader } from '../../ports/range-reader.ts'
 import { asksOutside } from './ahead-of-live.ts'
 import { type Campaign, rangesOf, refused, suppressesEffects } from './campaign.ts'
 import { CampaignReader } from './campaign-reader.ts'
@@ -13,16 +14,11 @@ import { deliveryOf, selectKeys } from './select-keys.ts'
 type Asked = Pick<Campaign, 'consumer' | 'liveGeneration' | 'mode' | 'selection' | 'effects'>
 type Contract = Consumer<unknown, SqlTransaction>
 
-const unknown = `
-  select asked.id from unnest($3::text[]) as asked (id) where not exists (
-    select from onceward.inbox i join onceward.consumer c on c.id = i.consumer_id
-    where c.name = $1 and c.generation = $2 and i.message_id = asked.id offset 0)`
-
 /**
- * Messages of a file that the live consumer has no marker of, and that a campaign would apply with their
- * external effects suppressed. They have no position to compare, so nobody can tell whether they are still on
- * their way: live would skip them, and nobody would ever ask for their effects. 0 where nothing is lost by
- * that, and where somebody says that they never come live.
+ * Counts messages of a file that have no marker of the live consumer and that a campaign would apply with
+ * their external effects suppressed. They have no position to compare, so they may still be on their way to
+ * the live consumer. It would skip them, and their effects would never be requested. 0 when no effect can be
+ * lost, and when the requester stated that they never reach the live consumer.
  */
 export async function countUnknownToLive(
   client: SqlClient,
@@ -34,20 +30,19 @@ export async function countUnknownToLive(
   const { selection, mode } = campaign
   if (selection.of !== 'file' || selection.neverLive === true || !needsMemory(mode)) return 0
   if (!asksOutside(consumer) || !suppressesEffects(campaign, consumer)) return 0
+  const live = { name: campaign.consumer, generation: campaign.liveGeneration }
   const found = new Set<string>()
   const reader = await openReader(selection)
   try {
     for await (const ids of idsIn(reader, ranges, selection.keys, consumer))
-      for (const { id } of (await client.query(unknown, [campaign.consumer, campaign.liveGeneration, ids]))
-        .rows)
-        found.add(id as string)
+      for (const id of await findUnmarked(client, live, ids)) found.add(id)
   } finally {
     await reader.close()
   }
   return found.size
 }
 
-/** Page by page; what has no id is not applied. */
+/** Page by page. A message without an id is not applied. */
 async function* idsIn(
   reader: RangeReader,
   ranges: readonly LogRange[],
@@ -70,7 +65,7 @@ async function* idsIn(
   }
 }
 
-/** Asked when it starts as well: live may have come to them since the preview. */
+/** Checked again at the start: the live consumer may have finished them since the preview. */
 export async function assertKnownToLive(campaign: Campaign, options: RunCampaignOptions): Promise<void> {
   const { pool, consumer, openReader } = options
   const count = await countUnknownToLive(pool, campaign, consumer, rangesOf(campaign), openReader)
@@ -79,6 +74,6 @@ export async function assertKnownToLive(campaign: Campaign, options: RunCampaign
 
 export function unknownText(count: number): string {
   const [messages, have, they] =
-    count === 1 ? ['message', 'has', 'it comes'] : ['messages', 'have', 'they come']
-  return `${count} ${messages} of the file ${have} no marker of the live consumer. If ${they} to live after the campaign, live skips what the campaign applied, and external effects and published messages would never be asked for. Run the live consumer until it has finished them; or, if they never come to it, create the campaign with --never-live; or let a backfill ask for their effects with --request-effects.`
+    count === 1 ? ['message', 'has', 'it reaches'] : ['messages', 'have', 'they reach']
+  return `${count} ${messages} of the file ${have} no marker of the live consumer. If ${they} the live consumer after the campaign, it skips them as duplicates, and their external effects and published messages are never requested. Run the live consumer until it has finished them; or, if they never reach it, create the campaign with --never-live; or request their effects in a backfill with --request-effects.`
 }

@@ -1,4 +1,6 @@
 import type { SqlTransaction } from '../../contract/handler.ts'
+import { joinCampaign } from '../../drivers/postgres/campaign/campaign-partitions.ts'
+import { takeParkedPlace } from '../../drivers/postgres/campaign/parked-rows.ts'
 import type { SqlPool } from '../../drivers/postgres/pool.ts'
 import { ConsumerProcess } from '../../engine/consumer/consumer.ts'
 import { HeldSource } from '../../inbox/held-source.ts'
@@ -10,30 +12,14 @@ import { Throttle } from '../campaign/throttle.ts'
 import { parkedQueue } from './parked-queue.ts'
 import { ParkedSession } from './parked-session.ts'
 
-/**
- * The place of a campaign on parked rows counts them. Whoever takes it over ends the claims of the one
- * before.
- */
-const takePlace = `
-  with place as (
-    insert into onceward.campaign_partition as p (campaign_id, partition, epoch, run_id, incarnation, next)
-    values ($1, 'parked', 1, 0, $2, '0')
-    on conflict (campaign_id, partition) do update set epoch = p.epoch + 1, at = clock_timestamp() returning epoch),
-  ended as (
-    update onceward.held h set epoch = h.epoch + 1, lease_until = null from onceward.campaign_row r
-    where r.campaign_id = $1 and r.state = 'open' and h.id = r.held_id and h.state in ('parked', 'dead', 'quarantined')
-      and h.lease_until is not null)
-  select epoch from place`
-
-/** The engine as a worker of what people have selected among the parked. */
+/** Runs the engine as a worker on the parked rows that were selected. */
 export async function createParkedProcess(
   campaign: Campaign,
   { consumer, store, pool, env: given, instance, callInline, addressing }: RunCampaignOptions,
 ): Promise<ConsumerProcess<unknown, SqlTransaction>> {
   const env = { ...given, metrics: given.metrics.inMode?.(campaign.mode) ?? given.metrics }
   const { id, mode, rateMax, plan } = campaign
-  const { rows } = await pool.query(takePlace, [id, plan!.parked!.digest])
-  const epoch = rows[0].epoch as number
+  const epoch = await takeParkedPlace(pool, id, plan!.parked!.digest)
   const throttle = rateMax === null ? null : new Throttle(rateMax, env)
   const onEnd = () => void engine.drain().catch(() => {})
   const kept = parkedStore({ store, pool, campaign, epoch, throttle, reach: env.reach, onEnd })
@@ -87,10 +73,7 @@ function parkedStore(options: ParkedStoreOptions): Store<SqlTransaction> {
     work,
     async enroll(facts) {
       const enrolment = await store.enroll(facts)
-      await pool.query('update onceward.run set campaign_id = $2 where id = $1', [
-        enrolment.runId,
-        campaign.id,
-      ])
+      await joinCampaign(pool, enrolment.runId, campaign.id)
       return { ...enrolment, campaignId: campaign.id }
     },
     transaction: (enrolment, run) =>

@@ -1,27 +1,18 @@
 import type { Reach } from '../../crash-points.ts'
+import {
+  beginParkedRows,
+  closeCampaignRows,
+  moveParkedPlace,
+  putOffParkedRows,
+  unblockAfterCampaign,
+} from '../../drivers/postgres/campaign/parked-rows.ts'
 import { leaseLost } from '../../drivers/postgres/sql/lease-lost.ts'
 import { OncewardError } from '../../errors.ts'
 import type { DoneWork, HeldSession, PutOffWork, TakenWork, WorkLease } from '../../ports/held-work.ts'
 import type { Enrolment, StoreSession } from '../../ports/store.ts'
 import type { CampaignJournal } from '../campaign/campaign-journal.ts'
 import { sqlOf } from '../campaign/campaign-session.ts'
-
-const takeUp = 'select onceward.begin_parked($1, $2, $3::bigint[], $4::integer[])::text[] as lost'
-
-/** What is tried again stays parked and stays the campaign's. */
-const putOff = `
-  update onceward.held h set lease_until = clock_timestamp() + mine.delay_ms * interval '1 millisecond', last_at = clock_timestamp()
-  from unnest($1::bigint[], $2::integer[], $3::float8[]) as mine (id, epoch, delay_ms)
-  where h.id = mine.id and h.epoch = mine.epoch`
-
-const done = `
-  update onceward.campaign_row set state = 'done' where campaign_id = $1 and held_id = any ($2::bigint[]) and state = 'open'`
-
-const moveOn = `
-  update onceward.campaign_partition set next = (next::bigint + $3)::text, run_id = $4, at = clock_timestamp()
-  where campaign_id = $1 and partition = 'parked' and epoch = $2`
-
-const free = 'select onceward.unblock_after_campaign($1, $2, $3::text[])'
+import { overrideSession } from '../campaign/override-session.ts'
 
 export interface ParkedSessionOptions {
   readonly campaignId: string
@@ -29,13 +20,13 @@ export interface ParkedSessionOptions {
   readonly enrolment: Enrolment
   readonly journal: CampaignJournal
   readonly reach: Reach
-  /** Ends the claims of rows that were not to be had now. */
+  /** Ends the leases of rows that could not be taken now. */
   readonly giveBack: (claims: readonly WorkLease[]) => void
 }
 
 /**
- * One batch of a campaign on parked rows: a worker's session, but the rows are parked until the moment they
- * are done.
+ * A worker's session for one batch of a campaign on parked rows. The rows stay parked until the transaction
+ * that decides them.
  */
 export class ParkedSession<Tx> {
   readonly session: StoreSession<Tx>
@@ -55,31 +46,30 @@ export class ParkedSession<Tx> {
       makeLive: ids => inner.held!.makeLive(ids),
       noteSuppressed: (id, effects) => inner.held!.noteSuppressed(id, effects),
     }
-    const own = { held, journal: options.journal, parkedTotal: () => this.#othersParked() }
-    this.session = new Proxy(inner, {
-      get(session, name) {
-        if (Object.hasOwn(own, name)) return own[name as keyof typeof own]
-        const value: unknown = Reflect.get(session, name, session)
-        return typeof value === 'function' ? value.bind(session) : value
-      },
+    this.session = overrideSession(inner, {
+      held,
+      campaign: { journal: options.journal },
+      parkedTotal: () => this.#othersParked(),
     })
   }
 
-  /** Called last: counts, the campaign's place, and keys that nothing holds any more. */
+  /**
+   * Called last. Writes counts and the campaign's position, and unblocks keys that nothing blocks any more.
+   */
   async close(): Promise<void> {
     const { journal, campaignId, epoch, enrolment, reach } = this.#options
     const tx = sqlOf(this.#inner)
     const keys = this.#taken.flatMap(({ headOf }) => headOf ?? [])
-    if (keys.length > 0) await tx.query(free, [campaignId, enrolment.consumerId, keys])
+    if (keys.length > 0) await unblockAfterCampaign(tx, campaignId, enrolment.consumerId, keys)
     const move = async () => {
-      const { rowCount } = await tx.query(moveOn, [campaignId, epoch, this.#doneCount, enrolment.runId])
-      if (rowCount === 0)
+      const progress = { epoch, count: this.#doneCount, runId: enrolment.runId }
+      if (!(await moveParkedPlace(tx, campaignId, progress)))
         throw new OncewardError(
           'ownership_lost',
-          `Another process runs campaign ${campaignId} by now. Nothing was committed.`,
+          `Another process has taken over campaign ${campaignId}. Nothing was committed.`,
           { details: { partitions: ['parked'] } },
         )
-      // A row is done once: whoever comes again does not find it open.
+      // A row is closed once: a repeated batch does not find it open.
       return () => false
     }
     await journal.writeWithEffects(tx, move, reach)
@@ -88,13 +78,7 @@ export class ParkedSession<Tx> {
   async #takeUp(work: readonly TakenWork[]): Promise<ReadonlyMap<string, 'stored' | 'parked'>> {
     const { campaignId, enrolment, giveBack } = this.#options
     this.#taken = work
-    const { rows } = await sqlOf(this.#inner).query<{ lost: string[] }>(takeUp, [
-      campaignId,
-      enrolment.consumerId,
-      work.map(one => one.row),
-      work.map(one => one.epoch),
-    ])
-    const lost = new Set(rows[0]!.lost)
+    const lost = await beginParkedRows(sqlOf(this.#inner), campaignId, enrolment.consumerId, work)
     if (lost.size === 0) return new Map()
     giveBack(work.filter(({ row }) => lost.has(row)))
     throw leaseLost([...lost])
@@ -103,19 +87,11 @@ export class ParkedSession<Tx> {
   async #finish(finished: readonly DoneWork[], again: readonly PutOffWork[]): Promise<void> {
     const tx = sqlOf(this.#inner)
     await this.#inner.held!.finish(finished, [])
-    const { rowCount } = await tx.query(done, [this.#options.campaignId, finished.map(one => one.row)])
-    this.#doneCount = rowCount
-    if (again.length > 0)
-      await tx.query(putOff, [
-        again.map(one => one.row),
-        again.map(one => one.epoch),
-        again.map(one => one.delayMs),
-      ])
+    this.#doneCount = await closeCampaignRows(tx, this.#options.campaignId, finished)
+    if (again.length > 0) await putOffParkedRows(tx, again)
   }
 
-  /**
-   * Those of this batch are counted among the parked still, and parked again they are no more than before.
-   */
+  /** The rows of this batch still count as parked. Parked again, they do not raise the total. */
   async #othersParked(): Promise<number> {
     return (await this.#inner.parkedTotal()) - this.#taken.length
   }

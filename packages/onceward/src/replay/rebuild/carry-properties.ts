@@ -3,13 +3,13 @@ import { refused } from '../campaign/campaign.ts'
 import { tableProperties } from './table-properties.ts'
 
 /**
- * The same table in two schemas, as `format('%I.%I')` writes them; `schema` is the one that is made like the
- * other.
+ * The same table in two schemas, quoted as by `format('%I.%I')`. The table in `schema` is changed to match
+ * the other.
  */
 export interface Pair {
   readonly live: string
   readonly other: string
-  /** Of `other`, not quoted. */
+  /** The schema of `other`, not quoted. */
   readonly schema: string
 }
 
@@ -27,11 +27,11 @@ interface Difference {
 }
 
 /**
- * Owner first, then what the table is, then comments and rights: each of these changes what comes after it.
+ * The owner first, then properties of the table, then comments and privileges: each step affects the next.
  */
 const turns = 3
 
-/** Gives the other table what the live one has: owner, rights, comments, parameters, statistics. */
+/** Copies owner, privileges, comments, parameters and statistics from the live table to the other. */
 export async function carryProperties(client: SqlClient, pair: Pair): Promise<void> {
   for (let turn = 1; turn <= turns; turn++) {
     const { live, other } = await differenceOf(client, pair)
@@ -46,14 +46,14 @@ export async function carryProperties(client: SqlClient, pair: Pair): Promise<vo
 }
 
 /**
- * Cannot be changed in place: a statistics object has one definition, and a repeated grant does not take its
- * option back.
+ * These cannot be changed in place: a statistics object has one definition, and repeating a grant does not
+ * remove its grant option.
  */
 function isMadeAnew(what: string): boolean {
   return what.startsWith('statistics ') || what.startsWith('grant of ')
 }
 
-/** Refuses tables that are not the same in everything the catalogues know, with each difference by name. */
+/** Refuses two tables whose catalogue entries differ, and names each difference. */
 export async function assertAlike(
   client: SqlClient,
   pair: Pair,
@@ -71,7 +71,7 @@ export async function assertAlike(
     return `${name} (live: ${is(live) || 'none'}; rebuilt: ${is(other) || 'none'})`
   })
   throw refused(
-    `Tables ${pair.live} and ${pair.other} are not alike: ${said.join(', ')}. Change one of them until they are.`,
+    `Tables ${pair.live} and ${pair.other} are not alike: ${said.join(', ')}. Change one of them to match the other.`,
   )
 }
 

@@ -1,21 +1,10 @@
 import type { ComparedTable } from '../../contract/upkeep-sections.ts'
 import type { SqlClient } from '../../drivers/postgres/pool.ts'
+import type { ComparedColumns } from '../../drivers/postgres/rebuild/compare-rows.ts'
+import { quote } from '../../drivers/postgres/rebuild/schemas.ts'
 import { refused } from '../campaign/campaign.ts'
 
-/** What is compared of a table, as expressions over a row called by a letter. */
-export interface ComparedColumns {
-  readonly key: readonly string[]
-  readonly columns: readonly string[]
-  /** Types without an order of their own, compared as texts. */
-  readonly asText: ReadonlySet<string>
-  /**
-   * Filled by the database with what is another value each time (a number, a UUID, a time), and not to be
-   * changed by a swap.
-   */
-  readonly generated: readonly string[]
-}
-
-/** Functions are found in the parsed default: of those the server brings itself, `pg_depend` has no rows. */
+/** Functions are read from the parsed default: `pg_depend` has no rows for built-in functions. */
 const describe = `
   select a.attname as name, a.attgenerated <> '' as computed,
     a.attidentity <> '' or exists (select from pg_attrdef d where d.adrelid = a.attrelid and d.adnum = a.attnum and a.attgenerated = ''
@@ -26,7 +15,10 @@ const describe = `
   from pg_attribute a join pg_type t on t.oid = a.atttypid
   where a.attrelid = to_regclass($1) and a.attnum > 0 and not a.attisdropped order by a.attnum`
 
-/** Checked against the table as it is; refused when rows cannot be told apart. `table`: with its schema. */
+/**
+ * Checks the declaration against the table, and refuses a key that does not identify rows. `table`: with its
+ * schema.
+ */
 export async function comparedColumns(
   client: SqlClient,
   table: string,
@@ -45,7 +37,7 @@ export async function comparedColumns(
   const key = declared.key ?? found.filter(column => column.key).map(column => column.name)
   if (key.length === 0)
     throw refused(
-      `Table ${table} has no primary key, so its rows cannot be compared: name columns that tell them apart in replay.compare.${name}.key.`,
+      `Table ${table} has no primary key, so its rows cannot be compared: name columns that identify a row in replay.compare.${name}.key.`,
     )
   const { mayChange = [] } = declared
   const isOwn = (column: (typeof found)[number]) => column.computed || column.generated
@@ -57,9 +49,7 @@ export async function comparedColumns(
   const named = [...key, ...columns, ...mayChange]
   const missing = named.filter(column => !found.some(one => one.name === column))
   if (missing.length > 0)
-    throw refused(
-      `replay.compare.${name} names ${missing.join(', ')}, and table ${table} has no such column.`,
-    )
+    throw refused(`replay.compare.${name} names ${missing.join(', ')}; table ${table} has no such column.`)
   await assertApart(client, table, quoted, key)
   const asText = new Set(found.filter(column => column.asText).map(column => column.name))
   const isGenerated = ({ name, generated }: (typeof found)[number]) =>
@@ -74,8 +64,8 @@ const isUnique = `
       and a.attnum = k.attnum where k.n <= i.indnkeyatts and (a.attname <> all ($2::text[]) or not a.attnotnull))`
 
 /**
- * Rows that share a key would be compared with each other's partners, and one too many would not be seen.
- * `quoted`: the table, or its shadow.
+ * Rows that share a key would be paired wrongly, and an extra row would not be noticed. `quoted`: the table,
+ * or its shadow.
  */
 export async function assertApart(
   client: SqlClient,
@@ -90,10 +80,6 @@ export async function assertApart(
   )
   if (rowCount === 0) return
   throw refused(
-    `${key.join(', ')} is the same in several rows of ${table} (${quoted}), so they cannot be compared: name columns that tell them apart in replay.compare.`,
+    `Several rows of ${table} (${quoted}) share ${key.join(', ')}, so they cannot be compared: name columns that identify a row in replay.compare.`,
   )
-}
-
-export function quote(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`
 }

@@ -2,10 +2,10 @@ import type { SqlClient } from '../../drivers/postgres/pool.ts'
 import { refused } from '../campaign/campaign.ts'
 
 /**
- * What `pg_depend` and the catalogues beside it know of a table, apart from its own parts (row type, indexes,
- * constraints, defaults, statistics, sequences of its columns). A part is listed by its kind, so a kind that
- * is not known here counts as a dependent and is named. `$2`: the table is to be dropped, and a sequence its
- * column owns with it; a swap leaves that sequence to the live table.
+ * Objects that depend on a table according to `pg_depend` and related catalogues, except the table's own
+ * parts (row type, indexes, constraints, defaults, statistics, sequences of its columns). Parts are listed by
+ * kind, so an unknown kind of object counts as a dependent and is named. `$2`: the table is dropped, together
+ * with a sequence that a column owns; a swap leaves that sequence to the live table.
  */
 const dependents = `
   with recursive part (classid, objid, walked) as (
@@ -55,20 +55,22 @@ const dependents = `
   select format('subscription %s writes it', s.subname) from pg_subscription_rel r join pg_subscription s on s.oid = r.srsubid where r.srrelid = $1::regclass
   order by 1`
 
-/** Refuses a swap that would leave something with the table it moves away. `quoted`: with its schema. */
+/** Refuses a swap that would leave a dependent object with the old table. `quoted`: with its schema. */
 export async function assertFree(client: SqlClient, quoted: string): Promise<void> {
   const found = await dependentsOf(client, quoted, false)
   if (found.length > 0)
     throw refused(
-      `Table ${quoted} cannot be swapped as it is: ${found.join(', ')}, and would stay with the old one. Drop it, and make it again afterwards.`,
+      `Table ${quoted} cannot be swapped: ${found.join(', ')}, and would stay with the old table. Drop the object, swap, and create it again.`,
     )
 }
 
-/** Nothing goes with a table that is dropped but its own parts. */
+/** A dropped table takes only its own parts with it. */
 export async function assertDroppable(client: SqlClient, quoted: string): Promise<void> {
   const found = await dependentsOf(client, quoted, true)
   if (found.length > 0)
-    throw refused(`Table ${quoted} cannot be dropped: ${found.join(', ')}. Drop it, or point it elsewhere.`)
+    throw refused(
+      `Table ${quoted} cannot be dropped: ${found.join(', ')}. Drop the object, or change it to use another table.`,
+    )
 }
 
 async function dependentsOf(client: SqlClient, quoted: string, dropping: boolean): Promise<string[]> {

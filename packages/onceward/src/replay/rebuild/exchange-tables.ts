@@ -1,16 +1,16 @@
 import type { SqlClient } from '../../drivers/postgres/pool.ts'
+import { quote } from '../../drivers/postgres/rebuild/schemas.ts'
 import { assertAlike, carryProperties, type Pair } from './carry-properties.ts'
-import { quote } from './compared-columns.ts'
 import { assertFree } from './dependents.ts'
 import { nameLikeLive } from './name-like-live.ts'
 
-/** A table by its quoted names where it is live, where the other one waits, and where the live one goes. */
+/** A table by its quoted names: where it is live, where the other one waits, and where the live one moves. */
 interface Exchange extends Pair {
   readonly liveSchema: string
   readonly name: string
 }
 
-/** `tables`: as a plan has them, `schema.table`. */
+/** `tables`: as in a plan, `schema.table`. */
 export async function pairsOf(
   client: SqlClient,
   tables: readonly string[],
@@ -25,8 +25,8 @@ export async function pairsOf(
 }
 
 /**
- * Called under the lock of the live tables: whatever was made of them since the preview is seen here. Carries
- * over what can be, and refuses by name what cannot, before anything else of the swap is done.
+ * Called under the lock of the live tables, so it sees every change since the preview. Copies properties
+ * where a statement exists, and refuses the rest by name, before the swap changes anything.
  */
 export async function assertExchangeable(
   client: SqlClient,
@@ -44,12 +44,12 @@ export async function assertExchangeable(
   }
 }
 
-/** No statement brings these over, and others are about them. */
+/** No statement copies these, and other properties refer to them. */
 const isStructure = (what: string) => /^(column|constraint|index) /.test(what)
 
 /**
- * Live ones to `aside`, those in `from` to where the live ones were. Indexes and constraints go with their
- * tables.
+ * Moves the live tables to `aside`, and those in `from` to the live schema. Indexes and constraints move with
+ * their tables.
  */
 export async function exchangeTables(
   client: SqlClient,
@@ -62,7 +62,7 @@ export async function exchangeTables(
     await continueNumbers(client, exchange)
     await moveTable(client, exchange, aside)
   }
-  // A grant takes no lock of its table, and an event trigger may do anything to a table that is altered.
+  // A grant does not lock the table, and an event trigger may change an altered table.
   for (const { live, liveSchema, name } of await pairsOf(client, tables, aside)) {
     const [old] = await pairsOf(client, [`${aside}.${name}`], liveSchema)
     await assertAlike(client, old!)
@@ -72,8 +72,8 @@ export async function exchangeTables(
 }
 
 /**
- * Sequences that belong to a column. Both tables count with the same one: it stays with whichever is live, or
- * it would go with the old one.
+ * Sequences that a column owns. Both tables use the same one. It must stay with the live table, and would
+ * move with the old one otherwise.
  */
 const sequences = `
   select format('%I.%I', n.nspname, s.relname) as sequence, quote_ident(a.attname) as column
@@ -81,7 +81,7 @@ const sequences = `
   join pg_attribute a on a.attrelid = d.refobjid and a.attnum = d.refobjsubid
   where d.classid = 'pg_class'::regclass and d.refclassid = 'pg_class'::regclass and d.deptype = 'a' and d.refobjid = $1::regclass`
 
-/** Statistics objects have a schema of their own, and do not move with their table. */
+/** Statistics objects have their own schema and do not move with the table. */
 const statistics = `
   select format('%I.%I', n.nspname, x.stxname) as object, format('%I', n.nspname) as schema, format('%I', x.stxname) as name
   from pg_statistic_ext x join pg_namespace n on n.oid = x.stxnamespace where x.stxrelid = $1::regclass`
@@ -99,9 +99,7 @@ async function moveTable(client: SqlClient, { live, other, schema, liveSchema }:
     await client.query(`alter sequence ${sequence} owned by ${live}.${column}`)
 }
 
-/**
- * Identity columns have a sequence each: the new live one gives no number again that the old one has given.
- */
+/** Each identity column has its own sequence. The new live one must not repeat numbers of the old one. */
 async function continueNumbers(client: SqlClient, { live, other }: Exchange): Promise<void> {
   const { rows } = await client.query(
     `select pg_get_serial_sequence($1::text, a.attname) as live, pg_get_serial_sequence($2::text, a.attname) as other,

@@ -1,8 +1,9 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
 import type { SqlTransaction } from '../../contract/handler.ts'
-import type { LogRange } from '../../drivers/log/range-reader.ts'
 import type { SqlPool } from '../../drivers/postgres/pool.ts'
+import { findFinishedByLive } from '../../drivers/postgres/rebuild/finished-by-live.ts'
 import { createMessageReader } from '../../message/read-message.ts'
+import type { LogRange } from '../../ports/range-reader.ts'
 import { type Campaign, rangesOf, readCampaign, refused } from '../campaign/campaign.ts'
 import type { TakesRecords } from '../campaign/campaign-reader.ts'
 import { type LivePositions, livePositions } from '../campaign/live-positions.ts'
@@ -10,22 +11,12 @@ import { edgesOf } from '../campaign/preview-campaign.ts'
 import { type RunCampaignOptions, runCampaign } from '../campaign/run-campaign.ts'
 import { deliveryOf } from '../campaign/select-keys.ts'
 import { verifyCampaign } from '../campaign/steer-campaign.ts'
-import { live, shadow } from './carry-markers.ts'
-import { isHeldUnread, isPassed, placesOf } from './unfinished-by-live.ts'
-
-/** Of the messages asked for, those that the live consumer has finished and the rebuild has not applied. */
-const finished = `
-  select m.message_id as id from unnest($4::text[], $5::text[], $6::bytea[]) as m (message_id, position, digest)
-  left join lateral (select status from onceward.inbox l where l.consumer_id = ${live} and l.message_id = m.message_id limit 1) l on true
-  where not exists (select from onceward.inbox s where s.consumer_id = ${shadow} and s.message_id = m.message_id)
-    and (l.status in ('applied', 'ignored', 'stale', 'duplicate')
-      or l.status is null and ${isPassed('m')} and not ${isHeldUnread('m')})`
 
 /**
- * Brings the rebuilt tables from the end of the plan to where the live consumer is. What live has not
- * finished is left to it: it applies that to the new tables after the swap and asks for its effects. So the
- * log's end is no aim, and holes between finished messages are no obstacle. Answers with how many messages it
- * took.
+ * Brings the rebuilt tables from the end of the plan to the position of the live consumer. It skips messages
+ * that the live consumer has not finished. The live consumer applies those to the new tables after the swap
+ * and requests their effects. So the end of the log is not the aim, and unfinished messages in between do no
+ * harm. Returns how many messages it applied.
  */
 export async function followLive(id: string, options: RunCampaignOptions): Promise<number> {
   const { pool, consumer, openReader } = options
@@ -39,7 +30,7 @@ export async function followLive(id: string, options: RunCampaignOptions): Promi
   await runCampaign(id, { ...options, beyond: { ranges, takes: follower.takes } })
   const { complete, held } = await verifyCampaign(pool, id)
   if (!complete || held > 0)
-    throw refused(`The rebuild did not come through: ${held} messages wait for people. Nothing was swapped.`)
+    throw refused(`The rebuild is not complete: ${held} messages wait for an operator. Nothing was swapped.`)
   return follower.taken
 
   async function lookAhead() {
@@ -49,7 +40,7 @@ export async function followLive(id: string, options: RunCampaignOptions): Promi
   }
 }
 
-/** What the log has behind the plan, whatever retention has removed before. */
+/** Ranges of the log after the plan. Retention of the log may have removed earlier records. */
 function behind(found: readonly LogRange[], known: readonly LogRange[]): readonly LogRange[] {
   return found.flatMap(range => {
     const plan = known.find(({ partition }) => partition === range.partition)
@@ -72,14 +63,8 @@ class Follower {
     this.takes = async (records, range) => {
       const received = await Promise.all(records.map(record => read(deliveryOf(record, range))))
       const known = received.filter(one => one.id !== null)
-      const { rows } = await pool.query(finished, [
-        id,
-        ...placesOf(positions),
-        known.map(one => one.id),
-        known.map(one => one.delivery.position),
-        known.map(one => one.digest),
-      ])
-      const wanted = new Set(rows.map(row => row.id as string))
+      const asked = known.map(({ id, delivery, digest }) => ({ id, position: delivery.position, digest }))
+      const wanted = await findFinishedByLive(pool, id, positions, asked)
       this.taken += wanted.size
       const ids = new Map(records.map((record, index) => [record, received[index]!.id]))
       return record => wanted.has(ids.get(record) ?? '')

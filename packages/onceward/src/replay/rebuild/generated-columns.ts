@@ -1,15 +1,16 @@
 import type { SqlClient } from '../../drivers/postgres/pool.ts'
+import type { ComparedColumns } from '../../drivers/postgres/rebuild/compare-rows.ts'
+import { quote } from '../../drivers/postgres/rebuild/schemas.ts'
 import { refused } from '../campaign/campaign.ts'
 import type { TableComparison } from './compare-tables.ts'
-import { type ComparedColumns, quote } from './compared-columns.ts'
 
-/** A column that the database fills, with other values in the rebuilt table than the same rows have live. */
+/**
+ * A column that the database fills, and whose values differ between live and rebuilt rows of the same key.
+ */
 export interface GeneratedColumn {
   readonly column: string
   readonly different: number
-  /**
-   * The first such row. Null where the column is part of the key, so that no row can be found again by it.
-   */
+  /** The first such row. Null when the column is part of the key, so that rows cannot be matched by it. */
   readonly example: { readonly key: unknown; readonly live: unknown; readonly rebuilt: unknown } | null
 }
 
@@ -36,8 +37,7 @@ export async function compareGenerated(
 }
 
 /**
- * Rows that are told apart by what the database numbers them: where they differ, they may as well be other
- * rows.
+ * The key includes a column that the database numbers. Where such rows differ, they may be different rows.
  */
 export function keyChanges(
   { key, generated }: ComparedColumns,
@@ -47,7 +47,7 @@ export function keyChanges(
   return generated.filter(one => key.includes(one)).map(column => ({ column, different, example: null }))
 }
 
-/** Other tables and people may refer to these values; that nobody does, only the contract can say. */
+/** Other tables and people may refer to these values. Only the contract can declare that nothing does. */
 export function assertKept(compared: readonly TableComparison[]): void {
   const changed = compared.filter(({ generated }) => generated.length > 0)
   if (changed.length === 0) return
@@ -56,12 +56,12 @@ export function assertKept(compared: readonly TableComparison[]): void {
   const name = table.slice(table.indexOf('.') + 1)
   const names = generated.map(({ column }) => `'${column}'`).join(', ')
   throw refused(
-    `The swap would change values that the database gave and others may refer to. ${said.join('. ')}. If nothing refers to them, say so in the contract: replay.compare.${name}.mayChange: [${names}].`,
+    `The swap would change values that the database generated and that others may refer to. ${said.join('. ')}. If nothing refers to them, declare it in the contract: replay.compare.${name}.mayChange: [${names}].`,
   )
 }
 
 export function generatedText({ column, different, example }: GeneratedColumn): string {
   if (example === null)
-    return `column ${column} tells rows apart and is filled by the database, and ${different} rows differ (name a key of the messages in replay.compare to see which)`
+    return `column ${column} is part of the key and filled by the database, and ${different} rows differ (name a key from the messages in replay.compare to see which)`
   return `column ${column} in ${different} rows, such as ${JSON.stringify(example.key)} (live ${JSON.stringify(example.live)}, rebuilt ${JSON.stringify(example.rebuilt)})`
 }

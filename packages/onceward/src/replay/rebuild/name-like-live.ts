@@ -2,8 +2,7 @@ import type { SqlClient } from '../../drivers/postgres/pool.ts'
 import type { Pair } from './carry-properties.ts'
 
 /**
- * Indexes with the same definition, whatever they are called; the constraint an index belongs to is called
- * like it.
+ * Pairs indexes with the same definition, independent of their names. A constraint has the name of its index.
  */
 const indexes = `
   with i as (
@@ -22,13 +21,13 @@ const indexes = `
   where a.attrelid = $1::regclass and a.attidentity <> '' and not a.attisdropped`
 
 /**
- * `create table like` chooses names by itself, and statements know them: `on conflict on constraint`,
+ * `create table like` chooses new names, and statements refer to names: `on conflict on constraint`,
  * `nextval`.
  */
 export async function nameLikeLive(client: SqlClient, { live, other, schema }: Pair): Promise<void> {
   const { rows } = await client.query(indexes, [live, other])
   const wrong = rows.filter(({ name, wanted }) => name !== wanted)
-  // By a name of their own first: two may have each other's.
+  // To a temporary name first: two may have each other's name.
   for (const { kind, name, between } of wrong)
     await client.query(`alter ${kind} ${schema}.${name} rename to ${between}`)
   for (const { kind, between, wanted } of wrong)

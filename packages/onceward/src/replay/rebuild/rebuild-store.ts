@@ -1,18 +1,15 @@
 import type { SqlTransaction } from '../../contract/handler.ts'
 import { inTransaction } from '../../drivers/postgres/in-transaction.ts'
 import type { SqlPool } from '../../drivers/postgres/pool.ts'
+import { shadowSchema } from '../../drivers/postgres/rebuild/schemas.ts'
 import { OncewardError } from '../../errors.ts'
 import type { Store, StoreSession } from '../../ports/store.ts'
 import type { Campaign } from '../campaign/campaign.ts'
 import { sqlOf } from '../campaign/campaign-session.ts'
 
-/** Where a rebuild keeps its tables until they are swapped in, and where the old ones wait afterwards. */
-export const shadowSchema = (campaignId: string) => `onceward_shadow_${campaignId}`
-export const oldSchema = (campaignId: string) => `onceward_old_${campaignId}`
-
 /**
- * Of live tables, by name. The server counts on over transactions of a connection until it passes its numbers
- * on, which it never does within one.
+ * Changed rows of live tables, by name. The server accumulates these counts over the transactions of a
+ * connection until it reports them. It never reports them within a transaction.
  */
 const changes = (tables: string) => `
   (select coalesce(jsonb_object_agg(schemaname || '.' || relname, n_tup_ins + n_tup_upd + n_tup_del), '{}') from pg_stat_xact_user_tables
@@ -24,9 +21,9 @@ const lookThere = `
 type Changed = Readonly<Record<string, number>>
 
 /**
- * In every transaction of a rebuild the shadow tables come first on the search path; and before it commits,
- * the server's own count of changed rows must say that no live table was touched, by a name with a schema in
- * a handler or by a function of the database.
+ * Puts the shadow tables first on the search path of every transaction. Before the commit, the server's count
+ * of changed rows must show that no live table was written: by a schema-qualified name in a handler, or by a
+ * function of the database.
  */
 export function aroundRebuild<Tx>({ id, plan }: Campaign) {
   const live = plan!.tables!
@@ -45,13 +42,13 @@ export function aroundRebuild<Tx>({ id, plan }: Campaign) {
       if (touched.length === 0) return
       throw new OncewardError(
         'configuration',
-        `The rebuild wrote to ${touched.map(([table]) => table).join(', ')} itself. Nothing was committed. Name the table without its schema wherever the handler writes to it.`,
+        `The rebuild wrote to the live table ${touched.map(([table]) => table).join(', ')}. Nothing was committed. Name the table without its schema everywhere the handler writes to it.`,
       )
     },
   }
 }
 
-/** Checks of a declared effect look at the shadow tables, too. */
+/** Checks of a declared effect also use the shadow tables. */
 export function rebuildStore<Tx>(store: Store<Tx>, pool: SqlPool, { id }: Campaign): Store<Tx> {
   const query: SqlTransaction['query'] = async (text, values) =>
     inTransaction(pool, async client => {
@@ -62,5 +59,5 @@ export function rebuildStore<Tx>(store: Store<Tx>, pool: SqlPool, { id }: Campai
       const { rows, rowCount } = await client.query(text, values)
       return { rows, rowCount: rowCount ?? 0 }
     })
-  return { ...store, query }
+  return { ...store, sql: { ...store.sql, query } }
 }

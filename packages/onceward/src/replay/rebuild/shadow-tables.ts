@@ -1,16 +1,16 @@
 import { inTransaction } from '../../drivers/postgres/in-transaction.ts'
 import type { SqlClient, SqlPool } from '../../drivers/postgres/pool.ts'
+import { oldSchema, shadowSchema } from '../../drivers/postgres/rebuild/schemas.ts'
 import { errorText } from '../../errors.ts'
 import { type Campaign, refused } from '../campaign/campaign.ts'
 import { assertAlike, carryProperties } from './carry-properties.ts'
 import { assertDroppable, assertFree } from './dependents.ts'
 import { pairsOf } from './exchange-tables.ts'
 import { nameLikeLive } from './name-like-live.ts'
-import { oldSchema, shadowSchema } from './rebuild-store.ts'
 
 /**
- * Empty tables that are like the live ones in everything the catalogues know. Once per campaign, however
- * often it is run.
+ * Creates empty tables that match the live ones in everything the catalogues record. Once per campaign, also
+ * over several runs.
  */
 export async function createShadow(pool: SqlPool, { id, plan }: Campaign): Promise<void> {
   await inTransaction(pool, async client => {
@@ -33,7 +33,7 @@ export async function createShadow(pool: SqlPool, { id, plan }: Campaign): Promi
   })
 }
 
-/** Asked without touching the live table, which a swap may have locked. */
+/** Does not touch the live table, which a swap may have locked. */
 async function thereIn(client: SqlClient, schema: string, names: readonly string[]): Promise<string[]> {
   const { rows } = await client.query(
     `select format('%I.%I', n.nspname, c.relname) as quoted from pg_class c join pg_namespace n on n.oid = c.relnamespace
@@ -44,9 +44,9 @@ async function thereIn(client: SqlClient, schema: string, names: readonly string
 }
 
 /**
- * What is not live any more goes: the shadow of a cancelled rebuild, the old tables of a finished one. In one
- * transaction of the caller, and only these tables with their own parts: what others made of them or beside
- * them refuses it by name.
+ * Drops tables that are no longer live: the shadow of a cancelled rebuild, or the old tables of a finished
+ * one. It runs in the caller's transaction and drops only these tables with their own parts. Objects that
+ * others created on them or beside them cause a refusal by name.
  */
 export async function dropShadow(client: SqlClient, { id, plan }: Campaign): Promise<void> {
   const names = (plan?.tables ?? []).map(table => table.slice(table.indexOf('.') + 1))
@@ -61,8 +61,8 @@ export async function dropShadow(client: SqlClient, { id, plan }: Campaign): Pro
 }
 
 /**
- * A cancelled campaign is over, whoever uses its tables by now or owns them: answers what is to be done by
- * hand, or null.
+ * A cancelled campaign stays cancelled even if its tables are in use or belong to another role. Returns what
+ * to do by hand, or null.
  */
 export async function dropCancelled(pool: SqlPool, campaign: Campaign): Promise<string | null> {
   if (campaign.mode !== 'rebuild') return null
@@ -71,7 +71,7 @@ export async function dropCancelled(pool: SqlPool, campaign: Campaign): Promise<
     return null
   } catch (error) {
     const { id } = campaign
-    return `Campaign ${id} is cancelled, and its tables are still there: ${errorText(error)} Drop schema ${shadowSchema(id)} by hand.`
+    return `Campaign ${id} is cancelled, but its tables remain: ${errorText(error)} Drop schema ${shadowSchema(id)} by hand.`
   }
 }
 
@@ -83,7 +83,7 @@ async function dropEmpty(client: SqlClient, schema: string): Promise<void> {
   )
   if (rows.length > 0)
     throw refused(
-      `Schema ${schema} cannot be dropped: ${rows.map(row => row.object).join(', ')} is in it. Move it elsewhere, or drop it.`,
+      `Schema ${schema} cannot be dropped: it contains ${rows.map(row => row.object).join(', ')}. Move or drop these objects.`,
     )
   await client.query(`drop schema if exists ${schema} restrict`)
 }

@@ -6,8 +6,8 @@ import { comparedColumns } from './compared-columns.ts'
 import { assertFree } from './dependents.ts'
 
 /**
- * The tables a rebuild makes anew, with their schemas. Refuses what could not be swapped in later, before
- * anything is read.
+ * The tables that a rebuild creates, with their schemas. Refuses tables that could not be swapped later,
+ * before anything is read.
  */
 export async function shadowedTables(
   client: SqlClient,
@@ -17,9 +17,9 @@ export async function shadowedTables(
   const found: string[] = []
   for (const name of declared) {
     if (name.includes('.'))
-      throw refused(`A rebuild finds tables by the search path, and ${name} is declared with its schema.`)
+      throw refused(`A rebuild finds tables by the search path; declare ${name} without its schema.`)
     const { rows } = await client.query(describe, [`"${name}"`])
-    if (rows.length === 0) throw refused(`There is no table ${name} on the search path.`)
+    if (rows.length === 0) throw refused(`Table ${name} is not on the search path.`)
     const { table, quoted } = rows[0]
     await assertFree(client, quoted)
     await comparedColumns(client, table, replay.compare[name])

@@ -1,10 +1,13 @@
 import type { SqlClient, SqlPool } from '../../drivers/postgres/pool.ts'
+import { carryMarkers, forgetSince, missingFromShadow } from '../../drivers/postgres/rebuild/carry-markers.ts'
+import { closeRebuilt, reopenRebuilt } from '../../drivers/postgres/rebuild/held-by-rebuild.ts'
+import { recordRollback, recordSwap } from '../../drivers/postgres/rebuild/record-swap.ts'
+import { oldSchema, shadowSchema } from '../../drivers/postgres/rebuild/schemas.ts'
 import { setRoleSettings } from '../../drivers/postgres/role-settings.ts'
 import { asksOutside } from '../campaign/ahead-of-live.ts'
 import { type Campaign, readCampaign, refused } from '../campaign/campaign.ts'
 import { assertNoneGivenUp } from '../campaign/given-up.ts'
 import type { RunCampaignOptions } from '../campaign/run-campaign.ts'
-import { carryMarkers, forgetSince, missingFromShadow } from './carry-markers.ts'
 import {
   type Accepted,
   assertAccepted,
@@ -14,8 +17,6 @@ import {
 } from './compare-tables.ts'
 import { assertExchangeable, exchangeTables, pairsOf } from './exchange-tables.ts'
 import { followLive } from './follow-live.ts'
-import { closeRebuilt, reopenRebuilt } from './held-by-rebuild.ts'
-import { oldSchema, shadowSchema } from './rebuild-store.ts'
 import { assertFinishedByLive, awaitFinishedByLive, positionsOf } from './unfinished-by-live.ts'
 
 export type RebuildOptions = RunCampaignOptions
@@ -24,28 +25,28 @@ export interface Swap {
   readonly campaign: Campaign
   readonly tables: readonly string[]
   /**
-   * Swap: messages of which live had no marker; it skips them. Of a consumer with external effects, only
-   * those it has passed. Rollback: messages to be replayed.
+   * Swap: messages without a marker of the live consumer; it will skip them. For a consumer with external
+   * effects, only messages it has passed. Rollback: messages to replay.
    */
   readonly messages: number
   /**
-   * Swap, of consumers without external effects: messages that live held, closed because the new tables have
-   * them.
+   * Swap of a consumer without external effects: held messages that were closed because the new tables
+   * contain their effects.
    */
   readonly closed?: number
-  /** Swap: how the tables compared. */
+  /** Swap: the comparison of the tables. */
   readonly compared?: readonly TableComparison[]
 }
 
-/** Rounds of following the live log before it is held up for the last one. */
+/** Rounds of following the live log before the lock. */
 const roundsMax = 5
 const nearlyThere = 500
 
 /**
- * Puts the rebuilt tables in the place of the live ones. First it follows the live consumer until little is
- * left; then it locks the live tables, so that live batches wait (and run again should they wait too long),
- * follows the rest, and moves tables and memory in one transaction. At that moment the new tables have
- * exactly what live has finished.
+ * Replaces the live tables by the rebuilt ones. It follows the live consumer until little is left. Then it
+ * locks the live tables: live batches wait, and run again if they wait too long. Under the lock it follows
+ * the rest, and moves tables and markers in one transaction. At that moment the new tables contain exactly
+ * the messages that the live consumer has finished.
  */
 export async function swapTables(
   id: string,
@@ -60,30 +61,27 @@ export async function swapTables(
   if (asksOutside(consumer)) await awaitFinishedByLive(campaign, options, acceptUnknown)
   for (let round = 0; round < roundsMax && (await followLive(id, options)) > nearlyThere; round++);
   const { tables } = campaign.plan!
-  // Live only moves on, so a position from before the lock is still passed under it; a broker is not asked
-  // while live batches wait.
+  // The live position never moves back, so a position read before the lock stays valid. The broker is not
+  // queried while live batches wait.
   const positions = asksOutside(consumer) ? await positionsOf(campaign, options) : null
-  // Before anybody waits for the lock, and again under it, where nothing moves.
+  // Checked before the lock, and again under it, when nothing changes.
   assertAccepted(await lookAtTables(pool, id, consumer), accept)
   const swap = await lockedTransaction(pool, tables!, async client => {
     const missing = await followToTheEnd(client, campaign, options)
     await assertExchangeable(client, tables!, shadowSchema(id))
     if (missing > 0 && !acceptMissing)
       throw refused(
-        `${missing} messages that are applied live are not in the rebuilt tables: they are no longer in the log, or came from elsewhere. Rebuild from more, or accept that they are missing.`,
+        `${missing} messages that the live consumer has applied are not in the rebuilt tables: they are no longer in the log, or came from another source. Rebuild from more history, or accept that they are missing.`,
       )
     const compared = await compareTables(client, campaign, consumer, acceptMissing)
     assertAccepted(compared, accept)
     if (positions !== null) await assertFinishedByLive(client, campaign, positions, acceptUnknown)
     const messages = await carryMarkers(client, campaign)
     const closed = await closeRebuilt(client, campaign)
-    // Behind it: whoever gave one of those rows up has committed, or finds it gone.
+    // After closing: an operator who gave up one of those rows has committed, or finds it gone.
     await assertNoneGivenUp(client, campaign)
     await exchangeTables(client, tables!, shadowSchema(id), oldSchema(id))
-    await client.query(
-      `update onceward.campaign set state = 'swapped', swapped_at = clock_timestamp(), compared = $2 where id = $1`,
-      [id, JSON.stringify({ tables: compared, accepted: accept })],
-    )
+    await recordSwap(client, id, { tables: compared, accepted: accept })
     env.reach('swap.moved')
     return { tables: tables!, messages, closed, compared }
   })
@@ -92,8 +90,9 @@ export async function swapTables(
 }
 
 /**
- * Puts the old tables back. What was applied since is in the new ones alone, so its markers go in the same
- * transaction: a replay of that time applies exactly those messages to the old tables.
+ * Restores the old tables. Messages applied since the swap are only in the new tables, so the same
+ * transaction removes their markers. A replay of that period applies exactly those messages to the old
+ * tables.
  */
 export async function rollBackTables(id: string, { pool, env }: RebuildOptions): Promise<Swap> {
   const campaign = await assertRebuild(pool, id, 'swapped')
@@ -103,14 +102,14 @@ export async function rollBackTables(id: string, { pool, env }: RebuildOptions):
     const messages = await forgetSince(client, campaign)
     await reopenRebuilt(client, campaign)
     await exchangeTables(client, tables!, oldSchema(id), shadowSchema(id))
-    await client.query(`update onceward.campaign set state = 'cancelled' where id = $1`, [id])
+    await recordRollback(client, id)
     env.reach('swap.undone')
     return { tables: tables!, messages }
   })
   return { campaign: await readCampaign(pool, id), ...swap }
 }
 
-/** A live batch that writes to none of the tables commits beside the lock, and may do so after a round. */
+/** A live batch that writes to none of the tables commits despite the lock, possibly after a round. */
 async function followToTheEnd(
   client: SqlClient,
   campaign: Campaign,
@@ -126,12 +125,15 @@ async function followToTheEnd(
 
 async function assertRebuild(pool: SqlPool, id: string, state: Campaign['state']): Promise<Campaign> {
   const campaign = await readCampaign(pool, id)
-  if (campaign.mode !== 'rebuild') throw refused(`Campaign ${id} is no rebuild.`)
+  if (campaign.mode !== 'rebuild') throw refused(`Campaign ${id} is not a rebuild.`)
   if (campaign.state !== state) throw refused(`Campaign ${id} is ${campaign.state}, not ${state}.`)
   return campaign
 }
 
-/** Nobody writes to the tables while it lasts; the server ends it should this process freeze. */
+/**
+ * No other transaction writes to the tables meanwhile. The server ends the transaction if this process
+ * freezes.
+ */
 async function lockedTransaction<T>(
   pool: SqlPool,
   tables: readonly string[],

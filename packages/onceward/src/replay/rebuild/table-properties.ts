@@ -1,8 +1,8 @@
 /**
- * Everything the catalogues say of one table, a row each: what it is called, what it is, and the statements
- * that give the table of the same name in schema $2 the same (`make`) or take it away (`unmake`). Without
- * statements it is only compared: a column, a constraint or an index that only one of two tables has is for
- * people. Written for PostgreSQL 15 to 18, so newer columns are asked for through jsonb.
+ * Everything the catalogues record about one table, one row each: name, value, and the statements that give
+ * the table of the same name in schema $2 the same value (`make`) or remove it (`unmake`). A row without
+ * statements is only compared: an operator decides about a column, constraint or index that only one of two
+ * tables has. Written for PostgreSQL 15 to 18; newer columns are read through jsonb.
  */
 export const tableProperties = `
   with t as (

@@ -1,6 +1,7 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
 import { createPool, type OwnPool } from '../../drivers/postgres/pool.ts'
 import type { PostgresQueue } from '../../drivers/postgres/queue/declaration.ts'
+import { type DatabaseFacts, readDatabase } from '../../drivers/postgres/server/read-database.ts'
 import type { Environment } from '../../environment.ts'
 import { errorText } from '../../errors.ts'
 import type { Finding } from '../rule.ts'
@@ -9,7 +10,6 @@ import { memoryRules } from '../rules/memory.ts'
 import { postgresRules } from '../rules/postgres.ts'
 import { aboutServer, type Checked, judgeAll, type LiveAccess } from './access.ts'
 import { checkKafka } from './kafka.ts'
-import { type DatabaseFacts, readDatabase } from './postgres.ts'
 import { checkRabbit } from './rabbitmq.ts'
 import { placeOf, within } from './within.ts'
 
@@ -50,7 +50,7 @@ export async function checkLive(all: readonly Checked[], access: LiveAccess): Pr
   ]
 }
 
-/** A queue in another database than the store's: nobody looks into that. */
+/** A queue in another database than the store's is not checked. */
 function queueElsewhere({ consumer, file }: Checked): Finding[] {
   const { kind, queue, url } = consumer.source as Partial<PostgresQueue>
   if (kind !== 'postgres' || url === undefined) return []

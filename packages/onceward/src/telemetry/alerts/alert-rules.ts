@@ -8,16 +8,16 @@ import { objectiveRules } from './objective-rules.ts'
 import { type HistogramPart, type Matchers, type Scope, series, window } from './promql.ts'
 import { goString, plainText, shellWord, templateText } from './template-text.ts'
 
-/** A consumer and the file it was read from, which commands are given. */
+/** A consumer and the file it was read from; commands in runbooks name the file. */
 export interface Declared {
   readonly consumer: Consumer
   readonly file: string
 }
 
 export interface RuleOptions {
-  /** Labels every series must have; the alerts carry them too. */
+  /** Labels that every series must have; the alerts carry them too. */
   readonly where?: Scope['where']
-  /** A page with every runbook; the alerts link to the part that is theirs. */
+  /** The address of a page with all runbooks; every alert links to its section. */
   readonly runbookUrl?: string | undefined
 }
 
@@ -40,7 +40,7 @@ export interface RecordedRule {
   readonly labels: Readonly<Record<string, string>>
 }
 
-/** The rules of a Prometheus server for these consumers, a group each. Pure. */
+/** The Prometheus rules for these consumers, one group for each. Pure. */
 export function alertRules(declared: readonly Declared[], options: RuleOptions = {}): RuleGroup[] {
   assertDistinct(declared)
   const where = options.where ?? []
@@ -92,7 +92,7 @@ function alertRule(
   }
 }
 
-/** A template that Prometheus fills with the answer to a query, as a duration. */
+/** A template that Prometheus fills with the result of a query, as a duration. */
 function askedFor(expression: string): string {
   return `{{ range query ${goString(expression)} }}{{ .Value | humanizeDuration }}{{ end }}`
 }
@@ -101,7 +101,7 @@ function severityOf({ severity, severityElsewhere }: Alert, { risk }: Consumer):
   return criticalRisks.has(risk) ? severity : (severityElsewhere ?? severity)
 }
 
-/** Two contracts of one name would each fire for the other's series. */
+/** Two contracts of the same name would each fire for the other’s series. */
 function assertDistinct(declared: readonly Declared[]): void {
   const files = new Map<string, string>()
   for (const { consumer, file } of declared) {
@@ -109,7 +109,7 @@ function assertDistinct(declared: readonly Declared[]): void {
     if (other !== undefined)
       throw new OncewardError(
         'usage',
-        `${other} and ${file} both declare consumer "${consumer.name}". Metrics cannot tell them apart; give one file of the two. Nothing was written.`,
+        `${other} and ${file} both declare consumer "${consumer.name}". Metrics cannot distinguish them; pass only one of the two files. Nothing was written.`,
       )
     files.set(consumer.name, file)
   }
@@ -119,6 +119,6 @@ function assertLabel(label: string): void {
   if (/^[a-zA-Z_][a-zA-Z0-9_]*$/.test(label) && !label.startsWith('__') && label !== 'consumer') return
   throw new OncewardError(
     'usage',
-    `"${label}" cannot be asked for: it must be the name of a Prometheus label other than consumer. Nothing was written.`,
+    `"${label}" is not a valid label: pass the name of a Prometheus label other than consumer. Nothing was written.`,
   )
 }

@@ -2,10 +2,10 @@ import type { Consumer } from '../../contract/define-consumer.ts'
 import type { MetricKey } from '../catalogue.ts'
 import type { HistogramPart, Matchers } from './promql.ts'
 
-/** `critical`: somebody must act now. `warning`: today. `info`: to be known. */
+/** `critical`: act now. `warning`: act today. `info`: for information. */
 export type AlertSeverity = 'critical' | 'warning' | 'info'
 
-/** What an alert is written for. */
+/** The consumer that an alert is generated for. */
 export interface AlertContext {
   readonly consumer: Consumer
   /** A selector of this consumer's series. */
@@ -14,39 +14,36 @@ export interface AlertContext {
 
 /** One kind of alert, for every consumer it applies to. */
 export interface Alert {
-  /** As Prometheus knows it. */
+  /** The alert name in Prometheus. */
   readonly name: string
   readonly severity: AlertSeverity
-  /** Of consumers whose risk is not money, regulatory or notification, where it differs. */
+  /** The severity for consumers whose risk is not money, regulatory or notification, where it differs. */
   readonly severityElsewhere?: AlertSeverity
-  /** The message broke an agreement with its sender, who is named. */
+  /** The message violates the producer’s agreement; the alert names the producer. */
   readonly toProducer?: true
-  /** The owner it names is that of the dead letters. */
+  /** The alert names the owner of the dead letters. */
   readonly toDeadLetterOwner?: true
   readonly runbook: string
-  /** How long it must hold. */
+  /** How long the expression must hold. */
   readonly forMs: number
   readonly metrics: readonly MetricKey[]
-  /** Consumers it can happen to. Default all. */
+  /** Consumers that it applies to. Default all. */
   readonly applies?: (consumer: Consumer) => boolean
   readonly expression: (context: AlertContext) => string
-  /** How old the oldest of what it is about is, in seconds; shown as an annotation. */
+  /** Age in seconds of the oldest message it is about; shown as an annotation. */
   readonly oldest?: (context: AlertContext) => string
   /** One line. `{{ $value }}` and `{{ $labels.… }}` are Prometheus's own. */
   readonly summary: string
-  /** What the number is held against, in words. */
+  /** The threshold in words. */
   readonly threshold: (consumer: Consumer) => string
 }
 
-/** Work of this consumer may wait in the store for a worker. */
+/** The store may hold work of this consumer for a worker. */
 export function keepsWork({ inbox, failure }: Consumer): boolean {
   return inbox.mode === 'stored' || failure.mode === 'defer'
 }
 
-/**
- * Brokers the relay carries something to on behalf of this consumer: its messages, its dead letters, its
- * retries.
- */
+/** Brokers that the relay publishes to for this consumer: messages, dead letters, retry copies. */
 export function brokersOf({ source, effect, failure }: Consumer): readonly string[] {
   const own = source.kind === 'rabbitmq-stream' ? 'rabbitmq' : source.kind
   const copies = failure.deadLetter !== null || failure.retryLevelsMs.length > 0 ? [own] : []

@@ -10,7 +10,7 @@ const columns = 2
 const width = 24 / columns
 const height = 8
 
-/** A dashboard of Grafana for these consumers; plain JSON, to be imported or provisioned. Pure. */
+/** A Grafana dashboard for these consumers as JSON, to import or provision. Pure. */
 export function dashboard(declared: readonly Declared[], where: Scope['where'] = []) {
   if (declared.length === 0) throw new OncewardError('usage', 'A dashboard needs at least one consumer.')
   const names = [...new Set(declared.map(({ consumer }) => plainText(consumer.name)))]

@@ -3,10 +3,10 @@ import { readsLog } from '../../contract/reads-log.ts'
 import { type Alert, brokersOf, minuteMs } from './alert.ts'
 import { grown, number, onceOf } from './promql.ts'
 
-/** A row of the outbox is for a destination, not for a kind of broker. */
+/** A row of the outbox names a destination, not a kind of broker. */
 const place = ['broker', 'destination'] as const
 
-/** Steps whose outcome must become durable, here or elsewhere, and the memory that recognises repeats. */
+/** Steps whose result must become durable, here or elsewhere, and the markers that recognise duplicates. */
 export const effectAlerts = [
   {
     name: 'OncewardCommitFailures',
@@ -28,7 +28,7 @@ export const effectAlerts = [
     metrics: ['positionCommits', 'settleMissed'],
     expression: ({ series }) =>
       `${grown(series('positionCommits', { status: 'failure' }), '5m')} > 0 or ${grown(series('settleMissed'), '5m')} > 0`,
-    summary: 'The broker cannot be told what is done: it will hand it over again',
+    summary: 'Acknowledgements fail: the broker will redeliver messages that are done',
     threshold: () => 'some in every 5m for 10m: more than one rebalance or reconnect',
   },
   {
@@ -46,7 +46,7 @@ export const effectAlerts = [
     },
     summary: 'Messages for {{ $labels.destination }} are not published',
     threshold: ({ objectives }) =>
-      `older than outboxAgeMax (${durationText(objectives.outboxAgeMaxMs)}), or refused by the broker, for 5m`,
+      `older than outboxAgeMax (${durationText(objectives.outboxAgeMaxMs)}), or rejected by the broker, for 5m`,
   },
   {
     name: 'OncewardOutboxUnserved',
@@ -74,7 +74,7 @@ export const effectAlerts = [
       const open = series('ledger', { state: ['unknown', 'reconciling', 'failed'] })
       return `sum by (consumer, target) (${onceOf(open, ['consumer', 'target', 'state'])}) > 0`
     },
-    summary: '{{ $value | humanize }} calls to {{ $labels.target }} failed or may have happened',
+    summary: '{{ $value | humanize }} calls to {{ $labels.target }} failed or have an unknown outcome',
     threshold: () => 'any for 10m',
   },
   {
@@ -110,6 +110,6 @@ export const effectAlerts = [
     applies: readsLog,
     expression: ({ series }) => `${onceOf(series('losses'), ['consumer'])} > 0`,
     summary: 'Records were removed from the log before they were read',
-    threshold: () => 'any that nobody has accepted',
+    threshold: () => 'any that no operator has accepted',
   },
 ] as const satisfies readonly Alert[]

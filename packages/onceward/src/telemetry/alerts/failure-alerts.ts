@@ -4,13 +4,13 @@ import type { AttentionReason } from '../attention-reason.ts'
 import { type Alert, type AlertContext, keepsWork, minuteMs } from './alert.ts'
 import { grown, lastKnown, number, onceOf } from './promql.ts'
 
-/** Below it a share says nothing: one repeat of ten deliveries is no spike. */
+/** Below it a share means little: one duplicate in ten deliveries is no spike. */
 const duplicatesLeast = 20
 const live = { mode: 'live' } as const
 const anyWaits = () => 'any that waits now'
 const manyWait = ({ objectives }: Consumer) => `more than setAsideMax (${objectives.setAsideMax}) wait now`
 
-/** Messages that wait for a person now, all or of some reasons; what they are counted by adds up. */
+/** Messages that wait for a person now, of some reasons, summed by labels. */
 function waiting({ series }: AlertContext, reasons: readonly AttentionReason[], by = 'consumer'): string {
   const each = onceOf(lastKnown(series('attention', { reason: reasons })), ['consumer', 'reason', 'class'])
   return `sum by (${by}) (${each})`
@@ -21,7 +21,7 @@ const oldestOf =
   ({ series }: AlertContext) =>
     `max by (consumer) (${lastKnown(series('attentionOldest', { reason: reasons }))})`
 
-/** Messages that did not simply get through. */
+/** Messages that were not applied at the first attempt. */
 export const failureAlerts = [
   {
     name: 'OncewardDuplicateSpike',
@@ -34,7 +34,7 @@ export const failureAlerts = [
       const repeats = grown(series('duplicates', live), '15m')
       return `${repeats} / ${grown(series('deliveries', live), '15m')} > ${number(consumer.objectives.duplicateShareMax)} and ${repeats} > ${duplicatesLeast}`
     },
-    summary: '{{ $value | humanizePercentage }} of the deliveries are repeats, skipped safely',
+    summary: '{{ $value | humanizePercentage }} of the deliveries are duplicates, skipped safely',
     threshold: ({ objectives }) =>
       `above duplicateShareMax (${objectives.duplicateShareMax}) and more than ${duplicatesLeast} in 15m, for 5m`,
   },
@@ -47,8 +47,7 @@ export const failureAlerts = [
     metrics: ['attention', 'attentionOldest'],
     expression: context => `${waiting(context, ['conflict'])} > 0`,
     oldest: oldestOf('conflict'),
-    summary:
-      '{{ $value | humanize }} messages carry a known identity and other content, and wait for a person',
+    summary: '{{ $value | humanize }} messages have a known id and different content, and wait for a person',
     threshold: anyWaits,
   },
   {
@@ -85,7 +84,8 @@ export const failureAlerts = [
     metrics: ['attention', 'attentionOldest'],
     expression: context => `${waiting(context, ['poison'])} > 0`,
     oldest: oldestOf('poison'),
-    summary: '{{ $value | humanize }} messages cannot succeed: they always fail alike, or end their process',
+    summary:
+      '{{ $value | humanize }} messages cannot succeed: they fail the same way every time, or crash their process',
     threshold: anyWaits,
   },
   {
@@ -114,7 +114,8 @@ export const failureAlerts = [
     summary: '{{ $value | humanize }} messages are quarantined and wait for a person',
     threshold: manyWait,
   },
-  // Only what the alerts above leave alone because it is few: one message never raises two of them.
+  // Covers only the counts that the alerts above ignore because they are small: one message never raises two
+  // alerts.
   {
     name: 'OncewardSetAsideTooLong',
     severity: 'warning',
@@ -131,7 +132,7 @@ export const failureAlerts = [
     },
     summary: 'A message ({{ $labels.reason }}) has waited {{ $value | humanizeDuration }} for a person',
     threshold: ({ objectives }) =>
-      `one waits longer than setAsideAgeMax (${durationText(objectives.setAsideAgeMaxMs)}), and no more than setAsideMax (${objectives.setAsideMax}) do`,
+      `one waits longer than setAsideAgeMax (${durationText(objectives.setAsideAgeMaxMs)}), and no more than setAsideMax (${objectives.setAsideMax}) wait`,
   },
   {
     name: 'OncewardParkingNearCap',
@@ -156,8 +157,8 @@ export const failureAlerts = [
     applies: keepsWork,
     expression: ({ consumer, series }) =>
       `${grown(series('leasesExpired'), '1h')} > ${consumer.objectives.leasesExpiredPerHourMax} or ${onceOf(series('heldStuck'), ['consumer'])} > 0`,
-    summary: '{{ $value | humanize }} messages were claimed by workers that fell silent',
+    summary: '{{ $value | humanize }} messages were leased by workers that stopped responding',
     threshold: ({ objectives }) =>
-      `more than leasesExpiredPerHourMax (${objectives.leasesExpiredPerHourMax}) in an hour, or some nobody takes over, for 5m`,
+      `more than leasesExpiredPerHourMax (${objectives.leasesExpiredPerHourMax}) in an hour, or some that no worker takes over, for 5m`,
   },
 ] as const satisfies readonly Alert[]

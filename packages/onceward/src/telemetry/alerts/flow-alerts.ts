@@ -4,14 +4,12 @@ import { secondsBounds } from '../catalogue.ts'
 import { type Alert, type AlertContext, keepsWork, minuteMs } from './alert.ts'
 import { grown, number, onceOf, window } from './promql.ts'
 
-/** Work in the store is counted up to a limit, so a threshold beyond it would never be passed. */
+/** The store counts work up to a limit; no value exceeds a higher threshold. */
 const countedMax = 99_999
 const quietMs = 3_600_000
 const largestBoundSeconds = secondsBounds.at(-1)!
 
-/**
- * A partition whose lag is not known is exported as NaN, which would make the sum of all others unknown too.
- */
+/** A partition with unknown lag is exported as NaN, which would make the sum of all partitions NaN. */
 const lagOf = ({ series }: AlertContext) =>
   `sum by (consumer) (${onceOf(`${series('lag')} >= 0`, ['consumer', 'partition'])})`
 const pendingOf = ({ series }: AlertContext) =>
@@ -21,7 +19,7 @@ const rising = (context: AlertContext) => {
   return `(${lag} > ${context.consumer.objectives.lagRecordsMax} and deriv((${lag})[15m:1m]) > 0)`
 }
 
-/** Whether messages come, and how far behind the consumer is. */
+/** Whether messages arrive, and how far behind the consumer is. */
 export const flowAlerts = [
   {
     name: 'OncewardDown',
@@ -31,8 +29,8 @@ export const flowAlerts = [
     forMs: 5 * minuteMs,
     metrics: ['up'],
     expression: ({ series }) => `min by (consumer) (${series('up')}) == 0 or absent(${series('up')})`,
-    summary: 'A process of the consumer has halted or does not reach its source, or none runs',
-    threshold: () => 'halted, without its source, or not seen at all, for 5m',
+    summary: 'A process has halted or cannot reach its source, or none runs',
+    threshold: () => 'halted, without its source, or not scraped, for 5m',
   },
   {
     name: 'OncewardPaused',
@@ -41,7 +39,7 @@ export const flowAlerts = [
     forMs: 10 * minuteMs,
     metrics: ['paused'],
     expression: ({ series }) => `${onceOf(series('paused'), ['consumer'])} == 1`,
-    summary: 'The source is paused because something downstream is away',
+    summary: 'The source is paused because a dependency is unavailable',
     threshold: () => 'paused for 10m',
   },
   {
@@ -52,8 +50,8 @@ export const flowAlerts = [
     forMs: minuteMs,
     metrics: ['stalled'],
     expression: ({ series }) => `${onceOf(series('stalled'), ['consumer'])} > 30`,
-    summary: 'Nothing has come for {{ $value | humanizeDuration }} although something waits',
-    threshold: () => 'nothing for 30s although something waits, for 1m',
+    summary: 'No message has arrived for {{ $value | humanizeDuration }} although some wait',
+    threshold: () => 'no message for 30s although some wait, for 1m',
   },
   {
     name: 'OncewardLagRising',
@@ -63,7 +61,7 @@ export const flowAlerts = [
     forMs: 10 * minuteMs,
     metrics: ['lag'],
     expression: rising,
-    summary: '{{ $value | humanize }} messages wait at the broker, and it becomes more',
+    summary: '{{ $value | humanize }} messages wait at the broker, and their number grows',
     threshold: ({ objectives }) =>
       `more than lagRecordsMax (${objectives.lagRecordsMax}) and growing for 10m`,
   },
@@ -92,7 +90,7 @@ export const flowAlerts = [
       return `${pendingOf(context)} > ${Math.min(lagRecordsMax, countedMax)} unless ${lagOf(context)} > ${lagRecordsMax}`
     },
     summary:
-      '{{ $value | humanize }} messages are stored and not worked on, while the broker is read in time',
+      '{{ $value | humanize }} messages are stored and not processed, while the broker is read in time',
     threshold: ({ objectives }) =>
       `stored work above lagRecordsMax (${objectives.lagRecordsMax}), lag below it, for 10m`,
   },
@@ -139,10 +137,10 @@ export const flowAlerts = [
     threshold: ({ objectives }) =>
       objectives.applyP99MaxMs / 1_000 < largestBoundSeconds
         ? `p99 above applyP99Max (${durationText(objectives.applyP99MaxMs)}) for 10m`
-        : `mean above applyP99Max (${durationText(objectives.applyP99MaxMs)}, beyond what the histogram can tell apart) for 10m`,
+        : `mean above applyP99Max (${durationText(objectives.applyP99MaxMs)}, above the largest bucket of the histogram) for 10m`,
   },
-  // A process that was handed nothing since its start has no counter of deliveries: silence is a running
-  // consumer without growth.
+  // A process without deliveries since its start has no delivery counter: silence is a running consumer whose
+  // counter does not grow.
   {
     name: 'OncewardSourceIdle',
     severity: 'warning',
@@ -158,11 +156,11 @@ export const flowAlerts = [
       const usually = idleMaxMs === null ? ` and sum by (consumer) (increase(${live}[1h] offset 1d)) > 0` : ''
       return `${runs} and ${ran}${usually} unless ${grown(live, silence)} > 0`
     },
-    summary: 'Nothing arrives',
+    summary: 'No messages arrive',
     threshold: ({ objectives }) =>
       objectives.idleMaxMs === null
-        ? 'nothing for 1h although there was something in that hour of the day before'
-        : `nothing for idleMax (${durationText(objectives.idleMaxMs)})`,
+        ? 'no message for 1h although some arrived in that hour of the day before'
+        : `no message for idleMax (${durationText(objectives.idleMaxMs)})`,
   },
   {
     name: 'OncewardPartitionIdle',
@@ -180,7 +178,7 @@ export const flowAlerts = [
     summary: 'Partition {{ $labels.partition }} has not moved for {{ $value | humanizeDuration }}',
     threshold: ({ objectives }) =>
       objectives.idleMaxMs === null
-        ? 'not moved for 1h although it had at that time of the day before'
+        ? 'not moved for 1h although it moved at that time of the day before'
         : `not moved for idleMax (${durationText(objectives.idleMaxMs)})`,
   },
   {

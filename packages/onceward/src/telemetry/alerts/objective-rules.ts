@@ -4,10 +4,10 @@ import type { RecordedRule } from './alert-rules.ts'
 import { number } from './promql.ts'
 import { plainText } from './template-text.ts'
 
-/** The series dashboards draw as the line that should not be crossed. */
+/** The recorded series that dashboards draw as objective lines. */
 export const objectiveSeries = 'onceward:objective'
 
-/** Objectives that are drawn, and the unit of the panel they are drawn in. */
+/** Objectives in the unit of the panel that draws them. */
 const drawnObjectives = {
   lag_max_seconds: ({ lagMaxMs }) => lagMaxMs / 1_000,
   lag_records_max: ({ lagRecordsMax }) => lagRecordsMax,

@@ -13,10 +13,10 @@ export interface Panel {
   readonly title: string
   readonly description: string
   readonly row: string
-  /** As Grafana calls units. */
+  /** The unit’s name in Grafana. */
   readonly unit: 'short' | 's' | 'percentunit' | 'ops'
   readonly queries: readonly Query[]
-  /** Drawn as a line from the contract. */
+  /** The objective of the contract that is drawn as a line. */
   readonly objective?: DrawnObjective
 }
 
@@ -40,7 +40,7 @@ const flow: readonly Panel[] = [
   {
     title: 'Taking messages',
     description:
-      '1 while the consumer takes messages, 0 while its source is away and once it has halted; paused while something downstream is away.',
+      '1 while the consumer takes messages; 0 while its source is unavailable and once it has halted. Paused while a dependency is unavailable.',
     row: 'Flow',
     unit: 'short',
     queries: [
@@ -49,8 +49,8 @@ const flow: readonly Panel[] = [
     ],
   },
   {
-    title: 'Deliveries, first-time effects, repeats',
-    description: 'Repeats are a normal sign of reliability; their share is in the next panel.',
+    title: 'Deliveries, first-time effects, duplicates',
+    description: 'Duplicates are normal with at-least-once delivery; their share is in the next panel.',
     row: 'Flow',
     unit: 'ops',
     queries: [
@@ -61,7 +61,7 @@ const flow: readonly Panel[] = [
     ],
   },
   {
-    title: 'Share of repeats',
+    title: 'Share of duplicates',
     description: 'Live deliveries that were recognised and skipped.',
     row: 'Flow',
     unit: 'percentunit',
@@ -76,7 +76,7 @@ const flow: readonly Panel[] = [
   },
   {
     title: 'Broker lag',
-    description: 'What waits at the broker.',
+    description: 'Messages that wait at the broker.',
     row: 'Flow',
     unit: 'short',
     objective: 'lag_records_max',
@@ -88,26 +88,27 @@ const flow: readonly Panel[] = [
     ],
   },
   {
-    title: 'Effect lag: the oldest that is not applied',
-    description: 'Received and not applied, or kept here and not worked on.',
+    title: 'Effect lag: oldest message that is not applied',
+    description: 'Received and not applied, or stored and not processed.',
     row: 'Flow',
     unit: 's',
     objective: 'lag_max_seconds',
     queries: [
       gauge('effectLag', ['consumer'], '{{consumer}} received'),
-      gauge('heldOldest', ['consumer'], '{{consumer}} kept here'),
+      gauge('heldOldest', ['consumer'], '{{consumer}} stored'),
     ],
   },
   {
     title: 'Time without a delivery while something waits',
-    description: 'Stalled: the broker hands nothing over although it has something, or does not answer.',
+    description: 'Stalled: the broker has messages and delivers none, or does not answer.',
     row: 'Flow',
     unit: 's',
     queries: [gauge('stalled', ['consumer'], '{{consumer}}')],
   },
   {
     title: 'Added partitions that wait',
-    description: 'Read once the partitions before them are drained, for the order of keys.',
+    description:
+      'The consumer reads them once it has drained the partitions before them, to keep the order of keys.',
     row: 'Flow',
     unit: 'short',
     queries: [gauge('waitingPartitions', ['consumer'], '{{consumer}}')],
@@ -126,14 +127,14 @@ const flow: readonly Panel[] = [
   },
   {
     title: 'Time to apply and to commit, p99',
-    description: 'Handlers of a batch; the claim in the inbox; telling the broker.',
+    description: 'Handlers of a batch; inserting its markers; acknowledging it.',
     row: 'Flow',
     unit: 's',
     objective: 'apply_p99_max_seconds',
     queries: [
       { legend: '{{consumer}} handlers', expression: series => p99(series, 'applyLatency') },
-      { legend: '{{consumer}} claim', expression: series => p99(series, 'insertLatency') },
-      { legend: '{{consumer}} settle', expression: series => p99(series, 'settleDuration') },
+      { legend: '{{consumer}} insert markers', expression: series => p99(series, 'insertLatency') },
+      { legend: '{{consumer}} acknowledge', expression: series => p99(series, 'settleDuration') },
     ],
   },
   {
@@ -148,7 +149,7 @@ const flow: readonly Panel[] = [
 const trouble: readonly Panel[] = [
   {
     title: 'Outcomes',
-    description: 'Deliveries by what became of them.',
+    description: 'Deliveries by outcome.',
     row: 'Trouble',
     unit: 'ops',
     queries: [rate('outcomes', 'consumer, outcome', '{{consumer}} {{outcome}}')],
@@ -156,7 +157,7 @@ const trouble: readonly Panel[] = [
   {
     title: 'Waiting for a person',
     description:
-      'Parked, dead-lettered, quarantined now, by reason; without those that only wait behind another.',
+      'Parked, dead-lettered and quarantined messages by reason, without those that only wait behind another.',
     row: 'Trouble',
     unit: 'short',
     objective: 'set_aside_max',
@@ -170,7 +171,7 @@ const trouble: readonly Panel[] = [
   },
   {
     title: 'Longest wait for a person',
-    description: 'How long the oldest of them has been kept.',
+    description: 'Age of the oldest of them.',
     row: 'Trouble',
     unit: 's',
     objective: 'set_aside_age_max_seconds',
@@ -178,7 +179,8 @@ const trouble: readonly Panel[] = [
   },
   {
     title: 'Set aside in an hour',
-    description: 'Parked, dead-lettered, quarantined; without those that only wait behind another.',
+    description:
+      'Parked, dead-lettered and quarantined messages, without those that only wait behind another.',
     row: 'Trouble',
     unit: 'short',
     queries: [
@@ -191,7 +193,7 @@ const trouble: readonly Panel[] = [
   },
   {
     title: 'Broken messages in an hour',
-    description: 'For the producer: cannot be read, or carry a known identity and other content.',
+    description: 'For the producer: unreadable, or a known id with different content.',
     row: 'Trouble',
     unit: 'short',
     queries: [
@@ -202,17 +204,18 @@ const trouble: readonly Panel[] = [
   },
   {
     title: 'Failures and retries',
-    description: 'Attempts that failed, by class, and those that are followed by another.',
+    description: 'Failed attempts by class, and those that are retried.',
     row: 'Trouble',
     unit: 'ops',
     queries: [
       rate('failures', 'consumer, class', '{{consumer}} {{class}}'),
-      rate('retries', 'consumer', '{{consumer}} tried again'),
+      rate('retries', 'consumer', '{{consumer}} retried'),
     ],
   },
   {
     title: 'Commits and acknowledgements that failed, in an hour',
-    description: 'Transactions that were run again; positions and acknowledgements the broker did not get.',
+    description:
+      'Transactions that were run again; acknowledgements and positions that the broker did not receive.',
     row: 'Trouble',
     unit: 'short',
     queries: [
@@ -222,8 +225,8 @@ const trouble: readonly Panel[] = [
     ],
   },
   {
-    title: 'Losses nobody has accepted',
-    description: 'Records a log removed before they were read.',
+    title: 'Losses that no operator has accepted',
+    description: 'Records that a log removed before the consumer read them.',
     row: 'Trouble',
     unit: 'short',
     queries: [gauge('losses', ['consumer'], '{{consumer}}')],
@@ -240,7 +243,7 @@ const kept: readonly Panel[] = [
   },
   {
     title: 'Parking used',
-    description: 'Share of the cap; at the cap the source waits.',
+    description: 'Share of the cap in use; at the cap the source waits.',
     row: 'Held work and effects',
     unit: 'percentunit',
     objective: 'parking_share_max',
@@ -250,8 +253,8 @@ const kept: readonly Panel[] = [
     ],
   },
   {
-    title: 'Claims taken from silent workers',
-    description: 'In an hour; and those nobody has taken over.',
+    title: 'Leases taken over from silent workers',
+    description: 'In an hour; and leases that no worker has taken over.',
     row: 'Held work and effects',
     unit: 'short',
     queries: [
@@ -276,25 +279,26 @@ const kept: readonly Panel[] = [
   },
   {
     title: 'Outbox: oldest message that is not published',
-    description: 'By destination, of all consumers of the database.',
+    description: 'By destination, for all consumers of the database.',
     row: 'Held work and effects',
     unit: 's',
     objective: 'outbox_age_max_seconds',
     queries: [
       gauge('outboxOldest', ['broker', 'destination'], '{{destination}}'),
-      gauge('outboxFailing', ['broker', 'destination'], '{{destination}} keys behind a refused message'),
+      gauge('outboxFailing', ['broker', 'destination'], '{{destination}} keys behind a rejected message'),
     ],
   },
   {
-    title: 'Held work that nobody does',
-    description: 'Of all consumers of the database, by what it waits for.',
+    title: 'Held work without a worker',
+    description: 'All consumers of the database, by what the work waits for.',
     row: 'Held work and effects',
     unit: 'short',
     queries: [gauge('heldUnserved', ['waits_for'], '{{waits_for}}')],
   },
   {
-    title: 'Outbox: messages behind a refused one',
-    description: 'Later messages of its key wait, by destination, until it is taken or dropped.',
+    title: 'Outbox: messages behind a rejected one',
+    description:
+      'Later messages of the same key, by destination. They wait until the broker accepts it or an operator drops it.',
     row: 'Held work and effects',
     unit: 'short',
     queries: [gauge('outboxBehind', ['broker', 'destination'], '{{destination}}')],
@@ -308,5 +312,5 @@ const kept: readonly Panel[] = [
   },
 ]
 
-/** What the dashboard shows, row by row; every metric an alert looks at is among it. */
+/** The panels of the dashboard, row by row; every metric that an alert uses is among them. */
 export const panels: readonly Panel[] = [...flow, ...trouble, ...kept]

@@ -1,21 +1,19 @@
 import { catalogue, type Label, type MetricKey, prometheusLabel, prometheusName } from '../catalogue.ts'
 
-/** Which series an expression is about. */
+/** The series that an expression selects. */
 export interface Scope {
-  /** A name; null: what the variable of a dashboard says. */
+  /** A consumer name; null for the consumer variable of a dashboard. */
   readonly consumer: string | null
-  /** More labels every series must have, as a server that watches several environments needs. */
+  /** More labels that every series must have, for a server that watches several environments. */
   readonly where: readonly (readonly [label: string, value: string])[]
 }
 
-/** A value, one of several, or anything but these. */
+/** One value, one of several, or none of several. */
 export type Matcher = string | readonly string[] | { readonly not: readonly string[] }
 export type Matchers = Partial<Record<Label, Matcher>>
 export type HistogramPart = '_bucket' | '_sum' | '_count'
 
-/**
- * A selector of a metric of the catalogue; a name or a label that is not in it does not compile or throws.
- */
+/** A selector of a metric of the catalogue. An unknown name does not compile, and an unknown label throws. */
 export function series(
   { consumer, where }: Scope,
   key: MetricKey,
@@ -37,39 +35,39 @@ export function series(
 }
 
 /**
- * How much counters grew in a window, added up by labels. A counter that is younger than the window counts
- * whole: Prometheus takes its first sample for its beginning, and the first conflict of a process would go
- * unseen. One that was there before, but missing for a scrape, is not young.
+ * The growth of counters in a window, summed by labels. A counter that is younger than the window counts in
+ * full: Prometheus takes its first sample for its start, and `increase` would miss the first conflict of a
+ * process. A counter that existed before and missed a scrape is not young.
  */
 export function grown(selector: string, window: string, by: readonly string[] = ['consumer']): string {
   const young = `${selector} unless last_over_time(${selector}[${window}] offset ${window})`
   return `sum by (${by.join(', ')}) ((${young}) or increase(${selector}[${window}]))`
 }
 
-/** The same for people to read, without the first sample of what is young. */
+/** The same for people to read, without the first sample of a young counter. */
 export function increased(selector: string, window: string, by: readonly string[] = []): string {
   return `sum${by.length === 0 ? '' : ` by (${by.join(', ')}) `}(increase(${selector}[${window}]))`
 }
 
-/** Every process reports what it reads of the same store or broker: the largest counts, not the sum. */
+/** Every process reports the same store or broker, so the maximum counts, not the sum. */
 export function onceOf(selector: string, by: readonly string[]): string {
   return `max by (${by.join(', ')}) (${selector})`
 }
 
 /**
- * The last known value of a gauge in ten minutes. A gauge whose database does not answer is exported as NaN,
- * which no comparison passes: without it an alert would end while what it is about still waits.
+ * The last known value of a gauge in ten minutes. A gauge is NaN while its database does not answer, and NaN
+ * passes no comparison. Without it an alert would end while messages still wait.
  */
 export function lastKnown(selector: string): string {
   return `last_over_time((${selector} >= 0)[10m:30s])`
 }
 
-/** A duration as Prometheus writes windows. Whole seconds, at least one. */
+/** A duration in PromQL: whole seconds, at least one. */
 export function window(ms: number): string {
   return `${Math.max(1, Math.ceil(ms / 1_000))}s`
 }
 
-/** A number of PromQL: no exponent, no separators. */
+/** A number in PromQL: no exponent, no separators. */
 export function number(value: number): string {
   return Number(value.toFixed(6)).toLocaleString('en', { useGrouping: false, maximumFractionDigits: 6 })
 }

@@ -4,7 +4,7 @@ import type { RuleGroup } from './alert-rules.ts'
 const head =
   '# Written by "onceward alerts" from consumer contracts. Change the contracts and write it again.\n'
 
-/** Every text in double quotes, so that none is taken for a number, a date or an anchor. */
+/** Every text is in double quotes, so that YAML reads none as a number, a date or an anchor. */
 export function rulesYaml(groups: readonly RuleGroup[]): string {
   return (
     head +

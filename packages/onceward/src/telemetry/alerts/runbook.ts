@@ -8,7 +8,7 @@ import { runbooks } from './runbooks.ts'
 import type { Runbook, RunbookPlace, RunbookStep } from './step.ts'
 import { plainText, shellWord } from './template-text.ts'
 
-/** The runbook of an alert or of that name; without a name all that can happen to this consumer. */
+/** The runbook of an alert or of that name; without a name, all that apply to this consumer. */
 export function runbooksFor(consumer: Consumer, wanted?: string): readonly Runbook[] {
   if (wanted === undefined) {
     const led = new Set(alertsOf(consumer).map(({ runbook }) => runbook))
@@ -25,9 +25,7 @@ export function runbooksFor(consumer: Consumer, wanted?: string): readonly Runbo
   )
 }
 
-/**
- * Markdown for people in a hurry: what it means, what to do in which order, how one knows that it is over.
- */
+/** Markdown: what the alert means, the steps in order, and when it is resolved. */
 export function renderRunbook(runbook: Runbook, declared: Declared): string {
   const place = placeOf(declared)
   const { consumer } = declared
@@ -48,11 +46,11 @@ export function renderRunbook(runbook: Runbook, declared: Declared): string {
       : `No alert leads here: ${runbook.noAlert}`,
     runbook.means,
     steps.join('\n'),
-    `**Over when** ${runbook.over}\n`,
+    `**Resolved when** ${runbook.over}\n`,
   ].join('\n\n')
 }
 
-/** Every command and every query of a runbook, as they are printed. */
+/** Every command and query of a runbook, as printed. */
 export function linesOf(runbook: Runbook, declared: Declared): { commands: string[]; queries: string[] } {
   const place = placeOf(declared)
   return {
@@ -82,7 +80,7 @@ function renderStep(step: RunbookStep, number: number, place: RunbookPlace): str
   ].join('\n')
 }
 
-/** Names of teams are text, whatever they are made of. */
+/** Team names are text: Markdown in them is escaped. */
 function markdownText(text: string): string {
   return plainText(text).replaceAll(/[\\`*_[\]<>|#&]/g, '\\$&')
 }

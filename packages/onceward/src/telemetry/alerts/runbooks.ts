@@ -6,7 +6,7 @@ import { repeatRunbooks } from './runbooks/repeats.ts'
 import { serverRunbooks } from './runbooks/server.ts'
 import type { Runbook } from './step.ts'
 
-/** One for every alert, and those for what no metric can say. */
+/** One runbook for every alert, and those for situations that no metric shows. */
 export const runbooks: readonly Runbook[] = [
   ...flowRunbooks,
   ...repeatRunbooks,

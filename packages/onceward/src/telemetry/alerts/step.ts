@@ -1,7 +1,7 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
 import type { AlertContext } from './alert.ts'
 
-/** What a runbook is written for. `name` and `file` are words of a shell. */
+/** The consumer that a runbook is printed for. `name` and `file` are quoted for a shell. */
 export interface RunbookPlace extends AlertContext {
   readonly name: string
   readonly file: string
@@ -9,10 +9,10 @@ export interface RunbookPlace extends AlertContext {
 
 export interface RunbookStep {
   readonly text: string
-  /** Lines for a shell. Words in capitals are filled in by whoever runs them. */
+  /** Lines for a shell. The operator fills in the words in capitals. */
   readonly commands?: (place: RunbookPlace) => readonly string[]
   readonly queries?: (place: RunbookPlace) => readonly string[]
-  /** Consumers it concerns. Default all. */
+  /** Consumers it applies to. Default all. */
   readonly applies?: (consumer: Consumer) => boolean
 }
 
@@ -22,6 +22,6 @@ export interface Runbook {
   readonly means: string
   readonly steps: readonly RunbookStep[]
   readonly over: string
-  /** Why no alert names it; only where none does. */
+  /** Why no alert leads to it; set only where none does. */
   readonly noAlert?: string
 }

@@ -1,8 +1,8 @@
 import { deceptive } from '../../message/deceptive.ts'
 
 /**
- * Text from a contract inside a label or an annotation. Prometheus runs these through a template engine and
- * people read them in chats and terminals: braces lose their meaning there, control characters are gone.
+ * Text from a contract inside a label or an annotation. Prometheus expands templates in them, and people read
+ * them in chats and terminals. Braces are quoted, and control characters are removed.
  */
 export function templateText(text: string): string {
   return plainText(text).replaceAll(/[{}]+/g, braces => `{{ "${braces}" }}`)
@@ -10,18 +10,18 @@ export function templateText(text: string): string {
 
 const runs = new RegExp(`(?:${deceptive.source})+`, 'gu')
 
-/** One line of what can be seen, whole characters only. */
+/** One line of visible, well-formed characters. */
 export function plainText(text: string): string {
   return text.toWellFormed().replaceAll(runs, ' ')
 }
 
-/** The same as a word of a shell. */
+/** The same as a word for a shell. */
 export function shellWord(text: string): string {
   const plain = plainText(text)
   return /^[\w./:@%+=,-]+$/.test(plain) ? plain : `'${plain.replaceAll("'", "'\\''")}'`
 }
 
-/** The same text as a string of a template's action, where braces have no meaning. */
+/** The same text as a string inside a template action, where braces have no meaning. */
 export function goString(text: string): string {
   return JSON.stringify(text.toWellFormed())
 }

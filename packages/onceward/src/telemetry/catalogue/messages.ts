@@ -1,6 +1,6 @@
 import { byMessage, type MetricSpec } from '../metric-spec.ts'
 
-/** Deliveries and what became of them. */
+/** Deliveries and their outcomes. */
 export const messages = {
   deliveries: {
     name: 'messaging.client.consumed.messages',
@@ -22,7 +22,7 @@ export const messages = {
     kind: 'counter',
     unit: '{outcome}',
     labels: [...byMessage, 'outcome', 'type'],
-    description: 'Deliveries by outcome, durable ones only; type is one the contract lists',
+    description: 'Deliveries by durable outcome; type is one that the contract lists, else other',
   },
   applied: {
     name: 'onceward.consumer.applied.messages',
@@ -36,28 +36,28 @@ export const messages = {
     kind: 'counter',
     unit: '{duplicate}',
     labels: byMessage,
-    description: 'Duplicates skipped safely',
+    description: 'Duplicates that the consumer recognised and skipped',
   },
   conflicts: {
     name: 'onceward.consumer.conflicts',
     kind: 'counter',
     unit: '{conflict}',
     labels: byMessage,
-    description: 'Same identity, other content',
+    description: 'Messages with a known id and different content',
   },
   inserts: {
     name: 'onceward.inbox.inserted.markers',
     kind: 'counter',
     unit: '{marker}',
     labels: byMessage,
-    description: 'Messages seen for the first time: markers written and committed',
+    description: 'Markers committed: messages seen for the first time',
   },
   replayed: {
     name: 'onceward.consumer.replayed.messages',
     kind: 'counter',
     unit: '{message}',
     labels: byMessage,
-    description: 'Messages decided in another mode than live',
+    description: 'Messages processed in a mode other than live',
   },
   skips: {
     name: 'onceward.effect.skips',
@@ -65,35 +65,32 @@ export const messages = {
     unit: '{skip}',
     labels: [...byMessage, 'reason'],
     description:
-      'Effects not repeated: by the marker, the business key, the version, or the word of the effect',
+      'Effects that were skipped because of the marker, the business key, the version, or the effect’s own result',
   },
   results: {
     name: 'onceward.effect.results',
     kind: 'counter',
     unit: '{result}',
     labels: [...byMessage, 'code'],
-    description: 'Messages by what the declared effect said of them',
+    description: 'Messages by the result of their declared effect',
   },
 } as const satisfies Record<string, MetricSpec>
 
-/**
- * What went wrong with messages. `class` is a failure class of the contract, `verdict`, `order` or
- * `unclassified`.
- */
+/** Failures of messages. `class` is a failure class of the contract, `verdict`, `order` or `unclassified`. */
 export const failures = {
   failures: {
     name: 'onceward.consumer.failed.attempts',
     kind: 'counter',
     unit: '{attempt}',
     labels: [...byMessage, 'class'],
-    description: 'Attempts that failed, by failure class',
+    description: 'Failed attempts, by failure class',
   },
   retries: {
     name: 'onceward.consumer.retries',
     kind: 'counter',
     unit: '{retry}',
     labels: [...byMessage, 'class'],
-    description: 'Failed attempts that are followed by another',
+    description: 'Failed attempts that will be retried',
   },
   setAside: {
     name: 'onceward.consumer.set_aside.messages',
@@ -114,7 +111,7 @@ export const failures = {
     kind: 'counter',
     unit: '{message}',
     labels: [...byMessage, 'reason'],
-    description: 'Messages that cannot be read: bytes, limits, schema, type, version or identity',
+    description: 'Messages that cannot be read because of bytes, limits, schema, type, version or identity',
   },
   poison: {
     name: 'onceward.consumer.poison.messages',
@@ -122,20 +119,20 @@ export const failures = {
     unit: '{message}',
     labels: [...byMessage, 'reason'],
     description:
-      'Messages set aside because they cannot succeed: unreadable, always failing alike, or deadly',
+      'Messages set aside because they cannot succeed: unreadable, failing the same way every time, or crashing their process',
   },
   suspects: {
     name: 'onceward.consumer.crash_suspects',
     kind: 'counter',
     unit: '{crash_suspect}',
     labels: ['consumer'],
-    description: 'Messages taken alone or in small groups after a process died',
+    description: 'Messages handled alone or in small groups after a process crashed',
   },
   parkedSuspects: {
     name: 'onceward.consumer.parked.crash_suspects',
     kind: 'counter',
     unit: '{crash_suspect}',
     labels: ['consumer'],
-    description: 'Messages parked because their process died over them',
+    description: 'Messages parked because the process crashed while handling them',
   },
 } as const satisfies Record<string, MetricSpec>

@@ -1,20 +1,20 @@
 import { byMessage, type MetricSpec } from '../metric-spec.ts'
 
-/** How long things take, in seconds. */
+/** Durations in seconds. */
 export const durations = {
   insertLatency: {
     name: 'onceward.inbox.insert.duration',
     kind: 'histogram',
     unit: 's',
     labels: ['consumer'],
-    description: 'Time to claim a batch in the inbox',
+    description: 'Time to insert the markers of a batch',
   },
   applyLatency: {
     name: 'onceward.consumer.handler.duration',
     kind: 'histogram',
     unit: 's',
     labels: ['consumer'],
-    description: 'Time the handlers of a batch took',
+    description: 'Time that the handlers of a batch took',
   },
   processDuration: {
     name: 'messaging.process.duration',
@@ -23,7 +23,7 @@ export const durations = {
     labels: [...byMessage, 'stage', 'messaging.system', 'messaging.operation.name'],
     fixed: { 'messaging.operation.name': 'process' },
     description:
-      'Time from the start of a batch to its decision, commit included; stage is inline, enqueue or work',
+      'Time from the start of a batch to its outcome, commit included; stage is inline, enqueue or work',
   },
   settleDuration: {
     name: 'messaging.client.operation.duration',
@@ -31,20 +31,20 @@ export const durations = {
     unit: 's',
     labels: ['consumer', 'messaging.system', 'messaging.operation.name'],
     fixed: { 'messaging.operation.name': 'settle' },
-    description: 'Time to tell the broker of a batch, after the commit',
+    description: 'Time to acknowledge a batch after its commit',
   },
   callDuration: {
     name: 'onceward.external.call.duration',
     kind: 'histogram',
     unit: 's',
     labels: ['consumer', 'target'],
-    description: 'Time a call to an external target took',
+    description: 'Time that a call to an external target took',
   },
 } as const satisfies Record<string, MetricSpec>
 
 /**
- * The source, its progress, and how far behind the consumer is. Broker lag is what waits there; effect lag is
- * what is not applied.
+ * The source, its progress, and how far behind the consumer is. Broker lag is what waits at the broker.
+ * Effect lag is the age of what is not applied.
  */
 export const source = {
   lag: {
@@ -52,14 +52,14 @@ export const source = {
     kind: 'gauge',
     unit: '{message}',
     labels: ['consumer', 'partition'],
-    description: 'Broker lag: records of a partition, or messages of a queue, that are not applied yet',
+    description: 'Broker lag: records of a partition, or messages of a queue, that are not applied',
   },
   effectLag: {
     name: 'onceward.consumer.effect_lag',
     kind: 'gauge',
     unit: 's',
     labels: ['consumer', 'partition'],
-    description: 'Effect lag: age of the oldest record received and not applied',
+    description: 'Effect lag: age of the oldest record that was received and is not applied',
   },
   stalled: {
     name: 'onceward.consumer.stalled',
@@ -67,7 +67,7 @@ export const source = {
     unit: 's',
     labels: ['consumer'],
     description:
-      'Time since the last delivery while something is known to wait, or since the broker last answered; 0 while all is well',
+      'Time since the last delivery while messages wait, or since the broker last answered; 0 otherwise',
   },
   checkpointAge: {
     name: 'onceward.consumer.checkpoint.age',
@@ -82,21 +82,22 @@ export const source = {
     unit: '{partition}',
     labels: ['consumer'],
     description:
-      'Partitions that were added to a topic and wait, for the order of keys, until those before them are drained',
+      'Partitions that were added to a topic and are not read until the earlier ones are drained, to keep the order of keys',
   },
   positionCommits: {
     name: 'onceward.consumer.offset.commits',
     kind: 'counter',
     unit: '{commit}',
     labels: ['consumer', 'status'],
-    description: 'Positions of a log told to its broker; status is success or failure',
+    description: 'Commits of log positions at the broker; status is success or failure',
   },
   settleMissed: {
     name: 'onceward.consumer.ack.failures',
     kind: 'counter',
     unit: '{failure}',
     labels: ['consumer'],
-    description: 'Durable effects the broker could not be told of; they come again and are recognised',
+    description:
+      'Durable effects whose acknowledgement failed; the broker redelivers the messages and the consumer recognises them',
   },
   commitFailures: {
     name: 'onceward.consumer.commit.failures',
@@ -111,41 +112,42 @@ export const source = {
     unit: '{event}',
     labels: ['consumer', 'kind'],
     description:
-      'Changes of the connection: connected, disconnected, cancelled, timed_out, assigned, revoked, degraded, restored, warning',
+      'Connection events: connected, disconnected, cancelled, timed_out, assigned, revoked, degraded, restored, warning',
   },
   losses: {
     name: 'onceward.consumer.open.losses',
     kind: 'gauge',
     unit: '{loss}',
     labels: ['consumer'],
-    description: 'Gaps in a log that nobody has accepted yet',
+    description: 'Losses in a log that no operator has accepted',
   },
   pauses: {
     name: 'onceward.consumer.pauses',
     kind: 'counter',
     unit: '{pause}',
     labels: ['consumer'],
-    description: 'Times the source was paused because the downstream was away',
+    description: 'Times the source was paused because a dependency was unavailable',
   },
   paused: {
     name: 'onceward.consumer.paused',
     kind: 'gauge',
     unit: '',
     labels: ['consumer'],
-    description: '1 while the source is paused because the downstream is away',
+    description: '1 while the source is paused because a dependency is unavailable',
   },
   up: {
     name: 'onceward.consumer.up',
     kind: 'gauge',
     unit: '',
     labels: ['consumer'],
-    description: '1 while the consumer takes messages, 0 while its source is away and once it has halted',
+    description:
+      '1 while the consumer takes messages, 0 while its source is unavailable and once it has halted',
   },
   info: {
     name: 'onceward.consumer.info',
     kind: 'gauge',
     unit: '',
     labels: ['consumer', 'owner', 'risk'],
-    description: 'Always 1; says whose consumer it is',
+    description: 'Always 1; its labels name the owner and the risk of the consumer',
   },
 } as const satisfies Record<string, MetricSpec>

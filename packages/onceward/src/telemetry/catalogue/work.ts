@@ -1,48 +1,50 @@
 import { byMessage, type MetricSpec } from '../metric-spec.ts'
 
-/** Work kept in the store: to be done, or waiting for people. */
+/** Work held in the store, for workers or for people. */
 export const held = {
   leases: {
     name: 'onceward.work.leases',
     kind: 'counter',
     unit: '{lease}',
     labels: ['consumer'],
-    description: 'Held work taken up by workers',
+    description: 'Leases of held work that workers took',
   },
   leasesExpired: {
     name: 'onceward.work.expired.leases',
     kind: 'counter',
     unit: '{lease}',
     labels: ['consumer'],
-    description: 'Held work taken over because its lease ran out',
+    description: 'Leases that expired and that another worker took over',
   },
   leasesLost: {
     name: 'onceward.work.lost.leases',
     kind: 'counter',
     unit: '{lease}',
     labels: ['consumer'],
-    description: 'Held work lost to another worker because the lease ran out',
+    description: 'Leases that a worker lost to another worker because they expired',
   },
   held: {
     name: 'onceward.work.messages',
     kind: 'gauge',
     unit: '{message}',
     labels: ['consumer', 'state'],
-    description: 'Held work by state: stored, waiting, parked, dead, quarantined; counted up to 100,000 each',
+    description:
+      'Held messages by state: stored, waiting, parked, dead, quarantined; counted up to 100,000 each',
   },
   heldOldest: {
     name: 'onceward.work.oldest.age',
     kind: 'gauge',
     unit: 's',
     labels: ['consumer'],
-    description: 'Age of the oldest held work that is not done and waits for no person; 0 when there is none',
+    description:
+      'Age of the oldest held message that is not processed and waits for no person; 0 if there is none',
   },
   heldStuck: {
     name: 'onceward.work.stuck.messages',
     kind: 'gauge',
     unit: '{message}',
     labels: ['consumer'],
-    description: 'Held work whose worker let the lease run out and that nobody has taken yet',
+    description: 'Held messages whose lease expired and that no worker has leased again',
   },
   attention: {
     name: 'onceward.consumer.attention.messages',
@@ -50,14 +52,14 @@ export const held = {
     unit: '{message}',
     labels: ['consumer', 'reason', 'class'],
     description:
-      'Messages that wait for a person now. Each counts under one reason: unreadable, conflict, poison, exhausted, quarantined or set aside; messages parked behind another are not counted',
+      'Messages that wait for a person now. Each has one reason: unreadable, conflict, poison, exhausted, quarantined or set aside. Messages parked behind another are not counted',
   },
   attentionOldest: {
     name: 'onceward.consumer.attention.oldest.age',
     kind: 'gauge',
     unit: 's',
     labels: ['consumer', 'reason'],
-    description: 'How long the oldest of these messages has been kept; 0 when none waits',
+    description: 'How long the oldest of these messages has been held; 0 if none waits',
   },
   gaugesAge: {
     name: 'onceward.consumer.gauges.age',
@@ -65,7 +67,7 @@ export const held = {
     unit: 's',
     labels: ['consumer'],
     description:
-      'Age of what the gauges read from the database show. They are absent once it passes the allowed age (15 s); this one is not',
+      'Age of the values read from the database. Those gauges are absent above the allowed age (15 s); this one is not',
   },
   parkingUsed: {
     name: 'onceward.parking.used',
@@ -73,18 +75,18 @@ export const held = {
     unit: '1',
     labels: ['consumer', 'cap'],
     description:
-      'Share of the parking cap in use; cap is total, or key for the fullest of the blocked keys looked at',
+      'Ratio of the parking cap in use; cap is total, or key for the fullest of the blocked keys examined',
   },
   parkingFull: {
     name: 'onceward.parking.delayed.batches',
     kind: 'counter',
     unit: '{batch}',
     labels: ['consumer'],
-    description: 'Batches in which messages waited because the parking lot is full',
+    description: 'Batches in which messages waited because the parking lot was full',
   },
 } as const satisfies Record<string, MetricSpec>
 
-/** External effects and messages on their way out. */
+/** External effects and outgoing messages. */
 export const effects = {
   calls: {
     name: 'onceward.external.calls',
@@ -98,7 +100,7 @@ export const effects = {
     kind: 'counter',
     unit: '{effect}',
     labels: [...byMessage, 'reason'],
-    description: 'External effects not requested again: duplicate, or because of the mode',
+    description: 'External effects that were not requested again, as duplicates or because of the mode',
   },
   ledger: {
     name: 'onceward.external.open.effects',
@@ -120,49 +122,49 @@ export const effects = {
     unit: '{message}',
     labels: ['broker', 'messaging.system', 'messaging.operation.name'],
     fixed: { 'messaging.operation.name': 'send' },
-    description: 'Messages of the outbox a broker has confirmed',
+    description: 'Messages of the outbox that a broker confirmed',
   },
   publishFailures: {
     name: 'onceward.outbox.publish.failures',
     kind: 'counter',
     unit: '{failure}',
     labels: ['broker', 'code'],
-    description: 'Messages a broker did not take, by error code',
+    description: 'Failed publications of outbox messages, by error code',
   },
   publishSuppressed: {
     name: 'onceward.outbox.suppressed.messages',
     kind: 'counter',
     unit: '{message}',
     labels: byMessage,
-    description: 'Messages not published because of the mode',
+    description: 'Messages that were not published because of the mode',
   },
   outboxSize: {
     name: 'onceward.outbox.messages',
     kind: 'gauge',
     unit: '{message}',
     labels: ['broker', 'destination'],
-    description: 'Messages that are not published, counted up to 100,000',
+    description: 'Messages in the outbox that are not published, counted up to 100,000',
   },
   outboxOldest: {
     name: 'onceward.outbox.oldest.age',
     kind: 'gauge',
     unit: 's',
     labels: ['broker', 'destination'],
-    description: 'Age of the oldest message that is not published',
+    description: 'Age of the oldest message in the outbox that is not published',
   },
   outboxFailing: {
     name: 'onceward.outbox.failing.keys',
     kind: 'gauge',
     unit: '{key}',
     labels: ['broker', 'destination'],
-    description: 'Keys that wait behind a message the broker does not take',
+    description: 'Keys that wait behind a message that the broker rejects',
   },
   outboxBehind: {
     name: 'onceward.outbox.blocked.messages',
     kind: 'gauge',
     unit: '{message}',
     labels: ['broker', 'destination'],
-    description: 'Messages that wait behind one of their key that the broker does not take',
+    description: 'Messages that wait behind a message of their key that the broker rejects',
   },
   heldUnserved: {
     name: 'onceward.work.unserved.messages',
@@ -170,7 +172,7 @@ export const effects = {
     unit: '{message}',
     labels: ['waits.for'],
     description:
-      'Acknowledged messages of any consumer of the database that nobody works on: no worker of their name and generation runs, or the approval of their campaign has expired; counted up to 100,000',
+      'Acknowledged messages of all consumers of the database that no worker processes: no worker of their name and generation runs, or the approval of their campaign has expired; counted up to 100,000',
   },
   outboxUnserved: {
     name: 'onceward.outbox.unserved.messages',
@@ -181,55 +183,55 @@ export const effects = {
   },
 } as const satisfies Record<string, MetricSpec>
 
-/** Memory and campaigns. */
+/** Retention and campaigns. */
 export const memory = {
   horizonAge: {
     name: 'onceward.retention.horizon.age',
     kind: 'gauge',
     unit: 's',
     labels: ['consumer'],
-    description: 'How far back markers reach; absent while none was ever removed',
+    description: 'Age of the horizon, before which markers were removed; absent if none was ever removed',
   },
   keep: {
     name: 'onceward.retention.keep',
     kind: 'gauge',
     unit: 's',
     labels: ['consumer', 'kind'],
-    description: 'How long each kind of memory is kept, as the contract says',
+    description: 'How long the contract keeps each kind of row',
   },
   removed: {
     name: 'onceward.retention.removed.rows',
     kind: 'gauge',
     unit: '{row}',
     labels: ['consumer', 'kind'],
-    description: 'Rows removed so far, by all processes',
+    description: 'Rows that retention removed so far, by all processes',
   },
   overdue: {
     name: 'onceward.retention.overdue',
     kind: 'gauge',
     unit: 's',
     labels: ['consumer'],
-    description: 'How long a pass of retention is late; 0 in time',
+    description: 'How late the next retention pass is; 0 if in time',
   },
   behindHorizon: {
     name: 'onceward.retention.behind_horizon.messages',
     kind: 'counter',
     unit: '{message}',
     labels: ['consumer'],
-    description: 'Messages older than the markers that are left',
+    description: 'Messages older than the horizon, whose markers may have been removed',
   },
   campaigns: {
     name: 'onceward.replay.campaigns',
     kind: 'gauge',
     unit: '{campaign}',
     labels: ['consumer', 'mode', 'state'],
-    description: 'Campaigns that are not over, by state',
+    description: 'Open campaigns, by state',
   },
   campaignDone: {
     name: 'onceward.replay.progress',
     kind: 'gauge',
     unit: '1',
     labels: ['consumer', 'mode'],
-    description: 'Share of its ranges a running campaign is through; the least of several',
+    description: 'Ratio of its ranges that a running campaign has processed; the lowest of several campaigns',
   },
 } as const satisfies Record<string, MetricSpec>

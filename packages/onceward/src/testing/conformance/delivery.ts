@@ -53,7 +53,7 @@ const storeFeatures: readonly DeliveryFeature[] = [
   'failing statements',
   'lock waits',
   'concurrent transactions',
-  'accepted gaps',
+  'accepted losses',
   'held work',
 ]
 

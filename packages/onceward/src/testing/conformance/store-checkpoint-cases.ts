@@ -20,6 +20,7 @@ const move = (partition: string, epoch: number, from: string | null, next: strin
 export const storeCheckpointCases: Cases = [
   {
     name: 'taking a partition raises its epoch by one, and knows the position it stands at and who had it',
+    needs: ['checkpoints'],
     async run(bench) {
       const lastRun = bench.enrolment.runId
       const first = await take(bench, 'p1', 'p2')
@@ -27,7 +28,7 @@ export const storeCheckpointCases: Cases = [
         { partition: 'p1', epoch: 1, lastRun: null, stored: null, resumeAt: null },
         { partition: 'p2', epoch: 1, lastRun: null, stored: null, resumeAt: null },
       ])
-      await bench.under.store.beginPartition(bench.enrolment, 'p1', 1, at('7'))
+      await bench.under.store.checkpoints!.begin(bench.enrolment, 'p1', 1, at('7'))
       assert.deepEqual(await take(bench, 'p1', 'p2'), [
         { partition: 'p1', epoch: 2, lastRun, stored: at('7'), resumeAt: null },
         { partition: 'p2', epoch: 2, lastRun, stored: null, resumeAt: null },
@@ -36,29 +37,31 @@ export const storeCheckpointCases: Cases = [
   },
   {
     name: 'partitions belong to one consumer and one generation',
+    needs: ['checkpoints'],
     async run(bench) {
       const { store } = bench.under
       await take(bench, 'p')
-      await store.beginPartition(bench.enrolment, 'p', 1, at('7'))
+      await store.checkpoints!.begin(bench.enrolment, 'p', 1, at('7'))
       for (const [name, generation] of [
         [`${bench.name}_x`, 1],
         [bench.name, 2],
       ] as const) {
         const other = await store.enroll(factsOf(name, { generation }))
-        const [taken] = await store.takePartitions(other, ['p'])
+        const [taken] = await store.checkpoints!.take(other, ['p'])
         assert.deepEqual(taken, { partition: 'p', epoch: 1, lastRun: null, stored: null, resumeAt: null })
       }
-      await bench.transaction(session => session.advance([move('p', 1, '7', '8')]))
+      await bench.transaction(session => session.log!.advance([move('p', 1, '7', '8')]))
     },
   },
   {
     name: 'a position that was kept beside markers does not become the only memory',
+    needs: ['checkpoints'],
     async run(bench) {
       const { store } = bench.under
       await store.enroll(factsOf(bench.name, { dedup: 'checkpoint' }))
       await store.enroll(factsOf(bench.name))
       await take(bench, 'p')
-      await store.beginPartition(bench.enrolment, 'p', 1, at('7'))
+      await store.checkpoints!.begin(bench.enrolment, 'p', 1, at('7'))
       for (let tries = 0; tries < 2; tries++)
         await assert.rejects(store.enroll(factsOf(bench.name, { dedup: 'checkpoint' })), {
           code: 'configuration',
@@ -70,33 +73,35 @@ export const storeCheckpointCases: Cases = [
   },
   {
     name: 'beginning a partition needs its present epoch',
+    needs: ['checkpoints'],
     async run(bench) {
       await take(bench, 'p')
       await take(bench, 'p')
       await assert.rejects(
-        bench.under.store.beginPartition(bench.enrolment, 'p', 1, at('7')),
+        bench.under.store.checkpoints!.begin(bench.enrolment, 'p', 1, at('7')),
         fenced('ownership_lost', 'p'),
       )
-      assert.equal(await bench.under.position(bench.name, 'p'), null)
-      await bench.under.store.beginPartition(bench.enrolment, 'p', 2, at('9'))
-      assert.deepEqual(await bench.under.position(bench.name, 'p'), at('9'))
+      assert.equal(await bench.under.position!(bench.name, 'p'), null)
+      await bench.under.store.checkpoints!.begin(bench.enrolment, 'p', 2, at('9'))
+      assert.deepEqual(await bench.under.position!(bench.name, 'p'), at('9'))
     },
   },
   {
     name: 'a position moves with the effect or not at all',
+    needs: ['checkpoints'],
     async run(bench) {
       await begin(bench, 'p', '0')
       await bench.transaction(async session => {
         await bench.apply(session, `${bench.name} kept`)
-        await session.advance([move('p', 1, '0', '5')])
+        await session.log!.advance([move('p', 1, '0', '5')])
       })
       const undone = bench.transaction(async session => {
         await bench.apply(session, `${bench.name} undone`)
-        await session.advance([move('p', 1, '5', '9')])
+        await session.log!.advance([move('p', 1, '5', '9')])
         throw new Error('undo')
       })
       await assert.rejects(undone, /undo/)
-      assert.deepEqual(await bench.under.position(bench.name, 'p'), at('5'))
+      assert.deepEqual(await bench.under.position!(bench.name, 'p'), at('5'))
       assert.deepEqual(
         [await bench.count(`${bench.name} kept`), await bench.count(`${bench.name} undone`)],
         [1, 0],
@@ -105,6 +110,7 @@ export const storeCheckpointCases: Cases = [
   },
   {
     name: 'an owner whose epoch is stale commits nothing, neither effect nor marker nor position',
+    needs: ['checkpoints'],
     async run(bench) {
       await begin(bench, 'p', '0')
       await begin(bench, 'other', '0')
@@ -115,130 +121,137 @@ export const storeCheckpointCases: Cases = [
         const zombie = bench.transaction(async session => {
           await session.insertMarkers([claimOf('m1')])
           await bench.apply(session, `${bench.name} zombie`)
-          await session.advance(stale)
+          await session.log!.advance(stale)
         })
         await assert.rejects(zombie, fenced('ownership_lost', 'p'))
       }
       assert.equal(await bench.count(`${bench.name} zombie`), 0)
       assert.equal(await bench.marker('m1'), null)
-      assert.deepEqual(await bench.under.position(bench.name, 'p'), at('0'))
-      assert.deepEqual(await bench.under.position(bench.name, 'other'), at('0'))
+      assert.deepEqual(await bench.under.position!(bench.name, 'p'), at('0'))
+      assert.deepEqual(await bench.under.position!(bench.name, 'other'), at('0'))
     },
   },
   {
-    name: 'a partition nobody ever took is nobody’s',
+    name: 'a partition that was never taken has no owner',
+    needs: ['checkpoints'],
     async run(bench) {
-      const never = bench.transaction(session => session.advance([move('p', 1, null, null)]))
+      const never = bench.transaction(session => session.log!.advance([move('p', 1, null, null)]))
       await assert.rejects(never, fenced('ownership_lost', 'p'))
     },
   },
   {
     name: 'a position that is not where the owner thinks refuses the transaction, naming the partition',
+    needs: ['checkpoints'],
     async run(bench) {
       await begin(bench, 'p', '0')
       await begin(bench, 'q', '0')
-      await bench.transaction(session => session.advance([move('p', 1, '0', '3')]))
+      await bench.transaction(session => session.log!.advance([move('p', 1, '0', '3')]))
       const again = bench.transaction(async session => {
         await bench.apply(session, `${bench.name} again`)
-        await session.advance([move('q', 1, '0', '1'), move('p', 1, '0', '3')])
+        await session.log!.advance([move('q', 1, '0', '1'), move('p', 1, '0', '3')])
       })
       await assert.rejects(again, fenced('position_moved', 'p'))
       assert.equal(await bench.count(`${bench.name} again`), 0)
-      assert.deepEqual(await bench.under.position(bench.name, 'q'), at('0'))
+      assert.deepEqual(await bench.under.position!(bench.name, 'q'), at('0'))
     },
   },
   {
-    name: 'tells a transaction where its partitions stand, and nothing of those that never began',
+    name: 'returns to a transaction the positions of its partitions, and none of those that never began',
+    needs: ['checkpoints'],
     async run(bench) {
       await begin(bench, 'p', '3')
       await take(bench, 'q')
-      const positions = await bench.transaction(session => session.positions(['p', 'q', 'unknown']))
+      const positions = await bench.transaction(session => session.log!.positions(['p', 'q', 'unknown']))
       assert.deepEqual([...positions], [['p', at('3')]])
     },
   },
   {
     name: 'a transaction may move some partitions and only hold others',
+    needs: ['checkpoints'],
     async run(bench) {
       for (const partition of ['a', 'b', 'c']) await begin(bench, partition, '0')
       await bench.transaction(session =>
-        session.advance([move('c', 1, '0', '1'), move('a', 1, null, null), move('b', 1, null, '2')]),
+        session.log!.advance([move('c', 1, '0', '1'), move('a', 1, null, null), move('b', 1, null, '2')]),
       )
-      const now = await Promise.all(['a', 'b', 'c'].map(one => bench.under.position(bench.name, one)))
+      const now = await Promise.all(['a', 'b', 'c'].map(one => bench.under.position!(bench.name, one)))
       assert.deepEqual(now, [at('0'), at('2'), at('1')])
     },
   },
   {
     name: 'a loss is on record once, however often it is declared',
+    needs: ['checkpoints'],
     async run(bench) {
       const loss = { partition: 'p', from: at('3'), to: at('9'), records: 6, reason: 'expired' }
-      await bench.under.store.declareLoss(bench.enrolment, loss)
-      await bench.under.store.declareLoss(bench.enrolment, { ...loss, to: at('12'), records: 9 })
-      const gaps = await bench.under.gaps(bench.name)
+      await bench.under.store.checkpoints!.declareLoss(bench.enrolment, loss)
+      await bench.under.store.checkpoints!.declareLoss(bench.enrolment, { ...loss, to: at('12'), records: 9 })
+      const losses = await bench.under.losses!(bench.name)
       assert.deepEqual(
-        gaps.map(({ partition, from, to, records }) => ({ partition, from, to, records })),
+        losses.map(({ partition, from, to, records }) => ({ partition, from, to, records })),
         [{ partition: 'p', from: at('3'), to: at('12'), records: 9 }],
       )
-      await bench.under.store.declareLoss(bench.enrolment, {
+      await bench.under.store.checkpoints!.declareLoss(bench.enrolment, {
         ...loss,
         from: at('0', 'two'),
         to: null,
         records: null,
       })
-      assert.equal((await bench.under.gaps(bench.name)).length, 2)
+      assert.equal((await bench.under.losses!(bench.name)).length, 2)
     },
   },
   {
-    name: 'an accepted loss tells the next owner where to resume, until it has begun',
-    needs: ['accepted gaps'],
+    name: 'an accepted loss gives the next owner its position, until it has begun',
+    needs: ['checkpoints', 'accepted losses'],
     async run(bench) {
       await begin(bench, 'p', '3')
       const loss = { partition: 'p', from: at('3'), to: at('9'), records: 6, reason: 'expired' }
-      await bench.under.store.declareLoss(bench.enrolment, loss)
+      await bench.under.store.checkpoints!.declareLoss(bench.enrolment, loss)
       assert.equal((await take(bench, 'p'))[0]!.resumeAt, null)
-      await bench.under.acceptGap!(bench.name, 'p')
+      await bench.under.acceptLoss!(bench.name, 'p')
       const [taken] = await take(bench, 'p')
       assert.deepEqual(taken!.resumeAt, at('9'))
-      await bench.under.store.beginPartition(bench.enrolment, 'p', taken!.epoch, at('9'))
+      await bench.under.store.checkpoints!.begin(bench.enrolment, 'p', taken!.epoch, at('9'))
       const [later] = await take(bench, 'p')
       assert.deepEqual([later!.stored, later!.resumeAt], [at('9'), null])
     },
   },
   {
     name: 'a withdrawn loss is open no more, and only its owner withdraws it',
+    needs: ['checkpoints'],
     async run(bench) {
       await begin(bench, 'p', '3')
       const loss = { partition: 'p', from: at('3'), to: at('0'), records: null, reason: 'the log ends at 0' }
-      await bench.under.store.declareLoss(bench.enrolment, loss)
+      await bench.under.store.checkpoints!.declareLoss(bench.enrolment, loss)
       const [taken] = await take(bench, 'p')
       const { epoch, openLoss } = taken!
       assert.deepEqual([openLoss?.from, openLoss?.accepted], [at('3'), false])
       const withdraw = (by: number, from = at('3')) =>
-        bench.under.store.withdrawLoss(bench.enrolment, 'p', by, from, 'it was there')
+        bench.under.store.checkpoints!.withdrawLoss(bench.enrolment, 'p', by, from, 'it was there')
       await assert.rejects(withdraw(epoch - 1), { code: 'ownership_lost' })
       await withdraw(epoch, at('4'))
       assert.ok((await take(bench, 'p'))[0]!.openLoss, 'a loss at another place stays')
       await withdraw(epoch + 1)
       const [later] = await take(bench, 'p')
       assert.deepEqual([later!.stored, later!.resumeAt, later!.openLoss], [at('3'), null, undefined])
-      await bench.under.store.declareLoss(bench.enrolment, loss)
+      await bench.under.store.checkpoints!.declareLoss(bench.enrolment, loss)
       assert.ok((await take(bench, 'p'))[0]!.openLoss, 'it may be declared anew')
     },
   },
   {
     name: 'a take waits for a transaction that has passed its fence, and then knows its position',
-    needs: ['lock waits', 'concurrent transactions'],
+    needs: ['checkpoints', 'lock waits', 'concurrent transactions'],
     async run(bench) {
-      // Two partitions: the fence of one may leave with COMMIT, so that nobody sees what is between them.
+      // Two partitions: the fence of one may be sent with COMMIT, and then nothing can be observed in
+      // between.
       for (const partition of ['p', 'q']) await begin(bench, partition, '0')
       const [passed, commit] = [gate(), gate()]
       const owner = bench.transaction(async session => {
         await bench.apply(session, `${bench.name} in time`)
-        await session.advance([move('p', 1, '0', '5'), move('q', 1, '0', '1')])
+        await session.log!.advance([move('p', 1, '0', '5'), move('q', 1, '0', '1')])
         passed.open()
         await commit.opened
       })
       await passed.opened
-      const taking = bench.under.second.takePartitions(bench.enrolment, ['p'])
+      const taking = bench.under.second.checkpoints!.take(bench.enrolment, ['p'])
       await until('the taker waits', async () => (await bench.under.waiting!()) > 0)
       commit.open()
       await owner
@@ -249,19 +262,19 @@ export const storeCheckpointCases: Cases = [
   },
   {
     name: 'a take waits for a transaction that only held its partition, too',
-    needs: ['lock waits', 'concurrent transactions'],
+    needs: ['checkpoints', 'lock waits', 'concurrent transactions'],
     async run(bench) {
       for (const partition of ['p', 'q']) await begin(bench, partition, '0')
       const [passed, commit] = [gate(), gate()]
       const owner = bench.transaction(async session => {
         await bench.apply(session, `${bench.name} held`)
-        await session.advance([move('p', 1, null, null), move('q', 1, '0', '1')])
+        await session.log!.advance([move('p', 1, null, null), move('q', 1, '0', '1')])
         passed.open()
         await commit.opened
       })
       await passed.opened
       let taken = false
-      const taking = bench.under.second.takePartitions(bench.enrolment, ['p']).then(() => {
+      const taking = bench.under.second.checkpoints!.take(bench.enrolment, ['p']).then(() => {
         taken = true
       })
       await until('the taker waits', async () => (await bench.under.waiting!()) > 0)
@@ -272,7 +285,7 @@ export const storeCheckpointCases: Cases = [
   },
   {
     name: 'once a take has resolved, a transaction of the old epoch that was open all along commits nothing',
-    needs: ['concurrent transactions'],
+    needs: ['checkpoints', 'concurrent transactions'],
     async run(bench) {
       await begin(bench, 'p', '0')
       const [working, goOn] = [gate(), gate()]
@@ -281,10 +294,10 @@ export const storeCheckpointCases: Cases = [
         await bench.apply(session, `${bench.name} late`)
         working.open()
         await goOn.opened
-        await session.advance([move('p', 1, '0', '5')])
+        await session.log!.advance([move('p', 1, '0', '5')])
       })
       await working.opened
-      const [taken] = await bench.under.second.takePartitions(bench.enrolment, ['p'])
+      const [taken] = await bench.under.second.checkpoints!.take(bench.enrolment, ['p'])
       assert.equal(taken!.epoch, 2)
       goOn.open()
       await assert.rejects(zombie, fenced('ownership_lost', 'p'))
@@ -294,13 +307,13 @@ export const storeCheckpointCases: Cases = [
   },
   {
     name: 'batches of one owner that only hold a partition do not wait for each other',
-    needs: ['concurrent transactions'],
+    needs: ['checkpoints', 'concurrent transactions'],
     async run(bench) {
       await begin(bench, 'p', '0')
       const both = [gate(), gate()]
       const hold = (mine: number) =>
         bench.transaction(async session => {
-          await session.advance([move('p', 1, null, null)])
+          await session.log!.advance([move('p', 1, null, null)])
           both[mine]!.open()
           await both[1 - mine]!.opened
         })
@@ -309,22 +322,22 @@ export const storeCheckpointCases: Cases = [
   },
   {
     name: 'takers and owners of overlapping partitions, in any order, never deadlock',
-    needs: ['concurrent transactions'],
+    needs: ['checkpoints', 'concurrent transactions'],
     async run(bench) {
-      // Names that languages sort otherwise than bytes do.
+      // Names that collations sort differently from bytes.
       const names = Array.from({ length: 12 }, (_, index) => (index % 2 === 0 ? `a_${index}` : `Z-${index}`))
       const { store, second } = bench.under
       let refused = 0
       const own = async (round: number) => {
         const mine = rotated(names, round * 5).slice(0, 8)
-        const taken = await (round % 2 === 0 ? store : second).takePartitions(bench.enrolment, mine)
+        const taken = await (round % 2 === 0 ? store : second).checkpoints!.take(bench.enrolment, mine)
         // Some partitions move, others are only held: both kinds of lock are taken in one order.
         const moves = taken.map(({ partition, epoch }, index) =>
           move(partition, epoch, null, (index + round) % 2 === 0 ? null : String(round)),
         )
         await bench
           .transaction(
-            session => session.advance(rotated(moves, round * 3)),
+            session => session.log!.advance(rotated(moves, round * 3)),
             round % 2 === 0 ? store : second,
           )
           .catch(error => {
@@ -333,19 +346,19 @@ export const storeCheckpointCases: Cases = [
           })
       }
       await Promise.all(Array.from({ length: 40 }, (_, round) => own(round)))
-      assert.ok(refused < 40, 'somebody got through')
+      assert.ok(refused < 40, 'a stale owner committed')
     },
   },
 ]
 
 const take = (bench: StoreBench<unknown>, ...partitions: readonly string[]) =>
   bench.under.store
-    .takePartitions(bench.enrolment, partitions)
+    .checkpoints!.take(bench.enrolment, partitions)
     .then(taken => [...taken].sort((a, b) => (a.partition < b.partition ? -1 : 1)))
 
 async function begin(bench: StoreBench<unknown>, partition: string, next: string): Promise<void> {
   const [taken] = await take(bench, partition)
-  await bench.under.store.beginPartition(bench.enrolment, partition, taken!.epoch, at(next))
+  await bench.under.store.checkpoints!.begin(bench.enrolment, partition, taken!.epoch, at(next))
 }
 
 const fenced = (code: string, ...partitions: readonly string[]) => ({ code, details: { partitions } })

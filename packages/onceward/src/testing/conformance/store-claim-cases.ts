@@ -10,10 +10,10 @@ type Cases = readonly ConformanceCase<StoreBench<unknown>, StoreFeature>[]
 const first: MarkerAnswer = { kind: 'first' }
 const seen = (sameDigest: boolean): MarkerAnswer => ({ kind: 'seen', status: 'applied', sameDigest })
 
-/** Who comes first, and how that is found out. */
+/** Which transaction is first with an id, and how the others learn it. */
 export const storeClaimCases: Cases = [
   {
-    name: 'the first claim of an id is first, later ones have seen it, with the same or with other content',
+    name: 'the first insert of an id is first, later ones have seen it, with the same or with other content',
     async run(bench) {
       assert.deepEqual(await bench.transaction(s => s.insertMarkers([claimOf('a')])), [first])
       assert.deepEqual(await bench.transaction(s => s.insertMarkers([claimOf('a')])), [seen(true)])
@@ -35,7 +35,7 @@ export const storeClaimCases: Cases = [
     },
   },
   {
-    name: 'a batch is answered in the order of its claims',
+    name: 'a batch is answered in the order of its messages',
     async run(bench) {
       await bench.transaction(s => s.insertMarkers([claimOf('b'), claimOf('d')]))
       const answers = await bench.transaction(s =>
@@ -45,7 +45,7 @@ export const storeClaimCases: Cases = [
     },
   },
   {
-    name: 'ids are kept as they are, whatever characters they and their positions have',
+    name: 'ids are kept as they are, with any characters in them and their positions',
     async run(bench) {
       const plain = ['NULL', 'null', 'a"b', 'a\\\\b', '{a,b}', 'ä €', "o'clock", 'a b']
       for (const ids of [plain, ['a\u001fb', ...plain.map(id => `${id}2`)]]) {
@@ -91,7 +91,7 @@ export const storeClaimCases: Cases = [
     },
   },
   {
-    name: 'of two concurrent claims of one id one is first, the other waits for its commit and has seen it',
+    name: 'of two concurrent inserts of one id one is first, the other waits for its commit and has seen it',
     async run(bench) {
       const { held, other } = await raceForOneId(bench)
       held.open()
@@ -124,7 +124,7 @@ export const storeClaimCases: Cases = [
               const fresh = keys.filter(
                 key => answers[batch.findIndex(claim => claim.id === key.id)]!.kind === 'first',
               )
-              await session.insertBusinessKeys(index === 0 ? fresh : fresh.reverse())
+              await session.businessKeys!.insert(index === 0 ? fresh : fresh.reverse())
               return answers
             },
             index === 0 ? store : second,
@@ -167,11 +167,12 @@ export const storeClaimCases: Cases = [
   },
   {
     name: 'a business key is taken once; the same content under it is known, other content is not',
+    needs: ['business keys'],
     async run(bench) {
       const claim = (id: string, content: string | null) =>
         bench.transaction(async session => {
           await session.insertMarkers([claimOf(id)])
-          return session.insertBusinessKeys([
+          return session.businessKeys!.insert([
             { key: 'k', digest: content === null ? null : digest(content), id },
           ])
         })
@@ -180,22 +181,23 @@ export const storeClaimCases: Cases = [
       assert.deepEqual(await claim('b', 'pay 5'), [{ ...byA, sameDigest: true }])
       assert.deepEqual(await claim('c', 'pay 6'), [{ ...byA, sameDigest: false }])
       assert.deepEqual(await claim('d', null), [{ ...byA, sameDigest: true }])
-      assert.equal(await bench.under.businessKey(bench.name, 'k'), 'a')
+      assert.equal(await bench.under.businessKey!(bench.name, 'k'), 'a')
     },
   },
   {
-    name: 'the holder of a business key is told with its state, and how many wait for the key',
+    name: 'the holder of a business key is reported with its state, and how many wait for the key',
+    needs: ['business keys'],
     async run(bench) {
       const parked = conclusionOf('a', 'parked')
       await bench.transaction(async session => {
         await session.insertMarkers([claimOf('a')])
-        await session.insertBusinessKeys([{ key: 'k', digest: null, id: 'a' }])
+        await session.businessKeys!.insert([{ key: 'k', digest: null, id: 'a' }])
         await session.conclude([{ ...parked, held: { ...parked.held!, businessKey: 'k' } }])
       })
       const behind = (id: string) =>
         bench.transaction(async session => {
           await session.insertMarkers([claimOf(id)])
-          const answers = await session.insertBusinessKeys([{ key: 'k', digest: null, id }])
+          const answers = await session.businessKeys!.insert([{ key: 'k', digest: null, id }])
           const { held, ...waits } = conclusionOf(id, 'parked')
           await session.conclude([{ ...waits, held: { ...held!, businessKey: 'k', keyless: true } }])
           return answers
@@ -203,17 +205,18 @@ export const storeClaimCases: Cases = [
       const byA = { kind: 'seen', byId: 'a', status: 'parked', sameDigest: true }
       assert.deepEqual(await behind('b'), [{ ...byA, waiting: 0 }])
       assert.deepEqual(await behind('c'), [{ ...byA, waiting: 1 }])
-      assert.equal(await bench.under.businessKey(bench.name, 'k'), 'a')
+      assert.equal(await bench.under.businessKey!(bench.name, 'k'), 'a')
     },
   },
   {
     name: 'a key is blocked while a parked message holds it',
+    needs: ['key order'],
     async run(bench) {
       const many = ['k', ...Array.from({ length: 40 }, (_, n) => `l${n}`)]
       const blocked = async () => {
         const [of2, of41] = await bench.transaction(async s => [
-          await s.blockedKeys(['k', 'l']),
-          await s.blockedKeys(many),
+          await s.keyOrder!.blockedKeys(['k', 'l']),
+          await s.keyOrder!.blockedKeys(many),
         ])
         assert.deepEqual(of41, of2, 'however many are asked for')
         return of2
@@ -245,7 +248,7 @@ export const storeClaimCases: Cases = [
   },
 ]
 
-/** One transaction has claimed 'a' and is held open; another wants it too. */
+/** One transaction has inserted 'a' and is held open; another inserts it too. */
 async function raceForOneId(bench: StoreBench<unknown>, failure?: Error) {
   const { under } = bench
   const held = gate()

@@ -6,14 +6,15 @@ import { claimOf, conclusionOf, digest, heldOf, type StoreBench } from './store-
 
 type Cases = readonly ConformanceCase<StoreBench<unknown>, StoreFeature>[]
 
-/** What a batch leaves behind for messages that were not simply applied. */
+/** What a batch records for messages that were not simply applied. */
 export const storeConcludeCases: Cases = [
   {
     name: 'a message to be retried gives its marker and its business key back',
+    needs: ['business keys'],
     async run(bench) {
       await bench.transaction(async session => {
         await session.insertMarkers([claimOf('a'), claimOf('b')])
-        await session.insertBusinessKeys([
+        await session.businessKeys!.insert([
           { key: 'ka', digest: null, id: 'a' },
           { key: 'kb', digest: null, id: 'b' },
         ])
@@ -21,11 +22,11 @@ export const storeConcludeCases: Cases = [
       })
       assert.equal(await bench.marker('a'), null)
       assert.equal(await bench.marker('b'), 'applied')
-      assert.equal(await bench.under.businessKey(bench.name, 'ka'), null)
-      assert.equal(await bench.under.businessKey(bench.name, 'kb'), 'b')
+      assert.equal(await bench.under.businessKey!(bench.name, 'ka'), null)
+      assert.equal(await bench.under.businessKey!(bench.name, 'kb'), 'b')
       const answers = await bench.transaction(async s => [
         ...(await s.insertMarkers([claimOf('a')])),
-        ...(await s.insertBusinessKeys([{ key: 'ka', digest: null, id: 'a' }])),
+        ...(await s.businessKeys!.insert([{ key: 'ka', digest: null, id: 'a' }])),
       ])
       assert.deepEqual(answers, [{ kind: 'first' }, { kind: 'first' }])
     },
@@ -87,7 +88,7 @@ export const storeConcludeCases: Cases = [
     },
   },
   {
-    name: 'bytes without an id are told apart by their digest, and from a message whose id is "null"',
+    name: 'bytes without an id are distinguished by their digest, and from a message whose id is "null"',
     async run(bench) {
       const hold = (id: string | null, content: string) =>
         bench.transaction(s =>
@@ -134,7 +135,7 @@ export const storeConcludeCases: Cases = [
     },
   },
   {
-    name: 'attempts are told apart by class, and the same failure by class, code and place',
+    name: 'attempts are distinguished by class, and the same failure by class, code and place',
     async run(bench) {
       const count = async (failureClass: string, code: string, place: string) => {
         const record = { id: 'a', failureClass, code, error: 'e', place }
@@ -156,17 +157,18 @@ export const storeConcludeCases: Cases = [
   },
   {
     name: 'giving one message back leaves the business key of another alone',
+    needs: ['business keys'],
     async run(bench) {
       await bench.transaction(async session => {
         await session.insertMarkers([claimOf('a')])
-        await session.insertBusinessKeys([{ key: 'k', digest: digest('x'), id: 'a' }])
+        await session.businessKeys!.insert([{ key: 'k', digest: digest('x'), id: 'a' }])
       })
       await bench.transaction(async session => {
         await session.insertMarkers([claimOf('b')])
-        await session.insertBusinessKeys([{ key: 'k', digest: digest('y'), id: 'b' }])
+        await session.businessKeys!.insert([{ key: 'k', digest: digest('y'), id: 'b' }])
         await session.conclude([conclusionOf('b', 'quarantined', { held: heldOf('quarantined') })])
       })
-      assert.equal(await bench.under.businessKey(bench.name, 'k'), 'a')
+      assert.equal(await bench.under.businessKey!(bench.name, 'k'), 'a')
     },
   },
 ]

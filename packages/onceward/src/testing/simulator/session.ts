@@ -5,27 +5,41 @@ import type {
   AttemptRecord,
   BlockedKey,
   BusinessKeyAnswer,
+  BusinessKeySession,
   Conclusion,
   Intent,
   IntentAnswer,
+  KeyOrderSession,
+  LogSession,
   MarkerAnswer,
   NewBusinessKey,
   NewMarker,
   Outgoing,
+  OutgoingSession,
   StoreSession,
 } from '../../ports/store.ts'
-import { SimulatedHandlerTransaction, type SimulatedTx } from './loan.ts'
+import { SimulatedHandlerTransaction, type SimulatedTx } from './handler-transaction.ts'
 import { heldKey } from './tables.ts'
 import { blocked, type SimulatedDatabaseTransaction } from './transaction.ts'
 
 /**
- * One batch's calls in one simulated transaction, with PostgreSQL's locking: an insert of a unique key waits
- * for whoever has the same key uncommitted, several keys are taken in sorted order one by one, and the
- * checkpoint's rows stay locked from `advance` to the end.
+ * One batch's calls in one simulated transaction, with PostgreSQL's locking. An insert of a unique key waits
+ * for the transaction that has inserted the same key. Several keys are inserted in sorted order, one by one.
+ * The checkpoint's rows stay locked from `advance` to the end.
  */
 export class SimulatedSession implements StoreSession<SimulatedTx> {
   readonly transaction: SimulatedDatabaseTransaction
   readonly #handlerTxs: SimulatedHandlerTransaction[] = []
+  readonly businessKeys: BusinessKeySession = { insert: claims => this.#insertBusinessKeys(claims) }
+  readonly keyOrder: KeyOrderSession = { blockedKeys: keys => this.#blockedKeys(keys) }
+  readonly outgoing: OutgoingSession = {
+    request: intents => this.#request(intents),
+    publish: messages => this.#publish(messages),
+  }
+  readonly log: LogSession = {
+    positions: partitions => this.#positions(partitions),
+    advance: progress => this.#advance(progress),
+  }
 
   constructor(transaction: SimulatedDatabaseTransaction) {
     this.transaction = transaction
@@ -51,7 +65,7 @@ export class SimulatedSession implements StoreSession<SimulatedTx> {
     })
   }
 
-  blockedKeys(keys: readonly string[]): Promise<ReadonlyMap<string, BlockedKey>> {
+  #blockedKeys(keys: readonly string[]): Promise<ReadonlyMap<string, BlockedKey>> {
     const { transaction } = this
     return transaction.send(`which of ${keys} are blocked`, () => {
       const blocked = keys.filter(key => transaction.read('blocked', key) !== undefined)
@@ -59,12 +73,12 @@ export class SimulatedSession implements StoreSession<SimulatedTx> {
     })
   }
 
-  /** Simulated lots have no end. */
+  /** Simulated parking lots are unbounded. */
   parkedTotal(): Promise<number> {
     return this.transaction.send('how many are parked', () => 0)
   }
 
-  insertBusinessKeys(claims: readonly NewBusinessKey[]): Promise<readonly BusinessKeyAnswer[]> {
+  #insertBusinessKeys(claims: readonly NewBusinessKey[]): Promise<readonly BusinessKeyAnswer[]> {
     const { transaction } = this
     const hex = ({ digest }: NewBusinessKey) => digest?.toString('hex') ?? null
     return this.#insert<NewBusinessKey, BusinessKeyAnswer>('claim business keys', 'business', claims, {
@@ -90,7 +104,7 @@ export class SimulatedSession implements StoreSession<SimulatedTx> {
     return handlerTx
   }
 
-  request(intents: readonly Intent[]): Promise<readonly IntentAnswer[]> {
+  #request(intents: readonly Intent[]): Promise<readonly IntentAnswer[]> {
     const { transaction } = this
     const nameOf = ({ target, key }: Intent) => `${target} ${key}`
     return this.#insert<Intent, IntentAnswer>('record intents', 'intent', intents, {
@@ -108,7 +122,7 @@ export class SimulatedSession implements StoreSession<SimulatedTx> {
     })
   }
 
-  publish(messages: readonly Outgoing[]): Promise<void> {
+  #publish(messages: readonly Outgoing[]): Promise<void> {
     return this.transaction.send(`publish ${messages.map(({ messageId }) => messageId)}`, () => {})
   }
 
@@ -134,7 +148,7 @@ export class SimulatedSession implements StoreSession<SimulatedTx> {
     })
   }
 
-  positions(partitions: readonly string[]): Promise<ReadonlyMap<string, Position>> {
+  #positions(partitions: readonly string[]): Promise<ReadonlyMap<string, Position>> {
     return this.transaction.send(`positions of ${partitions}`, () => {
       const found = new Map<string, Position>()
       for (const partition of partitions) {
@@ -145,18 +159,18 @@ export class SimulatedSession implements StoreSession<SimulatedTx> {
     })
   }
 
-  advance(progress: readonly Progress[]): Promise<void> {
+  #advance(progress: readonly Progress[]): Promise<void> {
     const sorted = progress.toSorted((a, b) => (a.partition < b.partition ? -1 : 1))
     const label = `advance ${sorted.map(({ partition, epoch, next }) => `${partition} (epoch ${epoch}) to ${next ?? 'where it is'}`).join(', ')}`
     return this.transaction.send(label, () => {
       for (const { partition } of sorted) {
         if (!this.transaction.lock(`checkpoint ${partition}`)) return blocked
       }
-      return this.#advance(sorted)
+      return this.#moveFenced(sorted)
     })
   }
 
-  #advance(progress: readonly Progress[]): void {
+  #moveFenced(progress: readonly Progress[]): void {
     const { transaction } = this
     const row = ({ partition }: Progress) => transaction.read('checkpoints', partition)
     const lost = progress.filter(one => row(one)?.epoch !== one.epoch)
@@ -196,7 +210,8 @@ export class SimulatedSession implements StoreSession<SimulatedTx> {
   }
 
   /**
-   * `insert … on conflict do nothing` in sorted order, then what was found; answers in the order of the rows.
+   * `insert … on conflict do nothing` in sorted order, then the existing rows; answers in the order of the
+   * rows.
    */
   #insert<Row, Answer>(
     what: string,
@@ -223,7 +238,7 @@ export class SimulatedSession implements StoreSession<SimulatedTx> {
 
 interface Insertion<Row, Answer> {
   readonly keyOf: (row: Row) => string
-  /** What is known of a row that is there already. */
+  /** The answer for a row that exists already. */
   readonly find: (row: Row) => Answer | null
   readonly put: (row: Row) => Answer
 }

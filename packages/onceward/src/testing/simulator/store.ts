@@ -1,20 +1,41 @@
 import { diagnose } from '../../drivers/postgres/diagnose.ts'
 import { OncewardError } from '../../errors.ts'
 import type { Loss, Ownership, Position } from '../../ports/source.ts'
-import type { ConsumerFacts, Enrolment, Store, StoreSession, StoreTrouble } from '../../ports/store.ts'
+import type {
+  CheckpointStore,
+  ConsumerFacts,
+  Enrolment,
+  Store,
+  StoreSession,
+  StoreTrouble,
+} from '../../ports/store.ts'
 import type { Actor } from './actor.ts'
 import type { SimulatedDatabase } from './database.ts'
-import type { SimulatedTx } from './loan.ts'
+import type { SimulatedTx } from './handler-transaction.ts'
 import { SimulatedSession } from './session.ts'
 import { storeErrors } from './store-error.ts'
 import { blocked, type SimulatedDatabaseTransaction } from './transaction.ts'
 
 /**
- * The store contract of one simulated process. Transactions of all processes interleave statement by
- * statement.
+ * The store port of one simulated process. Transactions of all processes interleave statement by statement.
  */
 export class SimulatedStore implements Store<SimulatedTx> {
-  readonly capabilities = { durable: true, shared: true, sql: false, concurrent: true }
+  readonly capabilities = {
+    durable: true,
+    shared: true,
+    sql: false,
+    concurrent: true,
+    businessKeys: true,
+    keyOrder: true,
+    outgoing: true,
+  }
+  readonly checkpoints: CheckpointStore = {
+    take: (_enrolment, partitions) => this.#takePartitions(partitions),
+    begin: (_enrolment, partition, epoch, position) => this.#beginPartition(partition, epoch, position),
+    declareLoss: (_enrolment, loss) => this.#declareLoss(loss),
+    /** Simulated logs never recover lost records. */
+    withdrawLoss: () => Promise.resolve(),
+  }
   readonly database: SimulatedDatabase
   readonly #actor: Actor
 
@@ -57,7 +78,7 @@ export class SimulatedStore implements Store<SimulatedTx> {
     }
   }
 
-  takePartitions(_enrolment: Enrolment, partitions: readonly string[]): Promise<readonly Ownership[]> {
+  #takePartitions(partitions: readonly string[]): Promise<readonly Ownership[]> {
     return this.#alone(`take ${partitions}`, partitions, transaction =>
       partitions.map(partition => {
         const row = transaction.read('checkpoints', partition) ?? { epoch: 0, stored: null }
@@ -67,7 +88,7 @@ export class SimulatedStore implements Store<SimulatedTx> {
     )
   }
 
-  beginPartition(_enrolment: Enrolment, partition: string, epoch: number, stored: Position): Promise<void> {
+  #beginPartition(partition: string, epoch: number, stored: Position): Promise<void> {
     return this.#alone(`begin ${partition} at ${stored.next}`, [partition], transaction => {
       if (transaction.read('checkpoints', partition)?.epoch !== epoch) {
         throw new OncewardError(
@@ -84,15 +105,10 @@ export class SimulatedStore implements Store<SimulatedTx> {
     })
   }
 
-  declareLoss(_enrolment: Enrolment, loss: Loss): Promise<void> {
+  #declareLoss(loss: Loss): Promise<void> {
     return this.#alone(`declare a loss in ${loss.partition}`, [], transaction => {
       transaction.write('losses', `${loss.partition}\0${loss.from.next}`, loss)
     })
-  }
-
-  /** Simulated logs never get back what they lost. */
-  withdrawLoss(): Promise<void> {
-    return Promise.resolve()
   }
 
   /** One statement, committed with it. */

@@ -61,7 +61,7 @@ describe('what a dispatcher makes of an answer', await skipWithout('postgres'), 
     })
   }
 
-  it('fails for people when turned away as often as it may try', async () => {
+  it('fails when rejected on every attempt', async () => {
     const { row, calls, charged } = await rig.settle(
       { attemptsMax: 3 },
       { status: 503 },
@@ -103,7 +103,7 @@ describe('what a dispatcher makes of an answer', await skipWithout('postgres'), 
     assert.deepEqual([manual.row.state, manual.calls.length], ['reconciling', 1])
   })
 
-  it('leaves a redirect that the target replays from its memory to people', async () => {
+  it('leaves a redirect that the target replays from storage to people', async () => {
     const headers = { location: '/charges/1', 'idempotent-replayed': 'true' }
     const { row, calls } = await rig.settle({}, { status: 303, headers })
     assert.deepEqual([row.state, calls.length], ['reconciling', 1])

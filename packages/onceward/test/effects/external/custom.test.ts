@@ -84,7 +84,7 @@ describe('a target with a call of its own', await skipWithout('postgres'), () =>
     assert.equal(aborted, true)
   })
 
-  it('may refuse for good', async () => {
+  it('may refuse permanently', async () => {
     const { row, requests } = await settle(async () => ({
       result: 'failed',
       note: 'a newer version is there',

@@ -86,7 +86,14 @@ describe('a mail server with TLS', () => {
         const { heard, port } = await open(mode)
         assert.deepEqual(
           { ...(await send(port, mode, host)), note: null },
-          { kind: 'told', result: 'completed', status: 250, digest: null, note: null, retryAfterMs: null },
+          {
+            kind: 'reported',
+            result: 'completed',
+            status: 250,
+            digest: null,
+            note: null,
+            retryAfterMs: null,
+          },
         )
         const clear = heard.filter(line => line.startsWith('in the clear'))
         const wanted = ['in the clear: EHLO onceward.invalid', 'in the clear: STARTTLS']

@@ -95,7 +95,7 @@ describe('e-mail', await skipWithout('postgres'), () => {
     assert.equal(subjectOf(head), mail.subject)
   })
 
-  it('is recorded whatever the server says about it', async () => {
+  it('is recorded with any reply of the server', async () => {
     const { row } = await send([{ message: '250 queued\0as 1' }])
     assert.deepEqual([row.state, row.last_error], ['completed', 'accepted: queued\\0as 1'])
     const refused = await send([{ RCPT: '550 no\0body' }])
@@ -103,7 +103,7 @@ describe('e-mail', await skipWithout('postgres'), () => {
   })
 
   for (const step of ['greeting', 'EHLO', 'MAIL', 'RCPT', 'DATA'] as const) {
-    it(`is tried again when the server goes away at ${step}: nothing was handed over`, async () => {
+    it(`is retried when the server disconnects at ${step}: nothing was sent`, async () => {
       const { row, mails, connections } = await send([{ [step]: 'gone' }])
       assert.deepEqual([row.state, mails.length, connections], ['completed', 1, 2])
     })
@@ -201,7 +201,7 @@ describe('e-mail', await skipWithout('postgres'), () => {
     const to = { host: '127.0.0.1', port, tls: 'starttls', credentials: null } as const
     const outgoing = { from: 'a@b.example', to: ['c@d.example'], message: Buffer.from('x\r\n') }
     const answer = await sendMail(to, outgoing, { signal: AbortSignal.timeout(10_000), expired: () => false })
-    assert.match((answer as { error: string }).error, /went on talking before TLS began/)
+    assert.match((answer as { error: string }).error, /sent data before TLS began/)
   })
 
   it('that is no mail is not sent', async () => {
@@ -210,7 +210,7 @@ describe('e-mail', await skipWithout('postgres'), () => {
     assert.match(row.last_error!, /subject must be one line/)
   })
 
-  it('refuses whatever could add a header or a command', () => {
+  it('refuses text that could add a header or a command', () => {
     const bad = [
       { ...mail, to: 'ada@shop.example\r\nRCPT TO:<eve@evil.example>' },
       { ...mail, to: ['ada@shop.example', 'a b@c'] },
@@ -238,7 +238,7 @@ describe('e-mail', await skipWithout('postgres'), () => {
     assert.notDeepEqual(await renderMail(compose, long, { ...frame, identity: 'a\0c' }), once)
   })
 
-  it('reads no file and no address, whatever its text names', async () => {
+  it('reads no file and no address named in its text', async () => {
     const texts = { ...mail, text: 'file:///etc/hostname', html: 'http://127.0.0.1:1/' }
     const message = (await renderMail(loadComposer()!, texts, frame)).toString()
     for (const text of [texts.text, texts.html])
@@ -267,14 +267,14 @@ describe('e-mail', await skipWithout('postgres'), () => {
       contentType: 'application/json',
       requestDigest: bytesDigest(body),
       createdAt: new Date(0),
-      claimedAtMs: 0,
+      leasedAtMs: 0,
       attempts: 1,
     }
     const log = { debug() {}, info() {}, warn() {}, error() {} }
     const answer = await send(request, { signal: AbortSignal.timeout(5_000), expired: () => false, log })
     assert.deepEqual(answer, {
       kind: 'not sendable',
-      error: 'This mail cannot be written: Error: no such charset. Nothing was sent.',
+      error: 'The mail cannot be composed: Error: no such charset. Nothing was sent.',
     })
   })
 })

@@ -75,7 +75,7 @@ describe('how many calls a dispatcher makes at once', await skipWithout('postgre
     )
   })
 
-  it('claims no more than it may call, however often it looks', async () => {
+  it('leases no more than it may call, however often it polls', async () => {
     const own = await rig.openGateway()
     const consumer = rig.nextConsumer()
     const keys = Array.from({ length: 8 }, (_, index) => `${consumer}-${index}`)
@@ -140,7 +140,7 @@ describe('how many calls a dispatcher makes at once', await skipWithout('postgre
     assert.equal(own.calls.length, 60)
   })
 
-  it('leaves a failing target alone, tries it one call at a time, and goes on when it answers', async () => {
+  it('pauses for a failing target, tries one call at a time, and resumes when it answers', async () => {
     const own = await rig.openGateway()
     const consumer = rig.nextConsumer()
     const keys = Array.from({ length: 40 }, (_, index) => `${consumer}-${index}`)

@@ -12,7 +12,7 @@ import type { Book } from './lying-gateway.ts'
 const consumerName = 'lied_to'
 const counts = { keyed: 66, forgetful: 33, keyless: 33, once: 33 }
 
-/** FAILURES 73–77 and invariant 7: whatever the gateway does, and whoever dies or freezes meanwhile. */
+/** FAILURES 73–77 and invariant 7: for any behaviour of the gateway, while processes crash or freeze. */
 describe('a gateway that lies, dispatchers that die', await skipWithout('postgres'), () => {
   let scene: Scene
   let liar: ChildProcess
@@ -56,7 +56,7 @@ describe('a gateway that lies, dispatchers that die', await skipWithout('postgre
     await until(`${times} more calls`, async () => (await book()).calls >= calls + times || (await settled()))
   }
 
-  it('charges nobody twice, and knows of every charge', async () => {
+  it('charges no key twice, and records every charge', async () => {
     let killed = 0
     let frozen = 0
     for (let round = 0; round < 6; round++) {

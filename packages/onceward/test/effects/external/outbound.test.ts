@@ -81,11 +81,14 @@ describe('where calls may go', () => {
     const answer = await send({ 'idempotency-key': 'k' }, body, never)
     gateway.close()
     assert.equal(answer.kind, 'not reached')
-    assert.match((answer as { error: string }).error, /innocent\.example leads to 127\.0\.0\.1.*allowPrivate/)
+    assert.match(
+      (answer as { error: string }).error,
+      /innocent\.example resolves to 127\.0\.0\.1.*allowPrivate/,
+    )
     assert.equal(gateway.calls.length, 0)
   })
 
-  it('a certificate nobody vouches for is not talked to', async () => {
+  it('a target with an untrusted certificate is not called', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'onceward-outbound-'))
     after(() => rmSync(folder, { recursive: true }))
     const seen: string[] = []
@@ -178,11 +181,11 @@ describe('where calls may go', () => {
       assert.equal((await lost).kind, 'lost')
     })
 
-    it('gets no byte when the time is over before the connection stands', async () => {
+    it('gets no byte when the deadline passes before the connection is open', async () => {
       const { seen, send } = await openTo(() => ok)
       const answer = await send({}, body, { ...never, expired: () => true })
       assert.deepEqual([answer.kind, seen.requests], ['not reached', 0])
-      assert.match((answer as { error: string }).error, /time was over/)
+      assert.match((answer as { error: string }).error, /deadline passed/)
     })
 
     it('has lost a call that is given up after it was sent, and the next one gets its own connection', async () => {
@@ -260,7 +263,7 @@ describe('where calls may go', () => {
     [
       'a content type for every effect',
       { url: 'https://shop.example/', headers: { 'Content-Type': 'text/plain' } },
-      /headers\.Content-Type comes with each effect: give contentType/,
+      /headers\.Content-Type is set by each effect: pass contentType/,
     ],
     [
       'a header that is the key',

@@ -61,7 +61,7 @@ describe('what a policy lets follow a call that may have happened', await skipWi
     assert.deepEqual([later.row.state, later.row.response_excerpt], ['unknown', refusal.body])
   })
 
-  it('keyed: nothing is repeated once half of the key’s life is over, whatever the attempts left', async () => {
+  it('keyed: nothing is repeated after half of the key’s lifetime, with any attempts left', async () => {
     const consumer = rig.nextConsumer()
     const [old, fresh] = [`${consumer}-old`, `${consumer}-fresh`]
     await rig.scene.intend(consumer, [old, fresh])
@@ -106,8 +106,8 @@ describe('what a policy lets follow a call that may have happened', await skipWi
     assert.deepEqual([row.state, row.attempts, calls.length, asked.length], ['completed', 3, 3, 3])
   })
 
-  it('query first: a query that cannot tell leads to no call, and in the end to people', async () => {
-    const { asked, target } = querying('unknown', new Error('away'), 'unknown')
+  it('query first: a query without an answer leads to no call, and in the end to an operator', async () => {
+    const { asked, target } = querying('unknown', new Error('unavailable'), 'unknown')
     const { row, calls } = await rig.settle({ ...target, keyLifetimeMs: 4_000 }, lost)
     assert.deepEqual([row.state, row.attempts, calls.length], ['reconciling', 1, 1])
     assert.ok(asked.length >= 2, `${asked.length} queries`)
@@ -144,7 +144,7 @@ describe('what a policy lets follow a call that may have happened', await skipWi
     assert.deepEqual([row.state, row.attempts, calls.length], ['unknown', 1, 1])
   })
 
-  it('at most once: whatever was answered is not asked again', async () => {
+  it('at most once: an answered call is not repeated', async () => {
     const { row, calls } = await rig.settle({ ...keyless, policy: 'at most once' }, { status: 429 })
     assert.deepEqual([row.state, calls.length], ['failed', 1])
   })
@@ -159,7 +159,7 @@ describe('what a policy lets follow a call that may have happened', await skipWi
     ['at most once', 'unknown'],
     ['manual', 'reconciling'],
   ] as const) {
-    it(`${policy}: what a dead dispatcher had claimed is not called, but ${state}`, async () => {
+    it(`${policy}: an effect leased by a crashed dispatcher is not called, but ${state}`, async () => {
       const consumer = rig.nextConsumer()
       const key = `${consumer}-key`
       await rig.scene.intend(consumer, [key])
@@ -194,7 +194,7 @@ describe('what a policy lets follow a call that may have happened', await skipWi
     })
   }
 
-  it('manual: turned away plainly, it is tried again', async () => {
+  it('manual: a rejected call is retried', async () => {
     const limited = await rig.settle({ ...keyless, ...quick, policy: 'manual' }, { status: 429 })
     assert.deepEqual([limited.row.state, limited.calls.length], ['completed', 2])
   })

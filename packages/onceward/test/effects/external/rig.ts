@@ -63,7 +63,7 @@ export async function openRig() {
     nextConsumer,
     start,
     startWith,
-    /** Lets one intent meet these behaviours until no dispatcher takes it again by itself. */
+    /** Runs one intent through these behaviours until no dispatcher leases it again. */
     async settle(target: Partial<HttpTarget>, ...behaviours: Behaviour[]) {
       const consumer = nextConsumer()
       const key = `${consumer}-key`

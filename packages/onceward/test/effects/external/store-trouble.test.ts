@@ -15,7 +15,7 @@ describe('a dispatcher whose database is in trouble', await skipWithout('postgre
   })
   after(() => rig.close())
 
-  it('pauses while the database is away and goes on by itself, losing no answer', async () => {
+  it('pauses while the database is unavailable and resumes, losing no answer', async () => {
     const consumer = rig.nextConsumer()
     const key = `${consumer}-key`
     const pool = interruptible(rig.scene.pool)
@@ -23,18 +23,18 @@ describe('a dispatcher whose database is in trouble', await skipWithout('postgre
     await rig.scene.intend(consumer, [key])
     const dispatcher = await rig.start(consumer, {}, { pool })
     await until('the call is made', () => rig.gateway.callsFor(key).length === 1)
-    pool.away = true
+    pool.unavailable = true
     rig.gateway.release()
     await until('recording was tried', () => pool.refused >= 3)
-    await until('it says so', () => dispatcher.tally.storeAway)
-    pool.away = false
+    await until('it says so', () => dispatcher.tally.storeUnavailable)
+    pool.unavailable = false
     await until('it completes', async () => (await rig.scene.row(consumer, key)).state === 'completed')
     await rig.scene.intend(consumer, [`${key}-2`])
     await until(
       'the next completes',
       async () => (await rig.scene.row(consumer, `${key}-2`)).state === 'completed',
     )
-    assert.deepEqual([rig.gateway.callsFor(key).length, dispatcher.tally.storeAway], [1, false])
+    assert.deepEqual([rig.gateway.callsFor(key).length, dispatcher.tally.storeUnavailable], [1, false])
     await dispatcher.drain()
   })
 
@@ -67,7 +67,7 @@ describe('a dispatcher whose database is in trouble', await skipWithout('postgre
     })
   }
 
-  it('leaves alone what another has claimed meanwhile, when its own claim was undone', async () => {
+  it('leaves rows that another dispatcher has leased, when its own lease was undone', async () => {
     const consumer = rig.nextConsumer()
     const key = `${consumer}-key`
     await rig.scene.intend(consumer, [key])
@@ -77,7 +77,7 @@ describe('a dispatcher whose database is in trouble', await skipWithout('postgre
       await until('the other calls', () => rig.gateway.callsFor(key).length === 1)
     })
     const dispatcher = await rig.start(consumer, {}, { pool })
-    await until('it has given back what it claimed', () => pool.recorded === 1)
+    await until('it has returned its leases', () => pool.recorded === 1)
     const { state, epoch, attempts } = await rig.scene.row(consumer, key)
     assert.deepEqual({ state, epoch, attempts }, { state: 'in flight', epoch: 1, attempts: 1 })
     rig.gateway.release()
@@ -110,7 +110,7 @@ describe('a dispatcher whose database is in trouble', await skipWithout('postgre
 })
 
 /**
- * The first claim that finds something is undone by the server before its COMMIT arrives, which the client
+ * The first lease that finds something is undone by the server before its COMMIT arrives, which the client
  * hears after `meanwhile`.
  */
 function undoneOnce(pool: OwnPool, meanwhile: () => Promise<void>) {

@@ -3,14 +3,15 @@ import { computedDefault, type Option } from '../../options/option.ts'
 import type { ValueKind } from '../../options/value-kind.ts'
 import { sizeText } from '../read-size.ts'
 
-/** The end of an option's line in the reference: `. Default 500`. */
+/** The end of an option's line in the reference, such as `. Default: 500`. */
 export function defaultSentence(option: Option): string {
   const { default: fallback, defaultText, kind } = option
   if (defaultText === null) return ''
   const isValue = fallback !== undefined && computedDefault(option) === null
   const text = defaultText ?? (isValue && kind.inFile !== null ? valueText(fallback, kind.inFile) : '')
   if (text === '') return ''
-  return text.startsWith(':') ? `. Default${text}` : `. Default ${text}`
+  if (text.startsWith(':')) return `. Default${text}`
+  return text.startsWith('and ') ? `. Default ${text}` : `. Default: ${text}`
 }
 
 function valueText(value: unknown, { kind }: ValueKind): string {
@@ -28,7 +29,7 @@ function valueText(value: unknown, { kind }: ValueKind): string {
   }
 }
 
-/** In a unit of which it has at least two, where there is one: 60s, 24h. */
+/** In the largest unit of which it has at least two, if there is one: 60s, 24h. */
 function plainDuration(ms: number): string {
   const units = [
     ['d', 86_400_000],

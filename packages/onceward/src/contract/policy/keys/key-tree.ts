@@ -1,12 +1,12 @@
 import type { PolicyKey } from './policy-key.ts'
 
-/** The keys as they are nested. A branch may have a value of its own: `breaker: false`. */
+/** The keys as a tree. A branch may also have a value: `breaker: false`. */
 export interface KeyBranch {
   readonly children: ReadonlyMap<string, KeyBranch>
-  /** Below a name people choose. */
+  /** Below a user-chosen name. */
   readonly anyName: KeyBranch | null
   readonly value: PolicyKey | null
-  /** The key below it that a plain text in its place means. */
+  /** The key below it that a plain text sets. */
   readonly shorthand: PolicyKey | null
 }
 

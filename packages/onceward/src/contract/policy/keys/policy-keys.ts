@@ -4,8 +4,8 @@ import { defaultSentence } from './default-sentence.ts'
 import type { PolicyKey } from './policy-key.ts'
 
 /**
- * Every key a consumer, a source and the defaults may have in a policy file: the options of a contract that
- * are plain data.
+ * Every key that a consumer, a source and the defaults may have: the options of a contract that are plain
+ * data.
  */
 export const policyKeys: readonly PolicyKey[] = policyKeysOf(contractOptions)
 
@@ -28,11 +28,11 @@ export function policyKeysOf(table: OptionTable): readonly PolicyKey[] {
   })
 }
 
-/** Contract keys that a policy file does not have, and where they are said instead. */
-export function saidElsewhere(table: OptionTable): ReadonlyMap<string, string> {
-  const told = table.options.filter(option => option.elsewhere !== undefined)
+/** Contract keys that a policy file does not have, and what to use instead. */
+export function setElsewhere(table: OptionTable): ReadonlyMap<string, string> {
+  const listed = table.options.filter(option => option.elsewhere !== undefined)
   return new Map(
-    told.flatMap(option =>
+    listed.flatMap(option =>
       [option.path, withoutUnit(option.path)].map(path => [path, option.elsewhere!] as const),
     ),
   )
@@ -43,10 +43,7 @@ function keyOf({ kind, policyKey, path }: Option): string | null {
   return policyKey ?? (kind.inFile.kind === 'duration' ? withoutUnit(path) : path)
 }
 
-/**
- * Where a contract counts in milliseconds its names say so; a policy file writes the unit beside the number
- * instead.
- */
+/** Names in a contract end in `Ms`; a policy file writes the unit beside the number instead. */
 function withoutUnit(path: string): string {
   return path.replace(/Ms$/, '')
 }

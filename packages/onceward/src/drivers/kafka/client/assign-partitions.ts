@@ -1,9 +1,9 @@
-/** A member as it joined: what it wants, and what it says it holds. */
+/** A member as it joined: the topics it subscribes to and the partitions it reports as owned. */
 export interface JoinedMember {
   readonly id: string
   readonly topics: readonly string[]
   readonly owned: readonly TopicPartitions[]
-  /** The generation in which it was given `owned`; -1 when it never was. */
+  /** The generation that assigned `owned`; -1 when there was none. */
   readonly generation: number
 }
 
@@ -13,10 +13,10 @@ export interface TopicPartitions {
 }
 
 /**
- * Cooperative-sticky, as the group's leader decides it: everybody keeps what he has as far as that is fair,
- * and what has to move is given to nobody until its holder has let go and joined again. Deterministic. The
- * client's own assignor leaves a newcomer without partitions when nobody has more than the average rounded up
- * (4 partitions, members with 2, 2 and 0).
+ * Cooperative-sticky assignment by the group's leader. Each member keeps its partitions as far as that is
+ * fair. A partition that must move stays unassigned until its holder has released it and joined again.
+ * Deterministic. The client library's assignor leaves a new member without partitions when no member has more
+ * than the average rounded up (4 partitions, members with 2, 2 and 0).
  */
 export function assignPartitions(
   members: readonly JoinedMember[],
@@ -47,7 +47,7 @@ interface Slot {
   readonly name: string
   readonly topic: string
   readonly partition: number
-  /** Ids of the members that want the topic; never empty. */
+  /** Ids of the members that subscribe to the topic; never empty. */
   readonly eligible: readonly string[]
 }
 
@@ -77,26 +77,29 @@ function holdersOf(members: readonly JoinedMember[]): Map<string, string[]> {
   return holders
 }
 
-/** Whoever holds it by the latest generation, if that is one member. */
+/** The holder with the latest generation, if there is exactly one. */
 function keeperOf(
   members: ReadonlyMap<string, JoinedMember>,
   holders: readonly string[],
   { eligible }: Slot,
 ): string | null {
   const latest = Math.max(...holders.map(id => members.get(id)!.generation))
-  const claims = holders.filter(id => members.get(id)!.generation === latest && eligible.includes(id))
-  return claims.length === 1 ? claims[0]! : null
+  const latestHolders = holders.filter(id => members.get(id)!.generation === latest && eligible.includes(id))
+  return latestHolders.length === 1 ? latestHolders[0]! : null
 }
 
-/** Moves one at a time, from the fullest to the emptiest who wants it, while that makes a difference. */
+/**
+ * Moves one partition at a time from the fullest to the emptiest eligible member, until the loads differ by
+ * less than two.
+ */
 function level(loads: ReadonlyMap<string, Set<string>>, slots: readonly Slot[]): void {
   for (;;) {
-    let best: { slot: Slot; from: string; to: string; gap: number } | null = null
+    let best: { slot: Slot; from: string; to: string; difference: number } | null = null
     for (const slot of slots) {
       const from = slot.eligible.find(id => loads.get(id)!.has(slot.name))!
       for (const to of slot.eligible) {
-        const gap = loads.get(from)!.size - loads.get(to)!.size
-        if (gap >= 2 && gap > (best?.gap ?? 0)) best = { slot, from, to, gap }
+        const difference = loads.get(from)!.size - loads.get(to)!.size
+        if (difference >= 2 && difference > (best?.difference ?? 0)) best = { slot, from, to, difference }
       }
     }
     if (best === null) return
@@ -105,7 +108,7 @@ function level(loads: ReadonlyMap<string, Set<string>>, slots: readonly Slot[]):
   }
 }
 
-/** Without what somebody else still holds. */
+/** Leaves out partitions that another member still holds. */
 function given(
   loads: ReadonlyMap<string, ReadonlySet<string>>,
   slots: readonly Slot[],

@@ -1,7 +1,7 @@
 import { OncewardError } from '../../../errors.ts'
 import { apiVersionsV0, apiVersionsV4, type Connection } from './wire.ts'
 
-/** What we send, as API key and version. All of it came with Kafka 4.0. */
+/** The requests that the client sends, as API key and version. Kafka 4.0 introduced the last of them. */
 const needed: readonly (readonly [name: string, key: number, version: number])[] = [
   ['Produce', 0, 12],
   ['Fetch', 1, 17],
@@ -21,13 +21,13 @@ const needed: readonly (readonly [name: string, key: number, version: number])[]
 ]
 
 export interface BrokerFeatures {
-  /** The cluster's `transaction.version`: 2 since 4.0, unless an upgraded cluster was told to wait. */
+  /** The cluster's `transaction.version`: 2 since 4.0, unless an upgraded cluster has not enabled it. */
   readonly transactionVersion: number
 }
 
 /**
- * Refuses a broker that does not speak what we send. Asks in version 0 first, because only that one is
- * understood by every broker.
+ * Rejects a broker that lacks one of these versions. The first request uses version 0, the only one that
+ * every broker understands.
  */
 export async function checkBroker(connection: Connection): Promise<BrokerFeatures> {
   const { apiKeys } = await apiVersionsV0.api.async(connection, 'onceward', '0')
@@ -45,6 +45,6 @@ function tooOld({ host, port }: Connection, missing: typeof needed): OncewardErr
   const list = missing.map(([name, , version]) => `${name} v${version}`).join(', ')
   return new OncewardError(
     'configuration',
-    `The broker at ${host}:${port} does not speak ${list}. Nothing was read or written. Onceward needs Kafka 4.0 or newer: upgrade the cluster.`,
+    `The broker at ${host}:${port} does not support ${list}. Nothing was read or written. Onceward needs Kafka 4.0 or newer: upgrade the cluster.`,
   )
 }

@@ -1,7 +1,7 @@
 const seed = 0x9747b28c
 const multiplier = 0x5bd1e995
 
-/** The hash of Java's default partitioner: a key goes to the same partition whoever produces it. */
+/** The hash of Java's default partitioner, so every producer sends a key to the same partition. */
 export function murmur2(data: Uint8Array): number {
   const { length } = data
   let hash = seed ^ length
@@ -20,7 +20,9 @@ export function murmur2(data: Uint8Array): number {
   return hash ^ (hash >>> 15)
 }
 
-/** By key; keyless records go where `turn` points, so that those of one call stay together. */
+/**
+ * Chooses by key. Records without a key go to the partition of `turn`, so those of one call stay together.
+ */
 export function choosePartition(key: Buffer | null, partitions: number, turn: number): number {
   return (key === null ? turn : murmur2(key) & 0x7fffffff) % partitions
 }

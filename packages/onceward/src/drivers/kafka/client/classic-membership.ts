@@ -15,11 +15,12 @@ const memberDelayMs = 10
  *
  *   joining ──all have joined──▶ syncing ──assignment──▶ steady ──rebalance──▶ joining
  *                                   └─ something revoked ▶ draining ──finished and committed──▶ joining
- *   any ──unknown member, old generation, session over──▶ lost: everything dropped ──▶ joining
- *   any ──fenced instance, no permission──▶ refused, for good
+ *   any ──unknown member, old generation, session expired──▶ lost: everything dropped ──▶ joining
+ *   any ──fenced instance, no permission──▶ refused, final
  *
- * Heartbeats go on through all of it on a connection of their own: a join is answered only when every other
- * member has drained, which may take longer than our session lasts. Partitions that stay ours flow meanwhile.
+ * Heartbeats continue in every state on a separate connection. The broker answers a join only when every
+ * other member has drained, which may take longer than the session. Partitions that stay assigned continue to
+ * be read meanwhile.
  */
 export class ClassicMembership implements Membership {
   readonly #requests: ClassicRequests
@@ -53,7 +54,7 @@ export class ClassicMembership implements Membership {
     if (this.#phase === 'steady') this.#interrupt.resolve()
   }
 
-  /** The group's leader counts them when everybody joins. */
+  /** The group's leader counts them when every member joins. */
   partitionsAdded(): void {
     this.rejoin()
   }
@@ -97,7 +98,8 @@ export class ClassicMembership implements Membership {
 
   #admit({ memberId, generation }: Joined): void {
     this.#memberId = memberId
-    if (this.#member !== null && this.#member.id !== memberId) this.#lose('the broker gave another member id')
+    if (this.#member !== null && this.#member.id !== memberId)
+      this.#lose('the broker assigned another member id')
     if (this.#member === null)
       this.#member = new GroupMember(memberId, generation, this.#settings.sessionTimeoutMs)
     else this.#member.epoch = generation
@@ -143,20 +145,21 @@ export class ClassicMembership implements Membership {
       if (trouble.name === 'REBALANCE_IN_PROGRESS') {
         this.#heard(member, sent)
         if (phase === 'steady' && !moved) this.#interrupt.resolve()
-        // The generation ends at the broker before we hear of it: whoever is told so is still a member.
+        // The generation ends on the broker before the member learns of it; this answer still confirms the
+        // membership.
       } else if (trouble.name === 'ILLEGAL_GENERATION' && (moved || phase === 'joining'))
         this.#heard(member, sent)
       else this.#recover(trouble, error)
     }
   }
 
-  /** The coordinator answered, as one that knows this member. */
+  /** The coordinator's answer confirmed this membership. */
   #heard(member: GroupMember, sent: Moment): void {
     member.good(sent)
     if (member.live) this.#events.onConnected()
   }
 
-  /** False when there is nothing more to try. */
+  /** False when no further attempt is possible. */
   #recover(trouble: KafkaTrouble, error: unknown): boolean {
     if (trouble.name === 'FENCED_INSTANCE_ID') return this.#refuse(fencedInstance(this.#settings))
     if (trouble.kind === 'credentials' || trouble.kind === 'version' || trouble.name.startsWith('INVALID_')) {
@@ -191,7 +194,7 @@ export class ClassicMembership implements Membership {
 export function fencedInstance({ group, instance }: TopicSettings): OncewardError {
   return new OncewardError(
     'configuration',
-    `Another process has joined group ${group} as instance ${instance}. This one settles and commits nothing more. Give every process an instance of its own.`,
+    `Another process has joined group ${group} as instance ${instance}. This process settles and commits nothing more. Give every process its own instance.`,
     { details: { group, instance } },
   )
 }
@@ -206,7 +209,7 @@ export function unjoinable(error: unknown, { group }: TopicSettings): OncewardEr
 function otherProtocol({ group }: TopicSettings): OncewardError {
   return new OncewardError(
     'configuration',
-    `The members of group ${group} do not share our way of assigning partitions. Nothing was read or committed. Give every member the cooperative-sticky assignor (classic protocol), or choose another group.`,
+    `The members of group ${group} do not support Onceward's partition assignor. Nothing was read or committed. Give every member the cooperative-sticky assignor (classic protocol), or choose another group.`,
     { details: { group } },
   )
 }

@@ -24,11 +24,11 @@ type JoinGroupResponse = ReturnType<typeof joinGroupV9.parseResponse>
 export interface Joined {
   readonly memberId: string
   readonly generation: number
-  /** What everybody gets, when we are the leader and have to say; empty otherwise. */
+  /** The assignments of all members when this member is the leader; empty otherwise. */
   readonly assignments: readonly { readonly memberId: string; readonly assignment: Buffer }[]
 }
 
-/** The requests of the classic protocol, for one topic. They reject with what the broker said. */
+/** The requests of the classic protocol for one topic. They reject with the broker's error. */
 export class ClassicRequests {
   readonly #connections: KafkaConnections
   readonly #settings: TopicSettings
@@ -39,7 +39,7 @@ export class ClassicRequests {
   }
 
   /**
-   * Resolves when the whole group has joined. A first join is sent twice: the broker gives the id before it
+   * Resolves when the whole group has joined. A first join is sent twice: the broker returns the id before it
    * counts the member.
    */
   async join(memberId: string, owned: readonly number[], generation: number): Promise<Joined> {
@@ -62,7 +62,7 @@ export class ClassicRequests {
     }
   }
 
-  /** Our partitions in this generation, as the leader decided. */
+  /** This member's partitions in this generation, as the leader assigned them. */
   async sync({ memberId, generation, assignments }: Joined): Promise<readonly number[]> {
     const { group, instance, topic } = this.#settings
     const { assignment } = await this.#ask('join', connection =>
@@ -113,8 +113,8 @@ export class ClassicRequests {
     for (const topic of new Set(joined.flatMap(({ topics }) => topics))) {
       const found = await this.#connections.findTopic(topic)
       if (found !== null) counts.set(topic, found.partitions.length)
-      // A broker that has just started may not know the topic yet. Assigned nothing, the group would never
-      // ask again.
+      // A broker that has just started may not know the topic yet. With an empty assignment, the group would
+      // never retry.
       else if (topic === this.#settings.topic)
         throw new KafkaError(troubleOfCode(unknownTopic), `assigning topic ${topic}`)
     }

@@ -1,24 +1,24 @@
 import { OncewardError } from '../../../errors.ts'
 import type { BrokerTls } from '../../tls/broker-tls.ts'
 
-/** Where a Kafka cluster is, and who we are to it. */
+/** Address and credentials of a Kafka cluster. */
 export interface KafkaConnectionOptions {
-  /** One or more `host:port`, separated by commas. Any broker will do: it names the others. */
+  /** One or more `host:port`, separated by commas. Any broker suffices; it names the others. */
   readonly bootstrap: string
   /** For the broker's logs and quotas. Default `onceward`. */
   readonly clientId?: string
-  /** Encrypts; `true` trusts what Node trusts. */
+  /** Enables TLS; `true` trusts the authorities that Node trusts. */
   readonly tls?: boolean | KafkaTls
   readonly sasl?: KafkaSasl
-  /** Longest wait for an answer, beyond what the broker is asked to wait. Default 10 s. */
+  /** Longest wait for an answer, in addition to the wait requested from the broker. Default 10 s. */
   readonly requestTimeoutMs?: number
-  /** Longest wait for a connection, handshake and login included. Default 5 s. */
+  /** Longest wait for a connection, including handshake and login. Default 5 s. */
   readonly connectTimeoutMs?: number
 }
 
 export type KafkaTls = BrokerTls
 
-/** Functions are asked at every connection and re-authentication, so that what they give may expire. */
+/** Functions are called at every connection and re-authentication, so their credentials may expire. */
 export type KafkaSasl =
   | {
       readonly mechanism: 'PLAIN' | 'SCRAM-SHA-256' | 'SCRAM-SHA-512'
@@ -36,7 +36,7 @@ export interface BootstrapAddress {
   readonly port: number
 }
 
-/** Refuses a list no broker can be behind. */
+/** Rejects entries that are not host:port. */
 export function parseBootstrap(bootstrap: string | undefined): readonly BootstrapAddress[] {
   const entries = (bootstrap ?? '').split(',').map(entry => entry.trim())
   return entries.map(entry => {
@@ -49,7 +49,7 @@ export function parseBootstrap(bootstrap: string | undefined): readonly Bootstra
 function badBootstrap(entry: string): never {
   const shown = entry.includes('@') ? 'one' : JSON.stringify(entry.slice(0, 100))
   const problem = entry === '' ? 'an entry is empty' : `${shown} is not host:port`
-  const advice = 'Users and passwords belong into `sasl`.'
+  const advice = 'Put user names and passwords into `sasl`.'
   throw new OncewardError(
     'configuration',
     `Kafka needs a bootstrap list like kafka-1:9092,kafka-2:9092; ${problem}. Nothing was opened. ${advice}`,

@@ -4,8 +4,9 @@ import { defaultTimeoutsMs } from './default-timeouts.ts'
 import { type Connection, ConnectionPool } from './wire.ts'
 
 /**
- * Every purpose has connections of its own: a broker answers one connection's requests in order, so a commit
- * behind a long poll takes as long as the poll, and a heartbeat behind a join as long as the rebalance.
+ * Every purpose has separate connections, because a broker answers the requests of one connection in order. A
+ * commit behind a long poll takes as long as the poll, and a heartbeat behind a join as long as the
+ * rebalance.
  */
 export type Purpose = 'join' | 'heartbeat' | 'commit' | 'fetch' | 'poll' | 'produce' | 'meta'
 
@@ -14,7 +15,7 @@ export interface Address {
   readonly port: number
 }
 
-/** What brokers are asked to wait at most before they answer. */
+/** The longest wait that requests ask of a broker. */
 const brokerWaitMs = { fetch: 5_000, poll: 5_000, produce: 5_000 } as const
 
 const closeTimeoutMs = 1_000
@@ -27,8 +28,7 @@ export class ConnectionPools {
   #closed = false
 
   /**
-   * `timeoutsMs`: of purposes whose requests are answered later than others, as a join, which waits for the
-   * whole group.
+   * `timeoutsMs`: for purposes whose requests take longer, such as a join, which waits for the whole group.
    */
   constructor(options: KafkaConnectionOptions, timeoutsMs: Partial<Record<Purpose, number>> = {}) {
     this.#options = options
@@ -37,15 +37,15 @@ export class ConnectionPools {
   }
 
   /**
-   * An open connection; the same one for the same purpose and address, until it breaks. None once closed:
-   * nobody would close it.
+   * An open connection; the same one for the same purpose and address until it breaks. Rejects once closed,
+   * because a new connection would never be closed.
    */
   async connect(purpose: Purpose, { host, port }: Address): Promise<Connection> {
     if (this.#closed) throw new Error('closed')
     return this.#pool(purpose).get({ host, port })
   }
 
-  /** Lets nothing outlive it: a broker that does not answer cannot hold the sockets open. */
+  /** Also ends connections to brokers that do not answer. */
   async close(): Promise<void> {
     this.#closed = true
     const pools = [...this.#pools.values()].map(pool => pool.close().catch(() => {}))
@@ -77,8 +77,9 @@ export class ConnectionPools {
   }
 
   /**
-   * The client listens for one error only, and a socket that was refused at the handshake may break once
-   * more: without a listener that would end the process. It also leaves the refused socket half open.
+   * The client library listens for one error only, but a socket that was refused at the handshake may fail
+   * again. Without a listener that would end the process. The library also leaves the refused socket half
+   * open.
    */
   #watch(connection: Connection): void {
     this.#connections.add(connection)

@@ -5,7 +5,7 @@ import type { ConnectionOptions } from './wire.ts'
 
 const mechanisms = ['PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512', 'OAUTHBEARER']
 
-/** The client's own form of who we are. */
+/** Converts credentials to the client library's form. */
 export function securityOf({ bootstrap, tls, sasl }: KafkaConnectionOptions): ConnectionOptions {
   const options: ConnectionOptions = {}
   if (tls !== undefined && tls !== false) {
@@ -33,9 +33,9 @@ export function securityOf({ bootstrap, tls, sasl }: KafkaConnectionOptions): Co
 }
 
 /**
- * A refused token is answered with error code 0 and the reason as JSON; the client takes that for success,
- * and the next request then fails without a reason. (The client has a validator for it, which calls back
- * twice.)
+ * The broker answers a refused token with error code 0 and the reason as JSON. The client library treats that
+ * as success, and the next request fails without a reason. (The library has a validator for it, which calls
+ * back twice.)
  */
 function refuseBearerError(bytes: Buffer, callback: (error: Error | null, bytes?: Buffer) => void): void {
   if (bytes.length === 0) callback(null, bytes)

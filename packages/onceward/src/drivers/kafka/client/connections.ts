@@ -22,11 +22,11 @@ export interface KafkaNode extends Address {
 
 export interface TopicDescription {
   readonly name: string
-  /** Another after the topic was deleted and made again. */
+  /** Changes when the topic is deleted and created again. */
   readonly id: string
-  /** By number, from 0 without gaps. */
+  /** By number, contiguous from 0. */
   readonly partitions: readonly PartitionDescription[]
-  /** Id of the cluster; null where the brokers do not say. */
+  /** Id of the cluster; null when the brokers do not report it. */
   readonly cluster: string | null
 }
 
@@ -38,27 +38,27 @@ export interface PartitionDescription {
 }
 
 /**
- * Called with the id of each cluster that is met, before anything is sent there. Where it rejects nothing is.
+ * Called with the id of each cluster before any other request is sent to it. If it rejects, nothing is sent.
  */
 export type OnCluster = (cluster: string) => Promise<void>
 
 export type CoordinatorKind = 'group' | 'transaction'
 
 const tlsProbeMs = 5_000
-/** A request for API versions, the first of any client; answered before a login too. */
+/** An ApiVersions request, the first of any client; brokers answer it before a login. */
 const apiVersions = Buffer.from('0000000a0012000000000001ffff', 'hex')
 /** Longest wait for a coordinator that moves or loads: elections take seconds. */
 const coordinatorWaitMs = 10_000
-/** A broker that has not answered for so long is not waited for alone: another one is asked too. */
+/** After this time without an answer, another broker is queried in parallel. */
 const hedgeMs = 1_000
-/** A coordinator that is silent for so long may be another by now. */
+/** After this time without an answer, the client checks whether the coordinator has moved. */
 const silenceMs = 2_000
 
 /**
- * A cluster, as far as everybody on the wire needs it: connections by purpose, brokers, topics, coordinators.
- * What it remembers is dropped by whoever is told otherwise by a broker (`forgetTopic`, `forgetCoordinator`),
- * and asked for again at the next use. Its errors are OncewardErrors only for the bootstrap list, the version
- * and unknown topics; the rest is the client's, for `troubleOf`.
+ * A cluster as the client sees it: connections by purpose, brokers, topics, coordinators. Callers drop cached
+ * facts that a broker contradicts (`forgetTopic`, `forgetCoordinator`), and the next use queries them again.
+ * Errors are OncewardErrors only for the bootstrap list, the version and unknown topics. All others are the
+ * client library's, to be read with `troubleOf`.
  */
 export class KafkaConnections {
   readonly #bootstrap: readonly Address[]
@@ -85,7 +85,9 @@ export class KafkaConnections {
     this.#pools = new ConnectionPools(options, timeoutsMs)
   }
 
-  /** Resolves when one broker has answered and speaks what we need. Rejects with an OncewardError. */
+  /**
+   * Resolves when one broker has answered and supports the needed versions. Rejects with an OncewardError.
+   */
   async check(): Promise<BrokerFeatures> {
     try {
       await this.brokers()
@@ -96,10 +98,7 @@ export class KafkaConnections {
     }
   }
 
-  /**
-   * A listener hangs up on those who speak TLS and should not, or should and do not, which looks like a
-   * broken connection.
-   */
+  /** A listener closes the connection when only one side uses TLS, which looks like a network failure. */
   async #otherProtocol(error: unknown, state: string): Promise<OncewardError | null> {
     const { kind, text } = troubleOf(error)
     if (kind !== 'network' || /ECONNREFUSED|ENOTFOUND|EAI_AGAIN/.test(text)) return null
@@ -107,15 +106,15 @@ export class KafkaConnections {
       this.#encrypted ? answersPlainly(address, apiVersions, tlsProbeMs) : speaksTls(address, tlsProbeMs)
     if (!(await Promise.all(this.#bootstrap.map(probe))).includes(true)) return null
     const why = this.#encrypted
-      ? 'this listener does not speak TLS, and we do. Use the port of its TLS listener, or leave `tls` and ONCEWARD_KAFKA_TLS out'
-      : 'this listener speaks TLS only, and we do not. Set `tls`, or ONCEWARD_KAFKA_TLS or ONCEWARD_KAFKA_CA_FILE'
+      ? 'this listener does not speak TLS, but this client is configured for it. Use the port of the TLS listener, or remove `tls` and ONCEWARD_KAFKA_TLS'
+      : 'this listener requires TLS, but this client does not use it. Set `tls`, ONCEWARD_KAFKA_TLS or ONCEWARD_KAFKA_CA_FILE'
     return new OncewardError('configuration', `Connecting to Kafka: ${why}. ${state}`, {
       cause: error,
       details: { kafka: 'TLS', kind: 'credentials' },
     })
   }
 
-  /** Asks anew. */
+  /** Always queries a broker. */
   async brokers(): Promise<readonly KafkaNode[]> {
     await this.#metadata([])
     return [...this.#nodes.values()]
@@ -129,7 +128,7 @@ export class KafkaConnections {
     return this.#pools.connect(purpose, node)
   }
 
-  /** Asks anew; null when there is no such topic. */
+  /** Always queries a broker; null when the topic does not exist. */
   async findTopic(name: string): Promise<TopicDescription | null> {
     const { topics, clusterId } = await this.#metadata([name])
     const found = topics.find(topic => topic.name === name)
@@ -151,13 +150,13 @@ export class KafkaConnections {
     return topic
   }
 
-  /** Asks anew; a topic that is not there is a `configuration` error. */
+  /** Always queries a broker; a missing topic is a `configuration` error. */
   async describeTopic(name: string): Promise<TopicDescription> {
     const topic = await this.findTopic(name)
     if (topic !== null) return topic
     throw new OncewardError(
       'configuration',
-      `There is no topic ${name} on this cluster, or this user may not see it. Nothing was read, written or committed. Create the topic, or correct its name.`,
+      `Topic ${name} does not exist on this cluster, or this user is not allowed to see it. Nothing was read, written or committed. Create the topic, or correct its name.`,
       { details: { kafka: 'UNKNOWN_TOPIC_OR_PARTITION', topic: name } },
     )
   }
@@ -168,7 +167,7 @@ export class KafkaConnections {
   }
 
   /**
-   * The partition with its leader, as last described. A partition without one is asked for anew, and may
+   * The partition with its leader, as last described. A partition without a leader is queried again, and may
    * still have none (-1).
    */
   async leaderOf(topic: string, partition: number): Promise<PartitionDescription> {
@@ -179,12 +178,12 @@ export class KafkaConnections {
     throw new KafkaError(troubleOfCode(3), `topic ${topic} has no partition ${partition}`)
   }
 
-  /** What we know of this topic has proved wrong. */
+  /** Call it when a broker contradicts the cached description. */
   forgetTopic(name: string): void {
     this.#topics.delete(name)
   }
 
-  /** As last found. Waits while there is none, for ten seconds at most. */
+  /** As last found. Waits up to ten seconds while there is none. */
   async coordinator(kind: CoordinatorKind, key: string): Promise<KafkaNode> {
     const known = this.#coordinators.get(`${kind} ${key}`)
     if (known !== undefined) return known
@@ -210,10 +209,11 @@ export class KafkaConnections {
   }
 
   /**
-   * Sends a request to the coordinator; when that is another by now, or is still loading, finds it again and
-   * repeats: the request was not looked at. After a broken connection it may have been: that error is the
-   * caller's, and the next call looks for the coordinator again. One that says nothing is left the same way
-   * once the cluster names another: a frozen broker keeps its connections.
+   * Sends a request to the coordinator. When the coordinator has moved or is still loading, the request was
+   * not processed; it is repeated at the present coordinator. After a broken connection it may have been
+   * processed: the caller gets that error, and the next call finds the coordinator again. A silent
+   * coordinator is abandoned the same way once the cluster names another, because a frozen broker keeps its
+   * connections.
    */
   async atCoordinator<T>(
     kind: CoordinatorKind,
@@ -239,7 +239,7 @@ export class KafkaConnections {
     return this.#pools.close()
   }
 
-  /** The answer, unless it does not come and the cluster has another coordinator. */
+  /** The answer, unless it is missing and the cluster has another coordinator. */
   async #whileCoordinator<T>(
     kind: CoordinatorKind,
     key: string,
@@ -266,23 +266,23 @@ export class KafkaConnections {
 
   async #metadata(topics: readonly string[]) {
     const answer = await this.#askAny(connection => metadataV12.api.async(connection, [...topics], false))
-    await this.#meet(answer.clusterId ?? null)
+    await this.#register(answer.clusterId ?? null)
     this.#nodes.clear()
     for (const { nodeId, host, port } of answer.brokers) this.#nodes.set(nodeId, { id: nodeId, host, port })
     return answer
   }
 
-  /** Before a node of this cluster is used. A cluster is asked about once. */
-  async #meet(cluster: string | null): Promise<void> {
+  /** Reports a cluster once, before the first use of its nodes. */
+  async #register(cluster: string | null): Promise<void> {
     if (cluster === null || cluster === this.#cluster) return
     await this.#onCluster?.(cluster)
     this.#cluster = cluster
   }
 
   /**
-   * Those we know first: bootstrap addresses may be long gone. A broker that does not answer is not the first
-   * one asked the next time, and is waited for beside the next one: frozen, it accepts connections and says
-   * nothing.
+   * Queries known brokers first, because bootstrap addresses may be outdated. A broker that does not answer
+   * loses its first place. The next one is queried in parallel, because a frozen broker accepts connections
+   * and stays silent.
    */
   async #askAny<T>(request: (connection: Connection) => Promise<T>): Promise<T> {
     const known = [...this.#nodes.values()]
@@ -330,10 +330,10 @@ const goneSilent: KafkaTrouble = {
   name: 'NETWORK',
   kind: 'network',
   retriable: true,
-  text: 'it does not answer, and the cluster has another coordinator by now',
+  text: 'it does not answer, and the cluster has another coordinator',
 }
 
-/** What it resolves with; null when that takes longer. */
+/** The result; null when it takes longer. */
 async function unlessAnswered<T>(question: Promise<T>, waitMs: number): Promise<T | null> {
   const early = new AbortController()
   const late = sleep(waitMs, null, { signal: early.signal }).catch(() => null)
@@ -344,7 +344,7 @@ async function unlessAnswered<T>(question: Promise<T>, waitMs: number): Promise<
   }
 }
 
-/** Of two brokers' refusals the one a person has to act on. */
+/** Of two brokers' errors, the one an operator must act on. */
 function preferred(first: unknown, second: unknown): unknown {
   return first !== undefined && !troubleOf(first).retriable ? first : second
 }

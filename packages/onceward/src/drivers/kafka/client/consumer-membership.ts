@@ -15,17 +15,17 @@ type HeartbeatAnswer = ReturnType<typeof consumerGroupHeartbeatV1.parseResponse>
 const [joinEpoch, leaveEpoch, leaveStaticEpoch] = [0, -1, -2]
 
 /**
- * Membership by the consumer protocol (KIP-848): the broker decides and heartbeats carry everything. We say
- * what we hold, it says what we should; what it takes back stays in our list until it is finished and
- * committed, and only then goes to another.
+ * Membership by the consumer protocol (KIP-848): the broker assigns and heartbeats carry everything. The
+ * member reports what it owns and the broker answers with its target. A revoked partition stays in the
+ * member's list until it is finished and committed, and only then goes to another member.
  *
  *   joining ──epoch──▶ steady ◀──▶ draining
- *   any ──session over by our clock──▶ silent: everything dropped; heartbeats go on under the same epoch ──accepted──▶ steady
+ *   any ──session expired locally──▶ silent: all dropped, heartbeats keep the epoch ──accepted──▶ steady
  *   any ──fenced or unknown member──▶ lost: everything dropped ──▶ joining
  *
- * A coordinator that moved knows our id and epoch, so both are kept for as long as no broker refuses them. A
- * static member that joins with epoch 0 while the broker has it is refused until its session ends
- * (UNRELEASED_INSTANCE_ID): it leaves with -2 first.
+ * A coordinator that moved knows the id and the epoch, so both are kept until a broker refuses them. The
+ * broker refuses a static member that joins with epoch 0 until its old session ends (UNRELEASED_INSTANCE_ID).
+ * So such a member leaves with -2 first.
  */
 export class ConsumerMembership implements Membership {
   readonly #connections: KafkaConnections
@@ -37,7 +37,7 @@ export class ConsumerMembership implements Membership {
   readonly #ticker: NodeJS.Timeout
   #member: GroupMember | null = null
   #epoch = joinEpoch
-  /** The broker may have us: a join was sent, and none has said since that it does not know us. */
+  /** The broker may know this member: a join was sent, and no broker has reported it unknown since. */
   #isRegistered = false
   #wasMember = false
   #topicId = ''
@@ -60,14 +60,14 @@ export class ConsumerMembership implements Membership {
     }
   }
 
-  /** The broker hands everything out again to a member that begins anew. */
+  /** The broker assigns all partitions again to a member that joins anew. */
   rejoin(reason: string): void {
     this.#lose(reason)
     this.#epoch = joinEpoch
     this.#wake()
   }
 
-  /** The broker sees them itself and hands them out with a heartbeat. */
+  /** The broker detects them and assigns them with a heartbeat. */
   partitionsAdded(): void {}
 
   async leave(): Promise<void> {
@@ -102,7 +102,7 @@ export class ConsumerMembership implements Membership {
     early.abort()
   }
 
-  /** Says after how many milliseconds the next one is due. */
+  /** Returns the delay until the next heartbeat in milliseconds. */
   async #beat(): Promise<number> {
     if (this.#member === null)
       this.#topicId = (await this.#connections.describeTopic(this.#settings.topic)).id
@@ -128,8 +128,8 @@ export class ConsumerMembership implements Membership {
   }
 
   /**
-   * Gives our own instance back, so that the join that follows is not refused. Where it is another's, the
-   * join says so.
+   * Releases this process's own instance, so the next join is not refused. If the instance belongs to another
+   * process, the join reports it.
    */
   async #release(): Promise<void> {
     if (!this.#isRegistered || this.#settings.instance === null) return
@@ -163,7 +163,7 @@ export class ConsumerMembership implements Membership {
     )
   }
 
-  /** A topic that was made again comes with another id; what we held is of one that is gone. */
+  /** A topic that was created again has another id; the owned partitions belong to the deleted one. */
   async #retarget(assigned: readonly { topicId: string; partitions: number[] }[]): Promise<void> {
     if (assigned.some(({ topicId }) => topicId !== this.#topicId)) {
       const { id } = await this.#connections.describeTopic(this.#settings.topic)
@@ -171,14 +171,14 @@ export class ConsumerMembership implements Membership {
         const lost = [...this.#owned]
         this.#owned.clear()
         this.#topicId = id
-        if (lost.length > 0) this.#events.onLost(lost, 'the topic was deleted and made again')
+        if (lost.length > 0) this.#events.onLost(lost, 'the topic was deleted and created again')
       }
     }
     const ours = assigned.filter(({ topicId }) => topicId === this.#topicId)
     this.#target = new Set(ours.flatMap(({ partitions }) => partitions))
   }
 
-  /** True when the broker should hear of it now. */
+  /** True when the next heartbeat should be sent at once. */
   #reconcile(): boolean {
     const [member, target] = [this.#member, this.#target]
     if (member === null || target === null || this.#draining) return false
@@ -199,20 +199,20 @@ export class ConsumerMembership implements Membership {
     this.#wake()
   }
 
-  /** False when there is nothing more to try. */
+  /** False when no further attempt is possible. */
   #recover(trouble: KafkaTrouble, error: unknown): boolean {
     if (trouble.name === 'FENCED_INSTANCE_ID') return this.#refuse(fencedInstance(this.#settings))
     if (trouble.kind === 'credentials' || trouble.kind === 'version' || trouble.name.startsWith('INVALID_')) {
       return this.#refuse(unjoinable(error, this.#settings))
     }
-    // To a member: the group was empty for so long that it is gone. To one that joins: it is a group of
-    // another kind.
+    // For a member, the group was deleted after being empty. For a joining process, the group has another
+    // type.
     const isGone = trouble.name === 'GROUP_ID_NOT_FOUND' && this.#epoch !== joinEpoch
     if (trouble.name === 'GROUP_ID_NOT_FOUND' && !isGone)
       return this.#refuse(unjoinable(error, this.#settings))
     if (trouble.name === 'UNRELEASED_INSTANCE_ID') {
       this.#events.onWarning(
-        `instance ${this.#settings.instance} is still a member: it is ours again when it leaves or its session ends`,
+        `instance ${this.#settings.instance} is still a member: this process joins when it leaves or its session ends`,
       )
     } else if (isGone || trouble.name === 'FENCED_MEMBER_EPOCH' || trouble.name === 'UNKNOWN_MEMBER_ID') {
       this.#isRegistered &&= trouble.name === 'FENCED_MEMBER_EPOCH'

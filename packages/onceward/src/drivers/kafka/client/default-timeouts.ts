@@ -1,2 +1,2 @@
-/** Of connections and requests, where nobody says otherwise. */
+/** Default timeouts of connections and requests. */
 export const defaultTimeoutsMs = { request: 10_000, connect: 5_000 } as const

@@ -2,23 +2,23 @@ import type { KafkaConnections } from './connections.ts'
 import type { CommittedOffset } from './kafka-client.ts'
 import { offsetFetchV9 } from './wire.ts'
 
-/** Who asks: a member of the group, or somebody who only looks. */
+/** The requester: a member of the group, or an observer. */
 interface Asking {
   readonly memberId: string | null
   readonly memberEpoch: number
-  /** Refuse while a transaction is about to change an offset. */
+  /** The broker refuses while a transaction may still change an offset. */
   readonly requireStable: boolean
 }
 
-const onlooker: Asking = { memberId: null, memberEpoch: -1, requireStable: false }
+const observer: Asking = { memberId: null, memberEpoch: -1, requireStable: false }
 
-/** What a group has committed. A partition without an entry has no offset. */
+/** The offsets that a group has committed. A partition without an entry has no offset. */
 export async function fetchCommitted(
   connections: KafkaConnections,
   group: string,
   topic: string,
   partitions: readonly number[],
-  { requireStable, ...member }: Asking = onlooker,
+  { requireStable, ...member }: Asking = observer,
 ): Promise<ReadonlyMap<number, CommittedOffset>> {
   const topics = [{ name: topic, partitionIndexes: [...partitions] }]
   const { groups } = await connections.atCoordinator('group', group, 'commit', connection =>

@@ -1,6 +1,6 @@
 import type { Member } from './kafka-client.ts'
 
-/** When something was sent, by two clocks: one of them stops while a machine sleeps, the other can be set. */
+/** A time by two clocks: the steady one stops while a machine sleeps, the wall clock can be set. */
 export interface Moment {
   readonly steadyMs: number
   readonly wallMs: number
@@ -10,15 +10,15 @@ export function now(): Moment {
   return { steadyMs: performance.now(), wallMs: Date.now() }
 }
 
-/** Whatever either clock says has passed: a member that ends too early only joins again. */
+/** The larger elapsed time of the two clocks: a member that ends too early only joins again. */
 function passedMs(since: Moment): number {
   return Math.max(performance.now() - since.steadyMs, Date.now() - since.wallMs)
 }
 
 /**
- * One life in the group. It ends when the broker says so, and by itself once the last good heartbeat was sent
- * longer ago than the session lasts: without that a process that was frozen starts on fresh records before it
- * hears that they are another's.
+ * One membership in the group. It ends when the broker ends it, and locally once the last confirmed heartbeat
+ * is older than the session. Without the local end, a frozen process would start on fresh records before it
+ * learns that another member owns them.
  */
 export class GroupMember implements Member {
   readonly id: string
@@ -46,7 +46,10 @@ export class GroupMember implements Member {
     return passedMs(this.#lastGood) >= this.#sessionMs
   }
 
-  /** The broker answered, as one that knows us, to something sent then. Too late for one that is overdue. */
+  /**
+   * Records that the broker confirmed this member in answer to a request sent then. Ignored when the member
+   * is overdue.
+   */
   good(sent: Moment): void {
     if (!this.isOverdue && sent.steadyMs > this.#lastGood.steadyMs) this.#lastGood = sent
   }

@@ -1,28 +1,25 @@
 import type { OncewardError } from '../../../errors.ts'
-import type { LogRecord } from '../../log/log-record.ts'
+import type { LogRecord } from '../../../ports/log-record.ts'
 import type { PartitionProgress } from '../../log/partition-progress.ts'
 
 /**
- * All the source needs of a Kafka client, for one topic and one group: who is a member, what is committed,
- * and the records. One implementation speaks the wire itself; another could sit on librdkafka.
+ * The parts of a Kafka client that the source needs, for one topic and one group: membership, committed
+ * offsets, records. The present implementation uses the wire protocol; another could use librdkafka.
  */
 export interface KafkaClient {
-  /** Resolves when a broker has answered that speaks what is needed. Rejects with an OncewardError. */
+  /** Resolves when a broker with the needed versions has answered. Rejects with an OncewardError. */
   check(): Promise<void>
-  /** The topic as it is now; null when there is none. Rejects with what went wrong. */
+  /** The present topic; null when it does not exist. Rejects with the broker's error. */
   describe(): Promise<TopicFacts | null>
-  /** First offset still there and the end of each partition. */
+  /** The first available offset and the end of each partition. */
   bounds(partitions: readonly number[]): Promise<ReadonlyMap<number, Bounds>>
-  /**
-   * The end of each leader's whole log, also of what it may not hand over yet, and the epoch under which it
-   * leads.
-   */
+  /** The end of each leader's whole log, beyond its high watermark, and the epoch under which it leads. */
   logEnds(partitions: readonly number[]): Promise<ReadonlyMap<number, LogEnd>>
-  /** Offsets of a moment; the end of the partition when all its records are older. */
+  /** The first offset at or after a time; the end of the partition when all its records are older. */
   offsetsSince(partitions: readonly number[], timestampMs: number): Promise<ReadonlyMap<number, number>>
   /**
-   * What the group has committed, once no transaction is about to change it, unless those are to be ignored.
-   * A partition without an entry has nothing.
+   * The group's committed offsets, once no transaction may still change them, unless pending ones are
+   * ignored. A partition without an entry has no offset.
    */
   committed(
     partitions: readonly number[],
@@ -33,7 +30,7 @@ export interface KafkaClient {
   commit(offsets: readonly OffsetToCommit[], member: Member): Promise<CommitAnswer>
   /** Joins the group and stays in it until `leave`. */
   join(events: MembershipEvents): Membership
-  /** Reads whatever is added to it. */
+  /** Reads the partitions that are added to it. */
   fetcher(events: FetchEvents): Fetcher
   close(): Promise<void>
 }
@@ -41,7 +38,7 @@ export interface KafkaClient {
 export interface TopicFacts {
   readonly id: string
   readonly partitions: number
-  /** Id of the cluster; absent where the brokers do not say. */
+  /** Id of the cluster; absent when the brokers do not report it. */
   readonly cluster?: string
 }
 
@@ -70,78 +67,78 @@ export interface OffsetToCommit {
 }
 
 /**
- * `told`: the broker has it. `later`: refused for now, worth repeating while the member lives. `fenced`: the
- * member is none any more. `refused`: a person has to act.
+ * `confirmed`: the broker stored the offsets. `later`: refused for now, to be repeated while the member is
+ * live. `fenced`: the membership has ended. `refused`: an operator has to act.
  */
 export type CommitAnswer =
-  | { readonly kind: 'told' }
+  | { readonly kind: 'confirmed' }
   | { readonly kind: 'later' | 'fenced' | 'refused'; readonly reason: string }
 
 /**
- * One membership in the group, from a join to the moment the broker may have given our partitions away. The
- * broker accepts a live member's commit for a partition of another, so whoever commits has to hold a live one
- * of these.
+ * One membership in the group, from a join until the broker may have reassigned its partitions. The broker
+ * accepts a live member's commit for another member's partition, so every commit requires a live membership.
  */
 export interface Member {
   readonly id: string
-  /** Generation of the classic protocol, member epoch of the other. Grows while the member lives. */
+  /**
+   * Generation of the classic protocol, member epoch of the consumer protocol. Grows while the member is
+   * live.
+   */
   readonly epoch: number
-  /** False once the broker has said so, or once the last good heartbeat is older than the session. */
+  /** False once the broker has ended it, or once the last confirmed heartbeat is older than the session. */
   readonly live: boolean
 }
 
 export interface MembershipEvents {
-  /** These partitions are ours. Not waited for. */
+  /** These partitions are assigned to this member. Not awaited. */
   onAssigned(partitions: readonly number[], member: Member): void
-  /** Finish and commit: another gets them once this resolves. Heartbeats go on. */
+  /** Finish and commit: another member gets the partitions once this resolves. Heartbeats continue. */
   onRevoked(partitions: readonly number[]): Promise<void>
-  /** They may be another's already. */
+  /** Another member may own them already. */
   onLost(partitions: readonly number[], reason: string): void
-  /** The group answers, for the first time or again. Called often. */
+  /** The group answered, for the first time or again. Called often. */
   onConnected(): void
   onDisconnected(reason: string): void
   onWarning(reason: string): void
-  /** There will be no further attempt. */
+  /** The membership makes no further attempt. */
   onRefused(error: OncewardError): void
 }
 
 export interface Membership {
-  /**
-   * Ends the member if its session is over, as after a freeze. Cheap; called before anything is handed over.
-   */
+  /** Ends the member if its session has expired, as after a freeze. Cheap; called before every delivery. */
   refresh(): void
-  /** Joins anew although nobody asked, to get out of a state that should not be. */
+  /** Joins again without a request from the broker, to leave an inconsistent state. */
   rejoin(reason: string): void
-  /** The topic has more partitions than before: sees to it that the group hands them out. */
+  /** The topic has more partitions than before: ensures that the group assigns them. */
   partitionsAdded(): void
-  /** Tells the group, unless a static member means to come back. Never rejects. */
+  /** Leaves the group, except for a static member, which may return. Never rejects. */
   leave(): Promise<void>
 }
 
 export interface FetchEvents {
-  /** True when records of the partition are welcome. */
+  /** True when the partition has room for records. */
   wants(progress: PartitionProgress): boolean
   onRecords(progress: PartitionProgress, records: readonly LogRecord[], readOn: number): void
   /**
-   * The leader has answered for the first offset that was asked for, once per reading. `sameLog`: it knows
-   * the epoch of the record before.
+   * The leader has answered for the first requested offset, once per reading. `sameLog`: it knows the epoch
+   * of the record before.
    */
   onServed?(progress: PartitionProgress, offset: number, sameLog: boolean): void
-  /** The log has no record at our offset: before its start, past its end, or rewritten since. */
+  /** The log has no record at the requested offset: before its start, past its end, or rewritten since. */
   onOutOfRange(progress: PartitionProgress, at: number, found: OutOfRange): void
-  /** The same batch could not be read several times. */
+  /** The same batch could not be decoded several times. */
   onUnreadable(progress: PartitionProgress, batch: UnreadableAt): void
-  /** Asked for a topic id the broker does not know. */
+  /** The broker does not know the topic id. */
   onTopicGone(): void
   onWarning(reason: string): void
-  /** This user may not read. */
+  /** This user lacks the permission to read. */
   onRefused(error: OncewardError): void
 }
 
-/** A batch that nobody can read. */
+/** A batch that cannot be decoded. */
 export interface UnreadableAt {
   readonly at: number
-  /** Where the log goes on behind it; null where nobody can tell. */
+  /** Where the log continues after it; null when that cannot be determined. */
   readonly next: number | null
   readonly reason: string
   readonly bytes: Buffer
@@ -149,7 +146,10 @@ export interface UnreadableAt {
 
 export type OutOfRange =
   | { readonly kind: 'bounds'; readonly bounds: Bounds }
-  /** The leader's log is not the one we read; the two part at `at`, null when it cannot say. */
+  /**
+   * The leader's log is not the one that was read; the two diverge at `at`, null when the leader does not
+   * know.
+   */
   | {
       readonly kind: 'truncated'
       readonly at: number | null
@@ -158,22 +158,22 @@ export type OutOfRange =
     }
 
 export interface Fetcher {
-  /** Reads the partition from this offset on. `leaderEpoch`: of the record before it, -1 when unknown. */
+  /** Reads the partition from this offset. `leaderEpoch`: of the record before it, -1 when unknown. */
   add(partition: number, progress: PartitionProgress, offset: number, leaderEpoch: number): void
   remove(partition: number): void
   /** There may be room again. */
   wake(): void
-  /** The end of what may be handed over; null while unknown. */
+  /** The end of the readable records; null while unknown. */
   endOf(partition: number): number | null
   /** Leader epoch of the record before this offset; -1 when unknown. */
   leaderEpochAt(partition: number, offset: number): number
-  /** Where reading goes on; null when the partition is not read. */
+  /** The next offset to read; null when the partition is not read. */
   positionOf(partition: number): number | null
-  /** Since the broker last said anything about the partition, or since it was added. */
+  /** Time since the broker's last answer about the partition, or since it was added. */
   silentMs(partition: number): number
-  /** For how long the broker has owed an answer about the partition; 0 while it owes none. */
+  /** For how long an answer about the partition has been due; 0 when none is. */
   owedMs(partition: number): number
-  /** Forgets what is under way and what is known of leaders, and begins anew. */
+  /** Discards requests in progress and known leaders, and starts again. */
   restart(): void
   close(): void
 }

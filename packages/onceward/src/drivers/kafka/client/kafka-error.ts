@@ -3,10 +3,17 @@ import { tlsRefusal } from '../../tls/tls-refusal.ts'
 import { protocolErrors, protocolErrorsCodesById } from './wire.ts'
 
 /**
- * What an error is about, and so what may help: `network` reconnect, `leader` fresh metadata, `coordinator`
- * find it again, `member` the group has moved on, `fenced` another took our place, `busy` ask again,
- * `credentials`, `topic` and `version` a person, `transaction` abort it, `record` the record itself is
- * refused.
+ * The category of an error, which decides the remedy:
+ *
+ * - `network`: reconnect
+ * - `leader`: read fresh metadata
+ * - `coordinator`: find it again
+ * - `member`: rejoin the group
+ * - `fenced`: stop, another process took over
+ * - `busy`: retry
+ * - `credentials`, `topic`, `version`: an operator has to act
+ * - `transaction`: abort it
+ * - `record`: the broker refuses the record itself
  */
 export type KafkaErrorKind =
   | 'network'
@@ -25,13 +32,13 @@ export type KafkaErrorKind =
 export interface KafkaTrouble {
   /**
    * Kafka's name, as `NOT_LEADER_OR_FOLLOWER`; `NETWORK`, `TLS`, `AUTHENTICATION`, `CREDENTIAL_SOURCE` or
-   * `UNKNOWN` where it has none.
+   * `UNKNOWN` when it has none.
    */
   readonly name: string
   readonly kind: KafkaErrorKind
-  /** The same request may succeed later, perhaps elsewhere. */
+  /** The same request may succeed later, perhaps at another broker. */
   readonly retriable: boolean
-  /** What was said about it. */
+  /** The error text. */
   readonly text: string
 }
 
@@ -63,7 +70,7 @@ const kinds: readonly (readonly [RegExp, KafkaErrorKind])[] = [
   ],
 ]
 
-/** By the number in a response. */
+/** Classifies an error code of a response. */
 export function troubleOfCode(code: number, said: string | null = null): KafkaTrouble {
   const name = protocolErrorsCodesById[code] ?? `ERROR_${code}`
   const kind = kinds.find(([pattern]) => pattern.test(name))?.[1] ?? 'other'
@@ -72,14 +79,14 @@ export function troubleOfCode(code: number, said: string | null = null): KafkaTr
   return { name, kind, retriable, text: `${name} (${said ?? known?.message ?? 'no text'})` }
 }
 
-/** By anything thrown: the client nests what the broker said below its own errors. */
+/** Classifies anything thrown: the client library nests the broker's error below its own. */
 export function troubleOf(error: unknown): KafkaTrouble {
   if (error instanceof KafkaError) return error.trouble
   const chain = [...causes(error)]
   const text = chain.map(one => one.message).join(' ← ')
   const spoken = chain.find(one => typeof one.apiCode === 'number')
   const refused = chain.find(one => one.code === 'PLT_KFK_AUTHENTICATION')
-  // Before the login: without TLS a listener that wants it never gets to read one.
+  // Checked before the login, because a TLS listener never reads a login sent without TLS.
   const tls = chain.map(tlsTrouble).find(words => words !== null)
   if (tls != null) return { name: 'TLS', kind: 'credentials', retriable: false, text: `${tls} ← ${text}` }
   if (refused !== undefined && /provider threw/.test(refused.message))
@@ -94,7 +101,7 @@ export function troubleOf(error: unknown): KafkaTrouble {
   return { name: 'UNKNOWN', kind: 'other', retriable: false, text: errorText(error, 500) }
 }
 
-/** An answer of a broker about one thing of a request that had several. */
+/** A broker's error about one part of a request that had several. */
 export class KafkaError extends Error {
   override readonly name = 'KafkaError'
   readonly trouble: KafkaTrouble
@@ -106,8 +113,8 @@ export class KafkaError extends Error {
 }
 
 /**
- * The response inside an error: one refused partition makes the client throw the answers about all the others
- * away.
+ * The response inside an error: one refused partition makes the client library discard the answers about all
+ * others.
  */
 export async function answerOf<T>(asked: Promise<T>): Promise<T> {
   try {
@@ -120,8 +127,9 @@ export async function answerOf<T>(asked: Promise<T>): Promise<T> {
 }
 
 /**
- * For people. `doing` is what failed; `state` what is true now, as "Nothing was committed.". Errors that
- * asking again cannot mend become `configuration`, the others `broker_unreachable`.
+ * Converts to an error for people. `doing` names the failed action; `state` describes the outcome, as
+ * "Nothing was committed.". Errors that a retry cannot fix become `configuration`, all others
+ * `broker_unreachable`.
  */
 export function toOncewardError(error: unknown, doing: string, state: string): OncewardError {
   if (error instanceof OncewardError) return error
@@ -135,17 +143,17 @@ export function toOncewardError(error: unknown, doing: string, state: string): O
 
 function explain({ kind, name }: KafkaTrouble): string {
   if (name === 'TLS')
-    return 'the two sides do not agree on TLS. Check `tls`: the authority (`ca`), the name in the certificate (`servername`), our own certificate, and whether this listener speaks TLS at all.'
+    return 'the TLS handshake failed. Check `tls`: the authority (`ca`), the name in the certificate (`servername`), the client certificate, and whether this listener uses TLS.'
   if (name === 'AUTHENTICATION' || /SASL/.test(name))
     return 'the credentials or the SASL mechanism were refused. Check `sasl` against the users of this listener.'
-  if (kind === 'credentials') return 'this user may not do that. Give it the permission (ACL) that is named.'
-  if (kind === 'topic') return 'there is no such topic or partition. Create it, or correct the name.'
+  if (kind === 'credentials') return 'this user lacks a permission. Grant the ACL that Kafka names.'
+  if (kind === 'topic') return 'the topic or partition does not exist. Create it, or correct the name.'
   if (kind === 'version')
-    return 'the broker does not speak the version we need. Kafka 4.0 or newer is required.'
-  if (name === 'CREDENTIAL_SOURCE') return 'the function that gives the password or token failed.'
+    return 'the broker does not support a required protocol version. Kafka 4.0 or newer is required.'
+  if (name === 'CREDENTIAL_SOURCE') return 'the function that supplies the password or token failed.'
   if (kind === 'network')
-    return 'no broker could be reached, or the connection broke. Check that the addresses are right, that brokers advertise addresses this machine can reach, and that this listener needs no TLS or SASL.'
-  return 'the broker could not do it now. It is worth trying again.'
+    return 'no broker was reachable, or the connection broke. Check that the addresses are right, that brokers advertise addresses this machine can reach, and that this listener needs no TLS or SASL.'
+  return 'the broker could not process the request now. Try again.'
 }
 
 interface Spoken extends Error {
@@ -165,6 +173,6 @@ function* causes(error: unknown, depth = 0): Generator<Spoken> {
 
 function tlsTrouble(error: Spoken): string | null {
   return error.message === 'Broker requires TLS.'
-    ? 'this listener speaks TLS only, and we do not'
+    ? 'this listener requires TLS, but this client does not use it'
     : tlsRefusal(error)
 }

@@ -1,11 +1,11 @@
 import type { PartitionDescription } from './connections.ts'
 
-/** A cluster that was restored from an older copy goes on saying it. */
+/** After this time older epochs are accepted: a cluster restored from an older copy keeps reporting them. */
 const staleMaxMs = 30_000
 
 /**
- * The newest leader of each partition that any broker has named. Brokers hear of an election one after the
- * other, and one that was cut off names leaders that were replaced: with those the log seems to end early.
+ * The newest leader of each partition that any broker has reported. Brokers learn of an election one after
+ * the other, and a disconnected broker reports replaced leaders, whose logs seem to end early.
  */
 export class KnownLeaders {
   /** By topic id, then by partition. */
@@ -16,15 +16,15 @@ export class KnownLeaders {
     this.#nowMs = nowMs
   }
 
-  newest(topicId: string, told: readonly PartitionDescription[]): PartitionDescription[] {
+  newest(topicId: string, reported: readonly PartitionDescription[]): PartitionDescription[] {
     const topic = this.#topics.get(topicId) ?? new Map<number, Known>()
     this.#topics.set(topicId, topic)
-    return told.map(described => {
+    return reported.map(described => {
       const known = topic.get(described.partition)
       if (
         known === undefined ||
         described.leaderEpoch >= known.described.leaderEpoch ||
-        this.#isOver(known)
+        this.#isAccepted(known)
       ) {
         topic.set(described.partition, { described, staleSinceMs: null })
         return described
@@ -33,7 +33,7 @@ export class KnownLeaders {
     })
   }
 
-  #isOver(known: Known): boolean {
+  #isAccepted(known: Known): boolean {
     known.staleSinceMs ??= this.#nowMs()
     return this.#nowMs() - known.staleSinceMs >= staleMaxMs
   }
@@ -41,6 +41,6 @@ export class KnownLeaders {
 
 interface Known {
   readonly described: PartitionDescription
-  /** Since when only earlier epochs have been named. */
+  /** Since when only earlier epochs have been reported. */
   staleSinceMs: number | null
 }

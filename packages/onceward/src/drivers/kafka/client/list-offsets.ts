@@ -2,12 +2,12 @@ import type { KafkaConnections, PartitionDescription } from './connections.ts'
 import { answerOf, KafkaError, type KafkaTrouble, troubleOf, troubleOfCode } from './kafka-error.ts'
 import { listOffsetsV9 } from './wire.ts'
 
-/** A place in a partition: its first record, its end, or the first record not older than a time. */
+/** A position in a partition: its first record, its end, or the first record not older than a time. */
 export type OffsetAt = 'earliest' | 'latest' | { readonly timestampMs: number }
 
 export interface FoundOffset {
   readonly partition: number
-  /** For a time past the last record: null. */
+  /** Null for a time after the last record. */
   readonly offset: bigint | null
   readonly leaderEpoch: number
 }
@@ -18,7 +18,7 @@ export interface ListOffsetsOptions {
 }
 
 /**
- * Asks each partition's leader, and once more where leaders have moved. Rejects when one partition has no
+ * Queries each partition's leader, and once more when leaders have moved. Rejects when one partition has no
  * answer.
  */
 export async function listOffsets(
@@ -36,7 +36,7 @@ export async function listOffsets(
   }
 }
 
-/** What is known of the topic is forgotten when one has no answer. */
+/** Discards the cached topic when a leader does not answer. */
 async function askLeaders(
   connections: KafkaConnections,
   topic: string,
@@ -71,8 +71,8 @@ async function askLeader(
   isolation: ListOffsetsOptions['isolation'],
 ): Promise<FoundOffset[]> {
   const timestamp = at === 'latest' ? -1n : at === 'earliest' ? -2n : BigInt(at.timestampMs)
-  // With its epoch: a leader that was replaced would answer for a log that has been cut or has grown
-  // elsewhere since.
+  // With its epoch: a replaced leader would answer for a log that has been truncated or has grown elsewhere
+  // since.
   const wanted = partitions.map(({ partition, leaderEpoch }) => ({
     partitionIndex: partition,
     currentLeaderEpoch: leaderEpoch,

@@ -4,8 +4,8 @@ import { answerOf, KafkaError, troubleOfCode } from './kafka-error.ts'
 import { offsetForLeaderEpochV4 } from './wire.ts'
 
 /**
- * The end of each leader's whole log, beyond what it may hand over yet. A leader that has just taken over has
- * every record that was handed over before, and learns only later how far it may hand them over itself.
+ * The end of each leader's whole log, beyond its high watermark. A new leader has every record that was
+ * delivered before, and learns its high watermark only later.
  */
 export async function logEnds(
   connections: KafkaConnections,

@@ -6,8 +6,8 @@ import { produceV12 } from './produce-request.ts'
 import { type Compression, encodeRecordBatch, type OutgoingRecord, recordBytes } from './record-batch.ts'
 
 /**
- * Who produces. A broker refuses a batch whose sequence does not follow the last one of the same producer id
- * and epoch.
+ * The identity of a producer. A broker refuses a batch whose sequence does not follow the last one of the
+ * same producer id and epoch.
  */
 export interface ProducerIdentity {
   readonly producerId: bigint
@@ -15,7 +15,7 @@ export interface ProducerIdentity {
   readonly transactionalId: string | null
 }
 
-/** Where a line gets its identity from, and whom it tells that the identity is of no use any more. */
+/** Supplies the identity of a line, and learns when the line abandons it. */
 export interface ProducerSession {
   current(): Promise<ProducerIdentity>
   giveUp(identity: ProducerIdentity, trouble: KafkaTrouble): void
@@ -30,7 +30,7 @@ export interface LineOptions {
   readonly closed: AbortSignal
 }
 
-/** Null when the broker only knows that it has the record already. */
+/** `offset` is null when the broker only knows that it already has the record. */
 export interface RecordPlace {
   readonly topic: string
   readonly partition: number
@@ -44,9 +44,9 @@ const batchBytesMax = 512 * 1024
 const brokerTimeoutMs = 10_000
 
 /**
- * What one producer sends to one partition: one batch at a time, in order. A batch whose answer is missing is
- * sent again byte for byte, with the same sequence, so that the broker stores it once; when that has no end,
- * the line takes a new identity, because nobody knows which sequence comes next.
+ * Sends one producer's records to one partition, one batch at a time, in order. A batch without an answer is
+ * sent again byte for byte with the same sequence, so the broker stores it once. If retries fail, the line
+ * takes a new identity, because the next sequence is unknown.
  */
 export class PartitionLine {
   readonly #topic: string
@@ -70,7 +70,9 @@ export class PartitionLine {
     return sending
   }
 
-  /** A record whose earlier one of the same key is not stored is not sent: it would overtake it. */
+  /**
+   * Does not send a record when an earlier one of the same key is not stored, because it would overtake it.
+   */
   async #sendInOrder(
     batches: readonly (readonly OutgoingRecord[])[],
     endMs: number,
@@ -118,15 +120,15 @@ export class PartitionLine {
   }
 
   /**
-   * A refused batch was not stored, so its sequence is still free; one record may be why the others were
-   * refused.
+   * A refused batch was not stored, so its sequence is still free. One record may have caused the refusal of
+   * the others.
    */
   async #sendHalves(records: readonly OutgoingRecord[], endMs: number): Promise<readonly RecordResult[]> {
     const half = Math.ceil(records.length / 2)
     return this.#sendInOrder([records.slice(0, half), records.slice(half)], endMs)
   }
 
-  /** While asking again may help and there is time. */
+  /** Repeats while a retry may help and there is time. */
   async #retry<T>(endMs: number, attempt: () => Promise<T>): Promise<T> {
     const { connections, closed } = this.#options
     for (let pauseMs = 10; ; pauseMs = Math.min(1_000, pauseMs * 2)) {
@@ -142,7 +144,10 @@ export class PartitionLine {
     }
   }
 
-  /** The offset of the first record; null when the broker has the batch already and does not say where. */
+  /**
+   * The offset of the first record; null when the broker already has the batch and does not return its
+   * offset.
+   */
   async #ask(identity: ProducerIdentity, batch: Buffer): Promise<bigint | null> {
     const { connections } = this.#options
     const [topic, partition] = [this.#topic, this.#partition]
@@ -190,7 +195,7 @@ export class PartitionLine {
     if (trouble.kind === 'credentials') {
       return new OncewardError(
         'configuration',
-        `This user may not write to ${where}: ${trouble.text}. Nothing was stored. Check \`sasl\`, \`tls\` and the ACLs of the topic.`,
+        `This user is not allowed to write to ${where}: ${trouble.text}. Nothing was stored. Check \`sasl\`, \`tls\` and the ACLs of the topic.`,
         options,
       )
     }
@@ -203,7 +208,7 @@ export class PartitionLine {
   }
 }
 
-/** The broker has looked at the batch and stored nothing; the same sequence is still the next one. */
+/** The broker rejected the batch and stored nothing, so the same sequence is still the next one. */
 function isRefusal({ kind }: KafkaTrouble): boolean {
   return kind === 'record' || kind === 'credentials'
 }

@@ -4,31 +4,31 @@ export const fetchBytesMax = 1024 * 1024
 const fetchBytesMin = 64 * 1024
 const epochsMax = 64
 
-/** Where the reading of one partition stands. */
+/** The state of reading one partition. */
 export class PartitionRead {
   readonly partition: number
   readonly progress: PartitionProgress
-  /** The next offset to ask for. */
+  /** The next offset to request. */
   offset: number
-  /** Offsets below were handed over earlier in this process, or read for it. */
+  /** Offsets below were already delivered or read in this process. */
   readonly seenTo: number
-  /** The end of what may be handed over, as last heard. */
+  /** The end of the readable records, as last reported. */
   end: number | null = null
-  /** The fetch that is under way for it; an answer to another one is not for it any more. */
+  /** The fetch in progress; answers to any other fetch are ignored. */
   question: object | null = null
   answeredMs = performance.now()
-  /** Since when the broker owes an answer; null while it owes none. */
+  /** Since when an answer has been due; null when none is. */
   owedSinceMs: number | null = null
-  /** Reading waits until then, by the steady clock. */
+  /** Reading is paused until then, by the steady clock. */
   pausedUntilMs = 0
-  /** Something is wrong that only others can decide: nothing is asked until it is added anew. */
+  /** The owner must decide how to continue: nothing is requested until the partition is added again. */
   stopped = false
   bytesMax = fetchBytesMax
-  /** Times the batch at `offset` could not be read. */
+  /** Number of times the batch at `offset` could not be decoded. */
   unreadable = 0
-  /** The leader has answered for our place: it is in its log. */
+  /** The leader has confirmed that its log contains the reading position. */
   served = false
-  /** What a leader said of its log that does not fit our place, and since when it has said so. */
+  /** A leader's answer that contradicts the reading position, and since when it has been the same. */
   misfit: { readonly said: string; readonly sinceMs: number } | null = null
   #epochs: { epoch: number; from: number }[]
 
@@ -71,8 +71,7 @@ export class PartitionRead {
   }
 
   /**
-   * True once leaders have said the same for so long: one that has just taken over, or was replaced, may not
-   * know better yet.
+   * True once leaders have answered the same for this long: a new or replaced leader may not know better yet.
    */
   isSaidFor(said: string, ms: number): boolean {
     const nowMs = performance.now()
@@ -80,7 +79,7 @@ export class PartitionRead {
     return nowMs - this.misfit.sinceMs >= ms
   }
 
-  /** Well compressed batches become too much: ask for less of them, and more again once they fit. */
+  /** Requests less when well-compressed batches exceed the limit, and more again once they fit. */
   resize(wasCut: boolean): void {
     this.bytesMax = wasCut
       ? Math.max(fetchBytesMin, this.bytesMax / 2)

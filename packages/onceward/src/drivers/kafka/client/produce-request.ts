@@ -11,8 +11,9 @@ const acksOfAll = -1
 type ProduceArguments = [transactionalId: string | null, timeoutMs: number, batch: PartitionBatch]
 
 /**
- * Version 12, in which a transaction takes in a partition by its first batch. It looks like version 11 on the
- * wire, but the client's encoder makes the batch itself, anew at every try; ours is sent again byte for byte.
+ * Version 12, in which the first batch adds its partition to the transaction. It equals version 11 on the
+ * wire. The client library's encoder builds the batch anew at every attempt; this one sends it again byte for
+ * byte.
  */
 export const produceV12: API<ProduceArguments, produceV11.ProduceResponse> = createAPI(
   0,

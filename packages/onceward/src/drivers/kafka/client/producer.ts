@@ -13,7 +13,7 @@ import { initProducerIdV5 } from './wire.ts'
 
 export interface TopicRecord extends OutgoingRecord {
   readonly topic: string
-  /** By key where it is not given. */
+  /** Default: chosen by key. */
   readonly partition?: number
 }
 
@@ -33,7 +33,7 @@ export class PartitionLines {
     this.#options = options
   }
 
-  /** Results are in the order of the records; records of one partition are stored in it. Never rejects. */
+  /** Results are in the order of the records; records of one partition are stored in order. Never rejects. */
   async send(records: readonly TopicRecord[]): Promise<readonly RecordResult[]> {
     const results: RecordResult[] = new Array(records.length)
     const parts = new Map<PartitionLine, { indexes: number[]; records: TopicRecord[] }>()
@@ -62,9 +62,7 @@ export class PartitionLines {
     return results
   }
 
-  /**
-   * Each topic once, however many records go to it: a cluster that is away is asked, and waited for, once.
-   */
+  /** Describes each topic once, so an unavailable cluster is queried and waited for only once. */
   async #describe(records: readonly TopicRecord[]) {
     const names = [...new Set(records.map(({ topic }) => topic))]
     const found = names.map(async name => {
@@ -86,7 +84,7 @@ function unsendable(topic: string, error: unknown): OncewardError {
   if (error instanceof OncewardError && error.details.kafka === 'UNKNOWN_TOPIC_OR_PARTITION') {
     return new OncewardError(
       'publish_unroutable',
-      `There is no topic ${topic}, or this user may not see it. The record was not sent. Create the topic, then publish again.`,
+      `Topic ${topic} does not exist, or this user is not allowed to see it. The record was not sent. Create the topic, then publish again.`,
       { cause: error, details: { topic } },
     )
   }
@@ -99,8 +97,8 @@ function unsendable(topic: string, error: unknown): OncewardError {
 
 /**
  * An idempotent producer: a retry never stores a record twice, and records of one partition keep their order.
- * The broker knows it by a producer id; a line that gave a batch up takes a new one, and the others go on
- * with theirs.
+ * The broker identifies it by a producer id. A line that abandoned a batch takes a new id; the other lines
+ * keep theirs.
  */
 export class KafkaProducer {
   readonly #connections: KafkaConnections
@@ -127,7 +125,7 @@ export class KafkaProducer {
     return this.#lines.send(records)
   }
 
-  /** What is unanswered becomes unconfirmed. The connections are not closed. */
+  /** Unanswered records become unconfirmed. The connections stay open. */
   close(): void {
     this.#closed.abort()
   }

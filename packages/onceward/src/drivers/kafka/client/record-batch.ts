@@ -1,10 +1,10 @@
 import { compressionsAlgorithms, crc32c } from './wire.ts'
 
-/** A record on its way out. A null value is a tombstone. */
+/** A record to send. A null value is a tombstone. */
 export interface OutgoingRecord {
   readonly key: Buffer | null
   readonly value: Buffer | null
-  /** In order; a name may come twice. */
+  /** In order; a name may repeat. */
   readonly headers: readonly (readonly [name: string, value: Buffer | null])[]
   readonly timestampMs: number
 }
@@ -14,7 +14,7 @@ export type Compression = 'none' | 'gzip' | 'snappy' | 'lz4' | 'zstd'
 export interface BatchIdentity {
   readonly producerId: bigint
   readonly producerEpoch: number
-  /** Of the first record. */
+  /** Sequence of the first record. */
   readonly sequence: number
   readonly transactional: boolean
 }
@@ -23,7 +23,7 @@ const headerBytes = 61
 const crcAt = 17
 const checkedFrom = 21
 
-/** A record batch of format 2, as a broker stores it. */
+/** Encodes a record batch of format 2, as a broker stores it. */
 export function encodeRecordBatch(
   records: readonly OutgoingRecord[],
   { producerId, producerEpoch, sequence, transactional }: BatchIdentity,
@@ -49,14 +49,14 @@ export function encodeRecordBatch(
   return batch
 }
 
-/** Room a record takes before compression, at most. */
+/** Upper bound of a record's size before compression. */
 export function recordBytes({ key, value, headers }: OutgoingRecord): number {
   let bytes = 32 + (key?.length ?? 0) + (value?.length ?? 0)
   for (const [name, header] of headers) bytes += 10 + name.length * 3 + (header?.length ?? 0)
   return bytes
 }
 
-/** The batch that has this record alone, uncompressed. */
+/** Size of an uncompressed batch with this record alone. */
 export function batchBytes(record: OutgoingRecord): number {
   return headerBytes + encodeRecords([record], record.timestampMs).length
 }
@@ -81,7 +81,7 @@ function encodeRecords(records: readonly OutgoingRecord[], firstMs: number): Buf
   return into.written
 }
 
-/** Appends Kafka's zigzag varints and what is counted by them. */
+/** Appends Kafka's zigzag varints and length-prefixed bytes. */
 class Bytes {
   readonly #buffer: Buffer
   #at = 0

@@ -2,7 +2,7 @@ import { type API, createAPI, endTxnV4, ResponseError, txnOffsetCommitV4 } from 
 
 type Arguments<Request extends (...values: never[]) => unknown> = Parameters<Request>
 
-/** Version 5 looks like 4 on the wire and takes the group into the transaction by itself. */
+/** Version 5 equals 4 on the wire and adds the group to the transaction implicitly. */
 export const txnOffsetCommitV5: API<
   Arguments<typeof txnOffsetCommitV4.createRequest>,
   txnOffsetCommitV4.TxnOffsetCommitResponse
@@ -11,8 +11,8 @@ export const txnOffsetCommitV5: API<
 export interface EndedTransaction {
   readonly errorCode: number
   /**
-   * To go on with: every end raises the epoch, so that nothing late of the ended transaction is taken for the
-   * next one.
+   * The identity for the next transaction: every end raises the epoch, so a late request of the ended
+   * transaction is not added to the next one.
    */
   readonly producerId: bigint
   readonly producerEpoch: number

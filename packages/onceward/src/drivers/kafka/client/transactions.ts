@@ -9,8 +9,8 @@ import { type Connection, initProducerIdV5 } from './wire.ts'
 
 export interface TransactionalOptions extends ProducerOptions {
   /**
-   * Whoever starts last with it is the only one who can commit; transactions its predecessors left open are
-   * aborted.
+   * The producer that started last with this id is the only one that can commit. The broker aborts
+   * transactions that its predecessors left open.
    */
   readonly transactionalId: string
   /**
@@ -21,8 +21,8 @@ export interface TransactionalOptions extends ProducerOptions {
 }
 
 /**
- * Who reads. Without generation and member the broker would take the offsets of anybody, so all of it is
- * needed.
+ * The group member that consumed the records. Without generation and member id the broker would accept the
+ * offsets of any process.
  */
 export interface TransactionMember {
   readonly groupId: string
@@ -34,23 +34,23 @@ export interface TransactionMember {
 export interface ConsumedOffset {
   readonly topic: string
   readonly partition: number
-  /** Where to read on. */
+  /** The next offset to read. */
   readonly next: bigint
   readonly leaderEpoch: number
-  /** Kept beside the offset. */
+  /** Stored with the offset. */
   readonly metadata: string
 }
 
 /**
  *   new ──start──▶ ready ──send, sendOffsets──▶ open ──commit, abort──▶ ready
  *                                                └──one was refused──▶ broken ──abort──▶ ready
- *   any ──fenced, or the answer to an end never came──▶ lost: only a new producer finds out what is true
+ *   any ──fenced, or no answer to an end──▶ lost: only a new producer can determine the outcome
  */
 type State = 'new' | 'ready' | 'open' | 'broken' | 'lost'
 
 /**
- * Kafka's transactions, version 2: no partition or group is announced, and every end raises the epoch. One
- * transaction at a time; records and offsets of it become visible together at its commit, or never.
+ * Kafka's transactions, version 2: partitions and groups need no announcement, and every end raises the
+ * epoch. One transaction at a time. Its records and offsets become visible together at its commit, or never.
  */
 export class TransactionalProducer {
   readonly #connections: KafkaConnections
@@ -77,8 +77,8 @@ export class TransactionalProducer {
   }
 
   /**
-   * Fences everybody who started earlier with the same id. Again after `lost`: who was fenced takes its place
-   * back.
+   * Fences every producer that started earlier with the same id. Call it again after `lost`: a fenced
+   * producer then replaces the one that fenced it.
    */
   async start(): Promise<void> {
     const { transactionalId, transactionTimeoutMs = 10_000 } = this.#options
@@ -104,7 +104,7 @@ export class TransactionalProducer {
     return results as readonly RecordPlace[]
   }
 
-  /** Rejects when the group has moved on: the transaction can then only be aborted. */
+  /** Rejects when the group refuses the member: the transaction can then only be aborted. */
   async sendOffsets(member: TransactionMember, offsets: readonly ConsumedOffset[]): Promise<void> {
     this.#enter()
     try {
@@ -137,7 +137,7 @@ export class TransactionalProducer {
     }
   }
 
-  /** Rejects with `commit_not_confirmed` when the answer never came: committed or not, nobody here knows. */
+  /** Rejects with `commit_not_confirmed` when no answer arrives: the outcome is unknown. */
   async commit(): Promise<void> {
     if (this.#state === 'ready') return
     if (this.#state !== 'open') throw this.#unusable()
@@ -150,7 +150,7 @@ export class TransactionalProducer {
     await this.#end(false)
   }
 
-  /** Leaves an open transaction to its time-out, or to whoever starts with the same id. */
+  /** Leaves an open transaction to its timeout, or to the next producer with the same id. */
   close(): void {
     this.#state = 'lost'
     this.#closed.abort()
@@ -179,7 +179,7 @@ export class TransactionalProducer {
       if (trouble.kind === 'fenced') throw fenced(transactionalId, error)
       throw new OncewardError(
         'commit_not_confirmed',
-        `Kafka did not answer the ${commit ? 'commit' : 'abort'} of a transaction of ${transactionalId}: ${trouble.text}. It may or may not have happened, whole or not at all. Start a new producer with the same id and read the group's offsets: they tell.`,
+        `Kafka did not answer the ${commit ? 'commit' : 'abort'} of a transaction of ${transactionalId}: ${trouble.text}. It may or may not have happened, whole or not at all. Start a new producer with the same id and read the group's offsets to find the outcome.`,
         { cause: error },
       )
     }
@@ -202,7 +202,7 @@ export class TransactionalProducer {
     if (trouble.kind === 'member' || trouble.name === 'FENCED_INSTANCE_ID') {
       return new OncewardError(
         'ownership_lost',
-        `The group has moved on without this member: ${trouble.text}. Nothing of this transaction is visible; abort it. The new owner reads the same records.`,
+        `The group no longer accepts this member: ${trouble.text}. Nothing of this transaction is visible; abort it. The new owner reads the same records.`,
         { cause: error, details: { kafka: trouble.name } },
       )
     }
@@ -214,7 +214,7 @@ export class TransactionalProducer {
   }
 
   #unusable(): OncewardError {
-    const why = { new: 'was not started', ready: 'has no transaction', open: 'has one open already' }
+    const why = { new: 'was not started', ready: 'has no transaction', open: 'already has one open' }
     const state = this.#state === 'broken' ? 'can only abort now' : 'is lost: start it again'
     return new OncewardError(
       'tx_closed',
@@ -233,10 +233,7 @@ export class TransactionalProducer {
     }
   }
 
-  /**
-   * A request with the same epoch asks for the same thing, so it may be repeated even when the first one may
-   * have arrived.
-   */
+  /** A request with the same epoch is idempotent, so it may be repeated even if the first one arrived. */
   async #retry<T>(attempt: () => Promise<T>): Promise<T> {
     const endMs = performance.now() + this.#waitMs
     for (let pauseMs = 5; ; pauseMs = Math.min(500, pauseMs * 2)) {
@@ -254,7 +251,7 @@ export class TransactionalProducer {
 function fenced(transactionalId: string, cause: unknown): OncewardError {
   return new OncewardError(
     'producer_fenced',
-    `Another producer has started as ${transactionalId}, or the broker timed the transaction out. Nothing of this transaction is or will be visible. Stop, or start again if the place is ours.`,
+    `Another producer has started as ${transactionalId}, or the broker timed the transaction out. Nothing of this transaction is or will be visible. Stop this producer, or start it again if it should replace the other.`,
     { cause },
   )
 }

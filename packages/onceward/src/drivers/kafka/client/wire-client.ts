@@ -26,10 +26,10 @@ import { offsetCommitV9 } from './wire.ts'
 import { WireFetcher } from './wire-fetcher.ts'
 
 const unstableDelayMs = 50
-/** Longer than a transaction takes to end; what is still pending then waits for its time-out, or for ever. */
+/** Longer than a transaction takes to end. Offsets still pending then wait for a timeout, or forever. */
 const unstableMaxMs = 5_000
 
-/** The client that speaks the wire itself. */
+/** The client that implements the wire protocol. */
 export class WireClient implements KafkaClient {
   readonly #connections: KafkaConnections
   readonly #settings: TopicSettings
@@ -116,7 +116,7 @@ export class WireClient implements KafkaClient {
           throw new KafkaError(troubleOfCode(bad.errorCode), `${topic}/${bad.partitionIndex}`)
         return topics
       })
-      return answer.length === 0 ? { kind: 'later', reason: 'an empty answer' } : { kind: 'told' }
+      return answer.length === 0 ? { kind: 'later', reason: 'an empty answer' } : { kind: 'confirmed' }
     } catch (error) {
       return answerTo(troubleOf(error))
     }

@@ -10,9 +10,9 @@ import { KafkaError, type KafkaTrouble, toOncewardError, troubleOf, troubleOfCod
 import { PartitionRead } from './partition-read.ts'
 
 /**
- * Two fetches may be under way to each leader. The first waits for news; the second is for partitions that
- * have room again or caught up while it waits, so it waits only shortly: with one alone, a partition that was
- * full for a moment stood still for the rest of the wait.
+ * Each leader may have two fetches in progress. The first waits for new records. The second serves partitions
+ * that have room again or caught up meanwhile, so it waits only briefly. With one fetch alone, a partition
+ * that was full for a moment made no progress for the rest of the wait.
  */
 const lanes = [
   { purpose: 'poll', maxWaitMs: 500 },
@@ -25,31 +25,31 @@ const answerBytesMax = 16 * 1024 * 1024
 /** Decoded bytes of one partition in one answer. */
 const decodedBytesMax = 4 * 1024 * 1024
 const retryDelayMs = 100
-/** Longer than any fetch waits for news. */
+/** Longer than any fetch waits for new records. */
 const silenceMs = 2_000
 const goneDelayMs = 500
 const unreadableDelayMs = 200
 const unreadableTriesMax = 3
 /**
- * A log that does not have our place counts as cut back once leaders have said the same of it for so long.
+ * A log without the reading position counts as truncated once leaders have answered the same for this long.
  */
 const misfitMs = 3_000
 /**
- * The same from a leader of an earlier epoch than what we have read: one that was replaced, unless the
- * cluster was restored.
+ * The same for a leader whose epoch is older than that of a record already read. Such a leader was replaced,
+ * unless the cluster was restored.
  */
 const staleMs = 10_000
 
 export interface WireFetcherOptions {
   readonly connections: KafkaConnections
   readonly settings: Pick<TopicSettings, 'topic' | 'isolation'>
-  /** Of the leader's whole log, with the epoch under which it leads. */
+  /** Bounds of the leader's whole log, with the epoch under which it leads. */
   readonly boundsOf: (partition: number) => Promise<Bounds & { readonly leaderEpoch: number }>
   readonly events: FetchEvents
 }
 
 /**
- * Reads partitions from their leaders, each from one place at a time, and only while its records are wanted.
+ * Reads partitions from their leaders, with one request per partition at a time, and only while it has room.
  */
 export class WireFetcher implements Fetcher {
   readonly #options: WireFetcherOptions
@@ -59,8 +59,8 @@ export class WireFetcher implements Fetcher {
   readonly #busy = new Set<string>()
   #topic: TopicDescription | null = null
   #describing = false
-  /** Answers to questions of an earlier life are ignored. */
-  #life = 0
+  /** Answers to requests from before a restart are ignored. */
+  #run = 0
   #turn = 0
   #closed = false
   #timer: NodeJS.Timeout | undefined
@@ -101,7 +101,7 @@ export class WireFetcher implements Fetcher {
 
   silentMs(partition: number): number {
     const read = this.#reads.get(partition)
-    // One that is stopped is not asked about.
+    // A stopped partition is not requested.
     return read === undefined || read.stopped ? 0 : performance.now() - read.answeredMs
   }
 
@@ -111,7 +111,7 @@ export class WireFetcher implements Fetcher {
   }
 
   restart(): void {
-    this.#life++
+    this.#run++
     this.#busy.clear()
     this.#topic = null
     for (const read of this.#reads.values()) read.question = null
@@ -120,11 +120,11 @@ export class WireFetcher implements Fetcher {
 
   close(): void {
     this.#closed = true
-    this.#life++
+    this.#run++
     clearTimeout(this.#timer)
   }
 
-  /** Asks every leader that can be asked for everything that is wanted and not under way. */
+  /** Requests everything that is wanted and not in progress from every available leader. */
   #pump(): void {
     if (this.#closed || this.#reads.size === 0) return
     const topic = this.#topic
@@ -167,8 +167,8 @@ export class WireFetcher implements Fetcher {
   }
 
   /**
-   * Partitions that caught up wait for the short fetch and are asked for together with its own. Asked for
-   * apart from them, the others were left to the short one for good: 45 requests a second on an idle topic.
+   * Partitions that caught up wait for the short fetch and are requested together with its partitions.
+   * Requested separately, the others stayed with the short fetch: 45 requests a second on an idle topic.
    */
   #laneFor(leader: number, reads: readonly PartitionRead[]): Lane | undefined {
     const [poll, fetch] = lanes.map(lane => (this.#busy.has(`${leader} ${lane.purpose}`) ? undefined : lane))
@@ -176,7 +176,7 @@ export class WireFetcher implements Fetcher {
     return waits ? undefined : (poll ?? fetch)
   }
 
-  /** Another partition comes first each time: an answer is cut where it becomes too long. */
+  /** Rotates the first partition, because an answer is cut when it becomes too long. */
   #inTurn(): PartitionRead[] {
     const reads = [...this.#reads.values()]
     const first = this.#turn++ % reads.length
@@ -189,7 +189,7 @@ export class WireFetcher implements Fetcher {
     lane: Lane,
     reads: readonly PartitionRead[],
   ): Promise<void> {
-    const life = this.#life
+    const run = this.#run
     const key = `${leader} ${lane.purpose}`
     this.#busy.add(key)
     const question = {}
@@ -214,12 +214,12 @@ export class WireFetcher implements Fetcher {
       })
       answers = answer.partitions
     } catch (error) {
-      const waiting = life === this.#life ? reads.filter(read => read.question === question) : []
+      const waiting = run === this.#run ? reads.filter(read => read.question === question) : []
       for (const read of waiting) this.#pause(read, retryDelayMs, true)
       if (troubleOf(error).kind === 'other') this.#events.onWarning(`fetching: ${errorText(error, 300)}`)
     }
     clearInterval(looking)
-    if (life !== this.#life) return
+    if (run !== this.#run) return
     this.#busy.delete(key)
     const asked = reads.filter(read => read.question === question)
     for (const read of asked) read.question = null
@@ -231,8 +231,8 @@ export class WireFetcher implements Fetcher {
   }
 
   /**
-   * A leader that is frozen keeps its connections. Once the cluster names another, what it was asked for is
-   * asked for there.
+   * A frozen leader keeps its connections. Once the cluster names another leader, its partitions are
+   * requested from that one.
    */
   async #leaveLeader(leader: number, reads: readonly PartitionRead[], question: object): Promise<void> {
     const { connections, settings } = this.#options
@@ -301,7 +301,7 @@ export class WireFetcher implements Fetcher {
       const at = Math.max(offset, read.offset)
       return this.#events.onUnreadable(read.progress, { at, next, reason: message, bytes })
     }
-    this.#events.onWarning(`${read.progress.partition}@${offset}: ${message}; it is fetched again`)
+    this.#events.onWarning(`${read.progress.partition}@${offset}: ${message}; fetching it again`)
     this.#pause(read, unreadableDelayMs * 2 ** read.unreadable, false)
   }
 
@@ -319,12 +319,12 @@ export class WireFetcher implements Fetcher {
     read.stopped = true
     const { partition } = read.progress
     const error = new KafkaError(trouble, partition)
-    this.#events.onRefused(toOncewardError(error, `Reading ${partition}`, 'Nothing of it was handed over.'))
+    this.#events.onRefused(toOncewardError(error, `Reading ${partition}`, 'Nothing of it was delivered.'))
   }
 
   /**
-   * Within bounds after all: then the leader does not know the epoch of what we read last, so its log is not
-   * the one we read.
+   * If the offset is within bounds, the leader does not know the epoch of the last record read, so its log is
+   * a different one.
    */
   async #compareBounds(read: PartitionRead): Promise<void> {
     read.stopped = true
@@ -344,20 +344,20 @@ export class WireFetcher implements Fetcher {
         return this.#events.onOutOfRange(read.progress, offset, found)
       }
     } catch {
-      // The leader is away or moves: the same question is put again.
+      // The leader is unavailable or moves; the check is repeated.
     }
     read.stopped = false
     this.#pause(read, retryDelayMs, true)
     this.#pump()
   }
 
-  /** How long a leader must say the same before it is believed. */
+  /** How long a leader must answer the same before the answer counts. */
   #doubtMs({ partition, lastEpoch }: PartitionRead): number {
     const leaderEpoch = this.#topic?.partitions[partition]?.leaderEpoch ?? -1
     return leaderEpoch < lastEpoch ? staleMs : misfitMs
   }
 
-  /** Whoever calls this pumps afterwards, which finds the earliest end of all pauses. */
+  /** The caller calls `#pump` afterwards, which finds the earliest end of all pauses. */
   #pause(read: PartitionRead, delayMs: number, describeAnew: boolean): void {
     if (describeAnew) this.#topic = null
     read.pausedUntilMs = performance.now() + delayMs

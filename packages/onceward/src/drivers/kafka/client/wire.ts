@@ -1,11 +1,11 @@
 /**
- * Everything we take from `@platformatic/kafka`: encoders and decoders of requests, connections, checksums,
- * compression, error names. No other file of the library imports the client. Groups, fetches, offsets and
- * transactions are ours.
+ * All imports from `@platformatic/kafka`: encoders and decoders of requests, connections, checksums,
+ * compression, error names. No other file of the library imports it. Groups, fetches, offsets and
+ * transactions are implemented here.
  *
- * The client is an optional peer: who reads no Kafka need not install it. Within its major version every name
- * below must exist and encode the same bytes; `test/kafka/versions/client-versions.test.ts` holds the oldest
- * and the newest version of the range against the one installed here.
+ * The client library is an optional peer dependency, needed only to read Kafka. Within its major version
+ * every name below must exist and encode the same bytes. `test/kafka/versions/client-versions.test.ts`
+ * compares the oldest and the newest version of the range with the installed one.
  */
 export {
   type API,

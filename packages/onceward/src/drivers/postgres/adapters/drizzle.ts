@@ -15,15 +15,15 @@ import type { ClosableStore, TransactionOptions } from '../transaction-options.t
 
 type Schema = Record<string, unknown>
 
-/** What `db.transaction` hands to its callback. */
+/** The callback parameter of `db.transaction`. */
 export type DrizzleTransaction<S extends Schema> = Parameters<
   Parameters<NodePgDatabase<S>['transaction']>[0]
 >[0]
 
 /**
- * A store on the pool that Drizzle was given: handlers get Drizzle's transaction. BEGIN and COMMIT are ours:
- * Drizzle 0.45 keeps a client for ever whose BEGIN failed, and puts the failure of a ROLLBACK in place of its
- * cause.
+ * A store on the pool of Drizzle: handlers get a transaction of Drizzle. The store sends BEGIN and COMMIT:
+ * Drizzle 0.45 never releases a client whose BEGIN failed, and reports the failure of a ROLLBACK instead of
+ * its cause.
  */
 export function createDrizzleStore<S extends Schema>(
   db: NodePgDatabase<S> & { readonly $client: unknown },
@@ -36,9 +36,11 @@ export function createDrizzleStore<S extends Schema>(
       'createDrizzleStore needs drizzle-orm/node-postgres on a pool of `pg`: drizzle({ client: pool }). A single client cannot carry two batches. Nothing was started.',
     )
   }
+  const store = createPooledStore(pool, options, (...of) => new DrizzleHandlerTransaction(db, ...of))
+  const unwrap = (error: unknown) => (error instanceof DrizzleQueryError ? error.cause : error)
   return {
-    ...createPooledStore(pool, options, (...of) => new DrizzleHandlerTransaction(db, ...of)),
-    unwrap: error => (error instanceof DrizzleQueryError ? error.cause : error),
+    ...store,
+    sql: { query: store.sql!.query, unwrap },
     close: () => pool.end(),
   }
 }
@@ -48,7 +50,7 @@ function isPool(client: unknown): client is SqlPool {
   return typeof pool?.connect === 'function' && typeof pool.totalCount === 'number'
 }
 
-/** What Drizzle keeps on a database and its session without declaring it. */
+/** Undeclared properties of a Drizzle database and its session. */
 interface Inside {
   readonly dialect: ConstructorParameters<typeof NodePgSession>[1]
   readonly session: {

@@ -8,7 +8,7 @@ import { watchReplication } from '../replication.ts'
 import type { ClosableStore, TransactionOptions } from '../transaction-options.ts'
 import { within } from '../within.ts'
 
-/** A store whose transactions are Knex's: handlers get a `Knex.Transaction`. */
+/** A store on transactions of Knex: handlers get a `Knex.Transaction`. */
 export function createKnexStore(
   knex: Knex,
   options: TransactionOptions = {},
@@ -22,7 +22,7 @@ export function createKnexStore(
   return { ...createPortStore(knexPort(knex), options), close: () => knex.destroy() }
 }
 
-/** The slice of Knex's client that is used: its connections are clients of `pg`. */
+/** The part of the Knex client that is used: its connections are clients of `pg`. */
 interface KnexClient {
   readonly driverName: string
   acquireConnection(): Promise<Connection>
@@ -32,7 +32,7 @@ interface KnexClient {
 }
 
 interface Connection extends SqlClient {
-  /** Set to anything, the connection is closed instead of being used again. */
+  /** With any value, the connection is closed instead of being reused. */
   __knex__disposed?: unknown
   end(): Promise<void>
 }
@@ -65,7 +65,7 @@ function knexPort(knex: Knex): SqlPort<Knex.Transaction> {
         const result = await knex.transaction(
           async trx =>
             work({
-              // Past `raw`, which would take every question mark of a text for a placeholder.
+              // Not through `raw`, which treats every question mark of a text as a placeholder.
               query: (text, values) => connection.query(text, values),
               handle: statements => watchedHandle(trx, statements),
             }),
@@ -85,7 +85,7 @@ function knexPort(knex: Knex): SqlPort<Knex.Transaction> {
 
 const rollbackTimeoutMs = 2_000
 
-/** Knex gives a connection back after 5 s whose ROLLBACK was not answered, and one whose ROLLBACK failed. */
+/** Knex reuses a connection whose ROLLBACK failed, or was not answered within 5 s. */
 async function inNoTransaction(connection: SqlClient): Promise<boolean> {
   const asked = connection.query('select now() = statement_timestamp() as none').then(({ rows }) => {
     if (rows[0].none !== true) throw new Error('still in a transaction')
@@ -94,20 +94,17 @@ async function inNoTransaction(connection: SqlClient): Promise<boolean> {
 }
 
 /**
- * Closed at once: the pool would only see the mark when it next hands the connection out, and locks would
- * stay until then.
+ * Closed at once: the pool would check the mark only at the next acquire, and locks would stay until then.
  */
 function destroy(connection: Connection, because: unknown): void {
   connection.__knex__disposed = because
   connection.end().catch(() => {})
 }
 
-/** What would end the transaction, or open one whose statements nobody sees. */
+/** Operations that would end the transaction, or open one whose statements are not watched. */
 const control: ReadonlySet<PropertyKey> = new Set(['commit', 'rollback', 'savepoint'])
 
-/**
- * The same transactor, whose builders find a watched client: everything Knex makes takes it from `context`.
- */
+/** The same transactor with a watched client: all builders of Knex take it from `context`. */
 function watchedHandle(trx: Knex.Transaction, statements: WatchedStatements): Knex.Transaction {
   const client = watchedClient(clientOf(trx), statements)
   const { context } = trx as unknown as { context: { queryBuilder(): Knex.QueryBuilder } }
@@ -130,13 +127,13 @@ function watchedClient(client: KnexClient, statements: WatchedStatements): KnexC
       watchedStream(statements, textOf(statement), rows, () =>
         client.stream(connection, statement, rows, ...rest),
       ),
-    // Nested handles are made from the class of the client, past any watch.
+    // Nested handles are created from the class of the client, which bypasses the watch.
     transaction: () => statements.refuseControl('trx.transaction()'),
   }
   return Object.assign(Object.create(client), watched)
 }
 
-/** Knex says when all rows were read, and never that the stream was destroyed before. */
+/** Knex reports that all rows were read, but not that the stream was destroyed early. */
 async function watchedStream(
   statements: WatchedStatements,
   text: string,

@@ -23,14 +23,14 @@ import type { ClosableStore, TransactionOptions } from '../transaction-options.t
 
 export interface KyselyStoreOptions extends TransactionOptions {
   /**
-   * The pool of `pg` that Kysely's dialect was given. Its connections say when a COMMIT has not reached the
-   * synchronous standby, and Kysely does not pass that on: without the pool the store refuses a database with
-   * such a standby.
+   * The `pg` pool of the Kysely dialect. Its connections report a COMMIT that has not reached the synchronous
+   * standby, which Kysely does not pass on: without the pool the store refuses a database with such a
+   * standby.
    */
   readonly pool?: AcquiringPool
 }
 
-/** A store whose transactions are Kysely's: handlers get a `Transaction<DB>`. */
+/** A store on transactions of Kysely: handlers get a `Transaction<DB>`. */
 export function createKyselyStore<DB>(
   db: Kysely<DB>,
   options: KyselyStoreOptions = {},
@@ -47,7 +47,7 @@ export function createKyselyStore<DB>(
   return { ...createPortStore(heard, options), close: () => db.destroy() }
 }
 
-/** Rejects where a connection of the pool was warned that a COMMIT stopped waiting for the standby. */
+/** Rejects if a connection of the pool was warned that a COMMIT stopped waiting for the standby. */
 function hearing<Tx>(port: SqlPort<Tx>, pool: AcquiringPool): SqlPort<Tx> {
   const watch = watchPool(pool)
   async function watched<T>(work: () => Promise<T>): Promise<T> {
@@ -69,7 +69,7 @@ function hearing<Tx>(port: SqlPort<Tx>, pool: AcquiringPool): SqlPort<Tx> {
 function otherPool(): OncewardError {
   return new OncewardError(
     'configuration',
-    'createKyselyStore was given a pool that Kysely does not use. Nothing was settled. Give it the pool of the PostgresDialect.',
+    'Kysely does not use the pool that was passed to createKyselyStore. Nothing was settled. Pass the pool of the PostgresDialect.',
   )
 }
 
@@ -90,7 +90,7 @@ function kyselyPort<DB>(db: Kysely<DB>): SqlPort<Transaction<DB>> {
   }
 }
 
-/** Without plugins: one that renames columns would rename ours. */
+/** Without plugins: a plugin that renames columns would rename those of Onceward. */
 async function run<DB>(db: Kysely<DB>, text: string, values: readonly unknown[] = []): Promise<SqlResult> {
   const { rows, numAffectedRows } = await db
     .withoutPlugins()
@@ -105,19 +105,18 @@ const dialect: Dialect = {
   createQueryCompiler: () => new PostgresQueryCompiler(),
 }
 
-/** Statements go where the executor sends them; the driver beside it is never asked. */
+/** The executor sends the statements; the driver is never used. */
 function handleOn<DB>(executor: QueryExecutor): Transaction<DB> {
   return new Transaction<DB>({ config: { dialect }, dialect, driver: new DummyDriver(), executor })
 }
 
 /**
- * Kysely's own executor of the transaction, with every statement watched, on whatever copy a builder makes of
- * it.
+ * The Kysely executor of the transaction with every statement watched, in every copy that a builder makes.
  */
 class WatchedExecutor implements QueryExecutor {
   readonly #inner: QueryExecutor
   /**
-   * The same on connections that send nothing for a handler that is over: Kysely queues statements before it
+   * The same on connections that send nothing after the handler has ended: Kysely queues statements before it
    * sends them.
    */
   readonly #sender: QueryExecutor
@@ -187,7 +186,7 @@ class WatchedExecutor implements QueryExecutor {
   }
 }
 
-/** What a handler gets that asks for the connection itself. */
+/** The connection for a handler that asks for it. */
 function watchedConnection(
   connection: DatabaseConnection,
   statements: WatchedStatements,
@@ -200,7 +199,7 @@ function watchedConnection(
   }
 }
 
-/** What Kysely sends watched statements on. The rest is for a statement whose caller aborts it. */
+/** The connection for watched statements. The other methods are for a statement that its caller aborts. */
 function leavingBy(connection: DatabaseConnection, statements: WatchedStatements): DatabaseConnection {
   const { cancelQuery, collectSessionInfo, killSession } = connection
   return {
@@ -217,7 +216,8 @@ function leavingBy(connection: DatabaseConnection, statements: WatchedStatements
 }
 
 /**
- * One statement from its first row to its end: a stream that is not read out is a statement not waited for.
+ * One statement from its first row to its end: a stream that is not read to its end is a statement that was
+ * not awaited.
  */
 async function* watchedStream<T>(
   statements: WatchedStatements,

@@ -4,17 +4,17 @@ export interface Migration {
   readonly version: number
   readonly name: string
   readonly sql: string
-  /** Oldest code that still works on a schema at this version. */
+  /** The oldest version of the code that works on this schema. */
   readonly compatibleFrom: number
 }
 
 /**
- * Forward only. A migration that has landed is never edited: databases have it already. The next change is a
- * new one, and test/store/migrations-append-only.test.ts has the digest of each.
+ * Forward only. A migration that has landed is never edited, because databases already have it. The next
+ * change is a new migration; test/store/migrations-append-only.test.ts has the digest of each.
  *
- * A function that is made anew loses its search path and its rights: the migration states the search path
- * again, and calls `onceward.create_roles()` where this database has the roles. New functions get a row in
- * `onceward.function_right`, unless processes alone call them.
+ * A function that is replaced loses its search path and its rights. The migration sets the search path again,
+ * and calls `onceward.create_roles()` if the database has the roles. A new function gets a row in
+ * `onceward.function_right`, unless only processes call it.
  */
 export const migrations: readonly Migration[] = [
   { version: 1, name: 'first set', sql: firstSet, compatibleFrom: 1 },

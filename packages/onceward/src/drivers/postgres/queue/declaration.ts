@@ -3,17 +3,19 @@ import { assertKnownOptions } from '../../../ports/known-options.ts'
 
 export interface PostgresQueueOptions {
   /**
-   * Messages of one key go to one subscription at a time, in order. Claim and settle cost the server 27 us a
+   * Messages of one key go to one subscription at a time, in order. Lease and settle cost the server 27 us a
    * message instead of 15.
    */
   readonly keyOrder?: boolean
-  /** How long a silent subscription keeps its messages. Default 30 s; extended every third of it. */
+  /**
+   * How long a subscription without heartbeat keeps its messages. Default 30 s; extended every third of it.
+   */
   readonly leaseMs?: number
-  /** The queue's database, where it is not the store's. */
+  /** The database of the queue, if it differs from that of the store. */
   readonly url?: string
 }
 
-/** Plain data: a queue in PostgreSQL as a contract's source. */
+/** A queue in PostgreSQL as the source of a contract, as plain data. */
 export type PostgresQueue = PostgresQueueOptions & { readonly kind: 'postgres'; readonly queue: string }
 
 const leaseMinMs = 100

@@ -8,11 +8,11 @@ const reconnectDelayMs = 1_000
 const reconnectDelayMaxMs = 30_000
 
 /**
- * Hears hints on a connection of its own. Only ever a hint: polling goes on beside it.
+ * Receives hints on a dedicated connection. They are only hints: polling continues.
  *
- *   connecting ──LISTEN, own probe heard──▶ listening ──connection lost──▶ connecting (after a growing delay)
- *        ├── behind a pooler: no LISTEN, which would stay on a server connection of others ──▶ given up, said once
- *        └── probe not heard ──▶ given up, said once
+ *   connecting ──LISTEN, own probe received──▶ listening ──connection lost──▶ connecting (after a growing delay)
+ *        ├── behind a pooler: no LISTEN, which would stay on a server connection of others ──▶ stopped, logged once
+ *        └── probe not received ──▶ stopped, logged once
  */
 export class HintListener {
   readonly #pool: SqlPool
@@ -32,7 +32,7 @@ export class HintListener {
     this.#onDeaf = onDeaf
   }
 
-  /** Where the pool does not say how to connect there is nothing to listen on. */
+  /** Without connection options of the pool there is no connection to listen on. */
   start(): void {
     const config = (this.#pool as { options?: pg.ClientConfig }).options
     if (config !== undefined && !this.#closed) void this.#connect(config)
@@ -56,10 +56,10 @@ export class HintListener {
     try {
       await client.connect()
       if (await isPooled(client))
-        return this.#giveUp(client, 'a pooler such as PgBouncer is in between: polling only')
+        return this.#giveUp(client, 'the connection goes through a pooler such as PgBouncer: polling only')
       await client.query(`listen ${hintChannel}`)
       this.#probing = true
-      this.#timer = setTimeout(() => void this.#doubt(client), probeTimeoutMs)
+      this.#timer = setTimeout(() => void this.#reprobe(client), probeTimeoutMs)
       await this.#pool.query('select pg_notify($1, $2)', [hintChannel, probe])
     } catch {
       retry()
@@ -70,17 +70,17 @@ export class HintListener {
     clearTimeout(this.#timer)
     this.#probing = false
     this.#failures = 0
-    // What was published while nobody listened had no one to tell.
+    // Messages that were published while the listener was disconnected sent no hint.
     this.#onHint()
   }
 
   /**
-   * A process that stood still may have it in the socket: whatever was sent before an answer is heard before
-   * it.
+   * A process that was paused may have the probe in its socket: a notification sent before an answer arrives
+   * before it.
    */
-  async #doubt(client: pg.Client): Promise<void> {
+  async #reprobe(client: pg.Client): Promise<void> {
     await client.query('select 1').catch(() => {})
-    if (this.#probing) this.#giveUp(client, 'notifications do not arrive here: polling only')
+    if (this.#probing) this.#giveUp(client, 'notifications do not arrive: polling only')
   }
 
   #giveUp(client: pg.Client, reason: string): void {
@@ -104,7 +104,7 @@ export class HintListener {
   }
 }
 
-/** A pooler invents the process number that it sends at connecting. */
+/** A pooler sends a process id of its own at connect. */
 async function isPooled(client: pg.Client): Promise<boolean> {
   const { rows } = await client.query('select pg_backend_pid() as pid')
   return (client as { processID?: number | null }).processID !== rows[0].pid

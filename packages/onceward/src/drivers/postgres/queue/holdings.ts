@@ -1,16 +1,13 @@
 import { bareCopy, emptyMap } from '../../../message/bare-map.ts'
 import { fromStoredJson } from '../../../message/stored-json.ts'
 import type { Delivery, DeliveryProperties } from '../../../ports/source.ts'
-import type { ClaimedRow } from './claim-messages.ts'
+import type { LeasedRow } from './lease-messages.ts'
 
-/** One right to messages. Compared by identity: a delivery belongs to exactly one of these. */
+/** One lease on messages. Compared by identity: a delivery belongs to exactly one lease. */
 export interface QueueLease {
   readonly id: string
   epoch: number
-  /**
-   * By this process's monotonic clock, a little before the database thinks so. A hint for `isLive`, nothing
-   * more.
-   */
+  /** By the monotonic clock of this process, a little before the database time. Only a hint for `isLive`. */
   untilMs: number
 }
 
@@ -20,8 +17,8 @@ export interface QueueToken {
 }
 
 /**
- * Everything leased and not settled: first buffered, then with the consumer, counted in messages and bytes
- * until forgotten.
+ * All messages that are leased and not settled: first buffered, then with the consumer, counted in messages
+ * and bytes until forgotten.
  */
 export class Holdings {
   readonly #countMax: number
@@ -50,8 +47,8 @@ export class Holdings {
   }
 
   /**
-   * Room worth a claim: anything while the consumer would wait, else at least a quarter, so that claims stay
-   * large.
+   * Room worth a fetch: any room while the consumer would wait, otherwise at least a quarter, so that fetches
+   * stay large.
    */
   get room(): { readonly count: number; readonly bytes: number } | null {
     const count = this.#countMax - this.#bytesById.size
@@ -61,7 +58,7 @@ export class Holdings {
     return { count, bytes }
   }
 
-  add(lease: QueueLease, rows: readonly ClaimedRow[]): void {
+  add(lease: QueueLease, rows: readonly LeasedRow[]): void {
     for (const row of rows) {
       this.#bytesById.set(row.id, row.body.length)
       this.#bytes += row.body.length
@@ -86,7 +83,7 @@ export class Holdings {
     this.#buffer = []
   }
 
-  #deliver(lease: QueueLease, row: ClaimedRow): Delivery {
+  #deliver(lease: QueueLease, row: LeasedRow): Delivery {
     const token: QueueToken = { lease, id: row.id }
     return {
       body: row.body,
@@ -104,13 +101,13 @@ export class Holdings {
   }
 }
 
-function propertiesOf({ properties, message_id: messageId }: ClaimedRow): DeliveryProperties {
+function propertiesOf({ properties, message_id: messageId }: LeasedRow): DeliveryProperties {
   if (properties === null) return messageId === null ? emptyMap : bareCopy({ messageId })
-  const told = tableOf(fromStoredJson(properties))
-  return messageId === null ? told : bareCopy(told, { messageId })
+  const stored = tableOf(fromStoredJson(properties))
+  return messageId === null ? stored : bareCopy(stored, { messageId })
 }
 
-/** Rows may be inserted by hand, and any JSON fits. */
+/** Rows may be inserted manually, with any JSON. */
 function tableOf(value: unknown): Readonly<Record<string, unknown>> {
   const isTable = value !== null && typeof value === 'object' && !Array.isArray(value)
   return isTable && !(value instanceof Uint8Array) ? (value as Record<string, unknown>) : emptyMap

@@ -3,9 +3,9 @@ import type { QueueLease } from './holdings.ts'
 import { extendLease, releaseLease, takeLease } from './lease.ts'
 
 /**
- * Holds one lease and extends it every third of its time, each beat on its own: a hanging one does not hold
- * up the next. A beat that fails changes nothing; a beat that is refused means the lease expired, and
- * `onLost` is told once.
+ * Holds one lease and extends it every third of its time. Each heartbeat is independent: one that hangs does
+ * not delay the next. A failed heartbeat changes nothing; a refused heartbeat means that the lease expired,
+ * and `onLost` is called once.
  */
 export class LeaseKeeper {
   readonly #pool: SqlPool
@@ -41,8 +41,7 @@ export class LeaseKeeper {
   async beat(): Promise<void> {
     const lease = this.#current
     if (lease === null) return
-    // Once it has looked expired from here, deliveries were dropped as not live: they must not stay leased to
-    // nobody.
+    // After the lease looked expired here, deliveries were dropped as not live: they must not stay leased.
     if (!this.live) return this.#giveUp(lease)
     const untilMs = performance.now() + this.#leaseMs
     if (!(await extendLease(this.#pool, lease.id, this.#leaseMs))) return this.lose(lease)

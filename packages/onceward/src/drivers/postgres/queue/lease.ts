@@ -2,14 +2,14 @@ import { inTransaction } from '../in-transaction.ts'
 import type { SqlClient, SqlPool } from '../pool.ts'
 
 /**
- * A lease is one row; messages carry its id. Its life, told by the database's clock alone:
+ * A lease is one row; messages carry its id. Only the database clock decides its state:
  *
- *   taken ──extend──▶ live ──until passes──▶ expired ──freeExpired, by anybody──▶ gone, its messages free
- *                      └────────── release ──────────────────────────────────────▶ gone, its messages free
+ *   taken ──extend──▶ live ──until passes──▶ expired ──freeExpired, by any process──▶ gone, its messages free
+ *                      └────────── release ──────────────────────────────────────────▶ gone, its messages free
  *
- * An expired lease is never extended. `lease_id` of a message is not null exactly while its lease has a row:
- * whoever removes the row frees the messages in the same transaction, in a later statement than the one that
- * locked the row, so that it sees what a claim committed while it waited.
+ * An expired lease is never extended. `lease_id` of a message is not null exactly while its lease has a row.
+ * The transaction that removes the row also frees the messages, in a later statement than the one that locked
+ * the row, so that it sees messages which were leased while it waited.
  */
 export async function takeLease(
   pool: SqlPool,
@@ -25,7 +25,7 @@ export async function takeLease(
   return rows[0].id as string
 }
 
-/** False when the lease had expired: its messages are, or will be, somebody else's. */
+/** False if the lease had expired: other subscriptions have its messages, or will. */
 export async function extendLease(pool: SqlPool, leaseId: string, leaseMs: number): Promise<boolean> {
   const { rowCount } = await pool.query(
     `update onceward.queue_lease set until = clock_timestamp() + $2 * interval '1 millisecond'
@@ -35,7 +35,7 @@ export async function extendLease(pool: SqlPool, leaseId: string, leaseMs: numbe
   return rowCount === 1
 }
 
-/** Gives the messages of one's own lease back and ends it. */
+/** Frees the messages of the lease and removes it. */
 export async function releaseLease(pool: SqlPool, leaseId: string): Promise<void> {
   await inTransaction(pool, async client => {
     const { rows } = await client.query(
@@ -47,11 +47,11 @@ export async function releaseLease(pool: SqlPool, leaseId: string): Promise<void
 }
 
 /**
- * After a claim whose answer was lost: it may have committed, may never run, or may still be on its way.
- * Raising the epoch makes a late one take nothing; what it took and nobody holds is freed. Null when the
- * lease is gone.
+ * After a statement whose answer was lost: it may have committed, may never run, or may still be in transit.
+ * A higher epoch makes a late one lease nothing; messages that it leased and the subscription does not hold
+ * are freed. Null if the lease is gone.
  */
-export async function disownLostClaim(
+export async function undoUnconfirmedLease(
   pool: SqlPool,
   leaseId: string,
   held: readonly string[],
@@ -72,10 +72,11 @@ export async function disownLostClaim(
 }
 
 /**
- * Frees the messages of leases that expired. Answers how many leases that were; a rival's work is left to the
- * rival. A lease that ends more than ten times ours (`leaseMs`) ahead was written by a clock that was ahead,
- * and is over too: otherwise a dead holder's would last as long as the jump. A holder that lives loses no
- * more by it than by any expired lease: its row is gone, and what it settles is not its own.
+ * Frees the messages of expired leases. Returns the number of these leases; leases that another process is
+ * removing are skipped. A lease that ends more than ten times ours (`leaseMs`) ahead was written by a clock
+ * that was ahead, and counts as expired too: otherwise the lease of a crashed holder would last as long as
+ * the jump. A live holder loses no more by it than by any expired lease: its row is gone, and its settlements
+ * match nothing.
  */
 export async function freeExpired(pool: SqlPool, queueId: number, leaseMs: number): Promise<number> {
   const expired = `from onceward.queue_lease where queue_id = $1 and (until <= clock_timestamp()

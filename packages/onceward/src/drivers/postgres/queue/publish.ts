@@ -7,20 +7,20 @@ export interface PostgresMessage {
   /** Bytes are kept exactly, text as UTF-8, anything else as JSON. */
   readonly body: Buffer | Uint8Array | string | object
   readonly messageId?: string | undefined
-  /** Messages of one key keep their order on a queue read with `keyOrder`. */
+  /** Messages of one key keep their order on a queue with `keyOrder`. */
   readonly key?: string | null | undefined
   readonly headers?: Readonly<Record<string, unknown>> | undefined
   readonly properties?: DeliveryProperties | undefined
 }
 
-/** Your open transaction: a `pg` client, a handler's `tx`, or anything that answers `query`. */
+/** Your open transaction: a `pg` client, the `tx` of a handler, or any object with `query`. */
 export interface PublishTransaction {
   query(text: string, values?: unknown[]): Promise<unknown>
 }
 
 /**
- * Adds messages to a queue inside the caller's transaction: they exist if and when it commits. Within one
- * call and one transaction ids follow the order given.
+ * Adds messages to a queue inside the transaction of the caller: they exist if and when it commits. Within
+ * one call and one transaction ids follow the given order.
  */
 export async function publish(
   tx: PublishTransaction,

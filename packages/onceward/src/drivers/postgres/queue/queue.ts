@@ -1,6 +1,6 @@
 import type { SqlPool } from '../pool.ts'
 
-/** One channel for all queues, the queue's name as payload. */
+/** One channel for all queues, with the name of the queue as payload. */
 export const hintChannel = 'onceward_queue'
 
 type Queryable = Pick<SqlPool, 'query'>
@@ -11,15 +11,15 @@ export async function createQueue(pool: Queryable, name: string): Promise<void> 
 }
 
 /**
- * Tells waiting subscriptions to look now instead of at their next poll. Call it after your commit, never
- * inside your transaction: NOTIFY takes a lock of the whole server at commit, one committer at a time.
+ * Wakes waiting subscriptions before their next poll. Call it after your commit, never inside your
+ * transaction: at commit NOTIFY takes a server-wide lock, one transaction at a time.
  */
 export async function hint(pool: Queryable, queueName: string): Promise<void> {
   await pool.query('select pg_notify($1, $2)', [hintChannel, queueName])
 }
 
 /**
- * Messages not settled yet, and how many of them are leased now. Counts rows: for people and tests, not for
+ * Unsettled messages, and how many of them are leased now. Counts rows: for operators and tests, not for
  * loops.
  */
 export async function queueDepth(

@@ -2,9 +2,9 @@ import { begin, pipelined } from '../in-transaction.ts'
 import type { SqlPool } from '../pool.ts'
 
 /**
- * Deletes settled messages, fenced by the lease: those that went to another subscription stay. Answers how
- * many it deleted. Not waiting for the disk: a deletion lost in a server crash is a redelivery, which the
- * inbox recognises.
+ * Deletes settled messages, fenced by the lease: messages that went to another subscription stay. Returns how
+ * many it deleted. It does not wait for the disk: a deletion lost in a server crash is a redelivery, which
+ * the inbox recognises.
  */
 export async function settleMessages(
   pool: SqlPool,

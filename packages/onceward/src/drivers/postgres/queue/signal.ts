@@ -1,4 +1,4 @@
-/** Wakes one waiter; a wake-up with nobody waiting is kept for the next wait, so none is lost. */
+/** Wakes one waiter. A wake-up without a waiter is kept for the next wait, so none is lost. */
 export class Signal {
   #woken = false
   #resolve: (() => void) | null = null

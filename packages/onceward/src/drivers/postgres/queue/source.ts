@@ -7,11 +7,13 @@ import type { PostgresQueue } from './declaration.ts'
 import { PostgresSubscription } from './subscription.ts'
 
 export interface PostgresSourceOptions {
-  /** Needed unless the declaration has a url. Two connections of it are used at a time, briefly. */
+  /**
+   * Required unless the declaration has a url. At most two of its connections are used at a time, briefly.
+   */
   readonly pool?: SqlPool
   readonly log?: Log
   readonly reach?: Reach
-  /** Names this process in the lease table. */
+  /** The name of this process in the lease table. */
   readonly instance?: string
 }
 

@@ -4,13 +4,13 @@ import { errorText, OncewardError } from '../../../errors.ts'
 import type { Delivery, PartitionLag, QueueOpenOptions, Subscription } from '../../../ports/source.ts'
 import { QueueDepth } from '../../log/queue-depth.ts'
 import type { SqlPool } from '../pool.ts'
-import { ClaimAhead, lookAroundMs } from './claim-ahead.ts'
 import { HintListener } from './hint-listener.ts'
 import { Holdings, type QueueToken } from './holdings.ts'
 import { LeaseKeeper } from './lease-keeper.ts'
+import { lookAroundMs, Prefetch } from './prefetch.ts'
 import { Signal } from './signal.ts'
 import { configurationTrouble } from './trouble.ts'
-import { Debts } from './unconfirmed-acks.ts'
+import { UnconfirmedAcks } from './unconfirmed-acks.ts'
 
 export interface SubscriptionOptions extends QueueOpenOptions {
   readonly name: string
@@ -34,18 +34,18 @@ const depth =
   'select count(*)::float8 as n from (select from onceward.queue_message where queue_id = $1 limit 100000) first'
 
 /**
- * One loop claims ahead of the consumer; a heartbeat keeps the lease; settling runs beside both.
+ * One loop fetches ahead of the consumer; a heartbeat keeps the lease; settling runs in parallel.
  *
  *   no lease ──begin──▶ leased ──heartbeat refused──▶ no lease (held messages are forgotten: others get them)
- *   in either: server away ──▶ waits, tries again      configuration error ──▶ failed: receive rejects
+ *   in either: server unavailable ──▶ waits, tries again      configuration error ──▶ failed: receive rejects
  *   any ──close──▶ closed, lease released
  */
 export class PostgresSubscription implements Subscription {
   readonly #options: SubscriptionOptions
   readonly #holdings: Holdings
   readonly #keeper: LeaseKeeper
-  readonly #ahead: ClaimAhead
-  readonly #debts: Debts
+  readonly #prefetch: Prefetch
+  readonly #acks: UnconfirmedAcks
   readonly #listener: HintListener
   readonly #depth: QueueDepth
   readonly #work = new Signal()
@@ -53,7 +53,7 @@ export class PostgresSubscription implements Subscription {
   #queueId = 0
   #failure: OncewardError | null = null
   #closed = false
-  /** Null until the first attempt to reach the server ended. */
+  /** Null until the first connection attempt has ended. */
   #up: boolean | null = null
   #running: Promise<void> = Promise.resolve()
   #idleMs = pollMinMs
@@ -61,14 +61,14 @@ export class PostgresSubscription implements Subscription {
   private constructor(options: SubscriptionOptions) {
     this.#options = options
     this.#holdings = new Holdings(options.inFlightMax, options.inFlightBytesMax, options.queue)
-    this.#ahead = new ClaimAhead(options, this.#holdings)
+    this.#prefetch = new Prefetch(options, this.#holdings)
     this.#depth = new QueueDepth({
       queue: options.queue,
       ask: () => this.#waiting(),
       held: () => 0,
       nowMs: () => performance.now(),
     })
-    this.#debts = new Debts(options.pool, this.#holdings, lease => lease === this.#keeper.current)
+    this.#acks = new UnconfirmedAcks(options.pool, this.#holdings, lease => lease === this.#keeper.current)
     this.#keeper = new LeaseKeeper(
       options.pool,
       options.leaseMs,
@@ -120,7 +120,7 @@ export class PostgresSubscription implements Subscription {
     const skipped = deliveries.length - ids.length
     if (lease === null || ids.length === 0) return { missed: skipped }
     try {
-      const gone = await this.#debts.pay(this.#queueId, lease, ids)
+      const gone = await this.#acks.acknowledge(this.#queueId, lease, ids)
       this.#work.wake()
       return { missed: skipped + gone }
     } catch (error) {
@@ -152,7 +152,7 @@ export class PostgresSubscription implements Subscription {
     clearTimeout(timer)
   }
 
-  /** Those leased to anybody among them: their rows are there until they are settled. */
+  /** Includes leased messages of all subscriptions: their rows exist until they are settled. */
   async #waiting(): Promise<number | null> {
     if (this.#closed) return null
     const { pool } = this.#options
@@ -167,7 +167,7 @@ export class PostgresSubscription implements Subscription {
       await this.#keeper.release()
       if (ownsPool) await pool.end()
     } catch (error) {
-      log.warn('lease not released, its messages come back when it expires', {
+      log.warn('lease not released; its messages are redelivered when it expires', {
         source: name,
         error: errorText(error),
       })
@@ -180,12 +180,12 @@ export class PostgresSubscription implements Subscription {
     if (rows.length === 0) {
       throw new OncewardError(
         'configuration',
-        `${name} does not exist in this database. Nothing was taken, nothing is lost. Create it with createQueue, or check the name and the connection string.`,
+        `${name} does not exist in this database. No message was received and nothing is lost. Create it with createQueue, or check the name and the connection string.`,
       )
     }
     this.#queueId = rows[0].id
     await this.#keeper.take(this.#queueId, instance)
-    this.#ahead.startOver()
+    this.#prefetch.startOver()
     this.#connected()
   }
 
@@ -210,15 +210,20 @@ export class PostgresSubscription implements Subscription {
     if (this.#up !== true) await this.#keeper.beat()
     if (this.#keeper.current === null) await this.#begin()
     const lease = this.#keeper.current!
-    if (!(await this.#ahead.clearDoubt(lease))) return this.#keeper.lose(lease)
+    if (!(await this.#prefetch.undoUnconfirmed(lease))) return this.#keeper.lose(lease)
     this.#connected()
-    await this.#debts.payOwed(this.#queueId, lease)
-    await this.#ahead.lookAround(this.#queueId)
+    await this.#acks.retry(this.#queueId, lease)
+    await this.#prefetch.lookAround(this.#queueId)
     const room = this.#holdings.room
     if (room === null) return this.#work.wait(lookAroundMs)
-    const claimed = await this.#ahead.claim(this.#queueId, lease, room, () => lease === this.#keeper.current)
-    if (claimed === 'none') await this.#idle()
-    if (claimed !== 'some') return
+    const fetched = await this.#prefetch.fetch(
+      this.#queueId,
+      lease,
+      room,
+      () => lease === this.#keeper.current,
+    )
+    if (fetched === 'none') await this.#idle()
+    if (fetched !== 'some') return
     this.#idleMs = pollMinMs
     this.#arrivals.wake()
   }
@@ -231,10 +236,10 @@ export class PostgresSubscription implements Subscription {
 
   #lost(): void {
     this.#holdings.clear()
-    this.#debts.clear()
-    this.#ahead.forgetDoubt()
+    this.#acks.clear()
+    this.#prefetch.forgetUnconfirmed()
     this.#down(
-      'the lease expired before it was extended: its messages go to whoever is alive, a new lease is taken',
+      'the lease expired before it was extended: other subscriptions get its messages, a new lease is taken',
     )
     this.#work.wake()
   }

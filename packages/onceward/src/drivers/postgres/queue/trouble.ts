@@ -1,12 +1,12 @@
 import { errorCode, errorText, OncewardError } from '../../../errors.ts'
 
 /**
- * SQLSTATE classes that waiting cannot cure: rights, missing tables or database, wrong password, a statement
- * the server refuses.
+ * SQLSTATE classes that a retry cannot fix: rights, missing tables or database, wrong password, a rejected
+ * statement.
  */
 const configurationClasses = new Set(['0A', '21', '22', '28', '3D', '3F', '42'])
 
-/** The error to halt with, or null when the server is merely away. */
+/** The error to halt with, or null if the server is merely unavailable. */
 export function configurationTrouble(error: unknown, source: string): OncewardError | null {
   if (error instanceof OncewardError) return error
   const code = errorCode(error)

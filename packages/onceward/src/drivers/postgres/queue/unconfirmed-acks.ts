@@ -3,14 +3,13 @@ import type { Holdings, QueueLease } from './holdings.ts'
 import { settleMessages } from './settle-messages.ts'
 
 /**
- * Tells the server which messages are done with. What it did not answer for is owed, and told again while the
- * lease lives.
+ * Deletes settled messages. Settlements without an answer are kept, and repeated while the lease is valid.
  */
-export class Debts {
+export class UnconfirmedAcks {
   readonly #pool: SqlPool
   readonly #holdings: Holdings
   readonly #isCurrent: (lease: QueueLease) => boolean
-  #owed: string[] = []
+  #unconfirmed: string[] = []
 
   constructor(pool: SqlPool, holdings: Holdings, isCurrent: (lease: QueueLease) => boolean) {
     this.#pool = pool
@@ -18,24 +17,24 @@ export class Debts {
     this.#isCurrent = isCurrent
   }
 
-  /** Answers how many were not there any more. Rejects when the server did not answer. */
-  async pay(queueId: number, lease: QueueLease, ids: readonly string[]): Promise<number> {
+  /** Returns how many messages were already gone. Rejects if the server did not answer. */
+  async acknowledge(queueId: number, lease: QueueLease, ids: readonly string[]): Promise<number> {
     try {
       const deleted = await settleMessages(this.#pool, queueId, lease.id, ids)
       if (this.#isCurrent(lease)) this.#holdings.forget(ids)
       return ids.length - deleted
     } catch (error) {
-      if (this.#isCurrent(lease)) this.#owed.push(...ids)
+      if (this.#isCurrent(lease)) this.#unconfirmed.push(...ids)
       throw error
     }
   }
 
-  async payOwed(queueId: number, lease: QueueLease): Promise<void> {
-    const ids = this.#owed.splice(0)
-    if (ids.length > 0) await this.pay(queueId, lease, ids)
+  async retry(queueId: number, lease: QueueLease): Promise<void> {
+    const ids = this.#unconfirmed.splice(0)
+    if (ids.length > 0) await this.acknowledge(queueId, lease, ids)
   }
 
   clear(): void {
-    this.#owed = []
+    this.#unconfirmed = []
   }
 }

@@ -1,7 +1,7 @@
 import type { SqlPool } from '../pool.ts'
 
 /** An incarnation of the database server. Every consumer halts until it is accepted. */
-export interface ServerIncarnation {
+export interface RecordedIncarnation {
   readonly id: string
   readonly systemIdentifier: string | null
   readonly timeline: number | null
@@ -55,11 +55,11 @@ export async function recordIncarnation(pool: SqlPool, because: string): Promise
 }
 
 /** Newest first. */
-export async function readIncarnations(pool: SqlPool): Promise<readonly ServerIncarnation[]> {
+export async function readIncarnations(pool: SqlPool): Promise<readonly RecordedIncarnation[]> {
   const { rows } = await pool.query(
     `select ${columns} from onceward.server_incarnation order by id desc limit 50`,
   )
-  return rows as ServerIncarnation[]
+  return rows as RecordedIncarnation[]
 }
 
 export async function readExposures(pool: SqlPool): Promise<readonly Exposure[]> {

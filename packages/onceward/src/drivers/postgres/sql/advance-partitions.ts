@@ -4,10 +4,10 @@ import type { Enrolment } from '../../../ports/store.ts'
 import type { SqlClient } from '../pool.ts'
 
 /**
- * The fence of a batch. Taken last, so that the rows are locked for no longer than the commit: an owner that
- * took over meanwhile has raised the epoch and we match nothing; one that comes now waits for our commit. All
- * rows are locked in one order, whatever the lock: batches that held some and moved others in two passes
- * deadlocked with whoever took both.
+ * The fence of a batch. It is the last statement, so the rows are locked only during the commit. If another
+ * owner took over before it, the epoch was raised and the fence matches nothing; an owner that takes over now
+ * waits for the commit. All rows are locked in one order, with either lock: batches that locked held and
+ * moved rows in two passes deadlocked with an owner that took both.
  */
 export async function advancePartitions(
   client: SqlClient,
@@ -30,8 +30,8 @@ export async function advancePartitions(
 }
 
 /**
- * Each row with the lock it needs, in order of the partitions. Answers with those that are ours and stay
- * where they are.
+ * Locks each row as needed, in the order of the partitions. Returns the partitions that this process owns and
+ * that do not move.
  */
 async function lockRows(
   client: SqlClient,
@@ -104,7 +104,7 @@ async function moveRows(
   return rows.map(row => row.partition as string)
 }
 
-/** Alone, a row needs no order of locking: 0.25 ms instead of 0.5. */
+/** A single row needs no order of locking: 0.25 ms instead of 0.5. */
 async function moveRow(
   client: SqlClient,
   consumerId: number,
@@ -121,20 +121,20 @@ async function moveRow(
 }
 
 /**
- * A fence that leaves with COMMIT: a statement that fails where it moves nothing, so that the server turns
+ * A fence that is sent with COMMIT: a statement that fails if it moves no row, so that the server turns
  * COMMIT into ROLLBACK.
  */
 export interface CommitFence {
   readonly text: string
   readonly values: readonly unknown[]
-  /** Says why it failed, once the transaction is over. */
+  /** Reports why it failed, after the transaction has ended. */
   explain(client: SqlClient): Promise<never>
 }
 
 /**
  * Null for batches that move some partitions and hold others, or move several: these need more than one
- * statement, or locks in order. It spares a round trip with rows locked. Also the proof that the transaction
- * is ours: the setting is local to it.
+ * statement, or ordered locks. It saves a round trip with rows locked. It also proves that the transaction is
+ * the one of the batch: the setting is local to it.
  */
 export function commitFence({ consumerId }: Enrolment, progress: readonly Progress[]): CommitFence | null {
   const stays = progress.every(({ next }) => next === null)
@@ -167,7 +167,10 @@ function moveOne(consumerId: number, { partition, epoch, incarnation, from, next
   }
 }
 
-/** Ours by epoch, but elsewhere: an unconfirmed commit of ours went through. Not ours: somebody took over. */
+/**
+ * Same epoch, other position: an unconfirmed commit of this process took effect. Other epoch: another process
+ * took over.
+ */
 async function explain(client: SqlClient, consumerId: number, missing: readonly Progress[]): Promise<never> {
   const { rows } = await client.query(
     'select partition, epoch from onceward.checkpoint where consumer_id = $1 and partition = any($2::text[])',

@@ -1,15 +1,15 @@
 import type { Enrolment } from '../../../ports/store.ts'
 import type { SqlClient } from '../pool.ts'
 
-/** So few keys are looked up as quickly as it is asked whether there are any. */
+/** So few keys are looked up as fast as one query finds out whether any row exists. */
 const few = 8
-/** Batches that look at each key once there was something to see: most likely there still is. */
+/** Number of batches that look up each key after a row was found: most likely there still is one. */
 const closeLooks = 50
 
 /**
- * Whether keys are worth being looked up one by one: while nothing is parked or deferred, one look for any
- * row stands for 500 look-ups. `rows` are those of the consumer $1, in the order of an index: statistics may
- * still know rows that are gone, and a scan for the first of them would read the whole table.
+ * Whether keys need to be looked up one by one. While no row is parked or deferred, one query for any row
+ * replaces 500 look-ups. `rows` are those of consumer $1, in the order of an index: statistics may still
+ * contain removed rows, and a scan for the first of them would read the whole table.
  */
 export function anyFirst(rows: string): (client: SqlClient, by: Enrolment, keys: number) => Promise<boolean> {
   const text = `select exists (select from (${rows} limit 1) one) as any`

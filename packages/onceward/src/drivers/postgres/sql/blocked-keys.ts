@@ -4,7 +4,7 @@ import { anyFirst } from './any-first.ts'
 
 const anyBlocked = anyFirst('select from onceward.blocked_key where consumer_id = $1 order by key')
 
-/** Locked, so that whoever frees the key waits for what is about to be parked behind it. */
+/** Locked, so that an operator who releases the key waits for messages that are being parked behind it. */
 const eachOf = `
   select asked.key, blocked.* from (select key from unnest($2::text[]) as key order by key collate "C") asked
   cross join lateral (

@@ -2,19 +2,19 @@ import type { Conclusion, Enrolment } from '../../../ports/store.ts'
 import type { SqlClient } from '../pool.ts'
 import { holdMessages } from './hold-messages.ts'
 import { endKeyWaits, isAwaited } from './key-waits.ts'
-import { byKey, isAsked, isKeyed, oneByOne } from './lookup-by-key.ts'
+import { byKey, isAsked, isKeyed, lookupByKey } from './lookup-by-key.ts'
 
 const asked = 'unnest($2::text[]) as asked (key)'
-const found = `ctid = any (array(select ctid from ${oneByOne('inbox', 'message_id', asked)})) and ${isAsked}`
+const found = `ctid = any (array(select ctid from ${lookupByKey('inbox', 'message_id', asked)})) and ${isAsked}`
 const giveBack = {
   whole: `delete from onceward.inbox where ${found}`,
   spread: `delete from onceward.inbox using ${byKey(asked)} where ${isKeyed}`,
 }
-/** Answers with those that messages wait for. */
+/** Returns the keys that other messages wait for. */
 const giveBackKeys = `
   with freed as (
     delete from onceward.business_key
-    where ctid = any (array(select ctid from ${oneByOne('business_key', 'key', asked)})) returning key, message_id)
+    where ctid = any (array(select ctid from ${lookupByKey('business_key', 'key', asked)})) returning key, message_id)
   select freed.key, freed.message_id as holder from freed where ${isAwaited('freed.key')}`
 const changed =
   'update onceward.inbox set status = $3::onceward.marker_status, reason = $4::jsonb ->> message_id'
@@ -23,10 +23,7 @@ const change = {
   spread: `${changed} from ${byKey(asked)} where ${isKeyed}`,
 }
 
-/**
- * Everything a batch leaves that is not simply applied: a statement for each kind, however many messages
- * there are.
- */
+/** Writes every outcome of a batch other than applied: one statement per kind, for any number of messages. */
 export async function concludeMessages(
   client: SqlClient,
   enrolment: Enrolment,
@@ -36,7 +33,7 @@ export async function concludeMessages(
   const form = markersSpread ? 'spread' : 'whole'
   const claimed = conclusions.filter(conclusion => conclusion.claimed)
   const retried = claimed.filter(conclusion => conclusion.to === 'retry')
-  // What is held is marked by the statement that holds it.
+  // The statement that holds a message also updates its marker.
   const others = claimed.filter(({ to, held }) => held === null && to !== 'retry' && to !== 'applied')
   const freed = claimed.flatMap(conclusion => conclusion.businessKey ?? [])
   if (retried.length > 0) await client.query(giveBack[form], [consumerId, retried.map(({ id }) => id)])

@@ -2,8 +2,8 @@ import type { AttemptCount, AttemptRecord, Enrolment } from '../../../ports/stor
 import type { SqlClient } from '../pool.ts'
 
 /**
- * The history of a message is a handful of rows: read once, it gives the next number and every count.
- * `offset 0`: looked up one by one, see `oneByOne`.
+ * The history of a message is a few rows: one read yields the next number and every count. `offset 0` forces
+ * single look-ups, see `lookupByKey`.
  */
 const insert = `
   with failure as materialized (
@@ -27,9 +27,9 @@ const insert = `
   group by f.n, f.nth`
 
 /**
- * One row per attempt: the count and its history in one. The marker held by this transaction keeps others off
- * the number. Where there are no markers an id may come twice, and another transaction may take the number:
- * serialization trouble, so try again.
+ * One row per attempt: the count and its history in one. The marker of this transaction protects the number.
+ * Without markers an id may arrive twice, and another transaction may use the number: a serialization
+ * failure, which is retried.
  */
 export async function countAttempts(
   client: SqlClient,

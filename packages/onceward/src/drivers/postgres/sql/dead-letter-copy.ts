@@ -4,9 +4,9 @@ import { fitsOnWire } from '../../../ports/wire-size.ts'
 import { rabbitDeath, springDeadLetter } from './dead-letter-headers.ts'
 
 /**
- * What leaves for the broker's dead-letter queue, under the message's own id, so that a copy sent twice is
- * one. What does not fit there stays in the held row alone: the message's headers first, then its body. Null
- * where not even the rest fits.
+ * The copy for the dead-letter queue of the broker, under the id of the message, so that a copy sent twice is
+ * a duplicate. Parts that do not fit stay in the held row only: first the headers of the message, then its
+ * body. Null if not even the rest fits.
  */
 export function copyOfDeadLetter(
   enrolment: Enrolment,
@@ -19,7 +19,7 @@ export function copyOfDeadLetter(
   const messageId = id ?? `held:${heldId}`
   const known = knownElsewhere(enrolment, held, nowMs)
   const ours = provenance(enrolment, held, heldId)
-  // RabbitMQ is not told the key, and as a key of the outbox a routing key would put all copies in one line.
+  // RabbitMQ has no message key, and a routing key as the key of the outbox would put all copies in one line.
   const key = to.broker === 'rabbitmq' ? null : held.brokerKey
   const copy = { ...to, exchange: null, messageId, key, properties: held.properties }
   const { topicLimits } = enrolment.facts
@@ -30,21 +30,21 @@ export function copyOfDeadLetter(
   return null
 }
 
-/** Made one after the other: the first one fits nearly always. */
+/** Lazy: the first form almost always fits. */
 function* formsOf(
   { headers, body }: HeldRecord,
   known: (original: Headers) => Headers,
   ours: Headers,
 ): Generator<Pick<Outgoing, 'headers' | 'body'>> {
-  const noBody = { ...ours, 'onceward-body': leftOut }
+  const withoutBody = { ...ours, 'onceward-body': leftOut }
   const none = Buffer.alloc(0)
   yield { headers: withOriginals(headers, known, ours), body }
   yield { headers: withoutOriginals(known, ours), body }
-  yield { headers: withOriginals(headers, known, noBody), body: none }
-  yield { headers: withoutOriginals(known, noBody), body: none }
+  yield { headers: withOriginals(headers, known, withoutBody), body: none }
+  yield { headers: withoutOriginals(known, withoutBody), body: none }
 }
 
-/** Headers on the broker's copy: enough to find the row, and to see the cause without it. */
+/** Headers of the copy: enough to find the row, and to see the cause without it. */
 function provenance(
   { facts, campaignId }: Enrolment,
   held: HeldRecord,
@@ -78,7 +78,7 @@ function withoutOriginals(known: (original: Headers) => Headers, ours: Headers):
   return JSON.stringify({ ...known({}), ...ours, 'onceward-headers': leftOut })
 }
 
-/** What the tools of the broker show for a dead letter. */
+/** Headers that tools of the broker show for a dead letter. */
 function knownElsewhere(
   { facts }: Enrolment,
   held: HeldRecord,

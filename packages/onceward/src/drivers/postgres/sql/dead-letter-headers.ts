@@ -1,12 +1,14 @@
 import type { HeldRecord } from '../../../ports/store.ts'
 
-/** Other tools look at these; ours are beside them and the whole story is in the held row. */
+/** Other tools read these headers. Ours are beside them, and the full record is in the held row. */
 const textBytesMax = 2_000
 const originsMax = 20
 
 type Headers = Readonly<Record<string, unknown>>
 
-/** As RabbitMQ writes them when a queue gives a message up: the latest death first, the first one kept. */
+/**
+ * As RabbitMQ writes them when a queue dead-letters a message: the latest death first, the first one kept.
+ */
 export function rabbitDeath(original: Headers, held: HeldRecord, nowMs: number): Headers {
   const deaths = Array.isArray(original['x-death']) ? original['x-death'].slice(0, originsMax) : []
   const isThis = (death: unknown) => {
@@ -32,9 +34,9 @@ export function rabbitDeath(original: Headers, held: HeldRecord, nowMs: number):
 }
 
 /**
- * As Spring for Kafka writes them: numbers as big-endian bytes. Where a record died before, its earlier
- * origin stays under the same name and ours comes after it, which is the one readers take; the last error
- * replaces the one before.
+ * As Spring for Kafka writes them: numbers as big-endian bytes. If a record was dead-lettered before, its
+ * earlier origin stays under the same name and ours follows it, which is the one that readers use. The last
+ * error replaces the one before.
  */
 export function springDeadLetter(original: Headers, held: HeldRecord): Headers {
   const headers: Record<string, unknown> = {}
@@ -52,7 +54,7 @@ export function springDeadLetter(original: Headers, held: HeldRecord): Headers {
   return headers
 }
 
-/** `case-events/3@1207`; nothing of a position that is not one. */
+/** Parses `case-events/3@1207`; empty for any other form. */
 function originOf({ position, properties }: HeldRecord): Record<string, Buffer> {
   const found = /^(.+)\/(\d+)@(\d+)$/s.exec(position ?? '')
   if (found === null) return {}
@@ -65,7 +67,7 @@ function originOf({ position, properties }: HeldRecord): Record<string, Buffer> 
   origin.partition!.writeInt32BE(Number(partition))
   const { timestampMs } = JSON.parse(properties) as { timestampMs?: unknown }
   if (typeof timestampMs !== 'number' || !Number.isSafeInteger(timestampMs)) return origin
-  // Whether the sender or the broker set it is not known here, so nothing is said of its type.
+  // It is not known whether the producer or the broker set it, so its type is left out.
   return { ...origin, timestamp: int64(BigInt(timestampMs)) }
 }
 
@@ -79,7 +81,7 @@ function text(value: string): object {
   return stored(Buffer.from(value).subarray(0, textBytesMax))
 }
 
-/** As stored JSON writes bytes. */
+/** As the stored JSON represents bytes. */
 function stored(bytes: Buffer): object {
   return { $bytes: bytes.toString('base64') }
 }

@@ -4,17 +4,17 @@ import type { SqlClient } from '../pool.ts'
 import { intArray } from './int-array.ts'
 import { endKeyWaits, isAwaited } from './key-waits.ts'
 import { leaseLost } from './lease-lost.ts'
-import { byKey, isKeyed, oneByOne } from './lookup-by-key.ts'
+import { byKey, isKeyed, lookupByKey } from './lookup-by-key.ts'
 
 const applied = `status = 'applied', run_id = current_setting('onceward.run')::integer, arrived_at = coalesce(arrived_at, at), at = now()`
 
 /**
- * In a table in parts no row is the whole's own: what is then not found by its place is found by its key,
- * like what has moved.
+ * In a partitioned table no row belongs to the parent: a row that is not found by its ctid is found by its
+ * key, like a row that has moved.
  */
 const idsOfGone = '(select message_id as key from gone) asked'
 const markers = {
-  whole: `where ctid = any (array(select ctid from ${oneByOne('inbox', 'message_id', idsOfGone)}))
+  whole: `where ctid = any (array(select ctid from ${lookupByKey('inbox', 'message_id', idsOfGone)}))
       and tableoid = 'onceward.inbox'::regclass`,
   spread: `from ${byKey(idsOfGone)} where ${isKeyed}`,
 }
@@ -22,10 +22,10 @@ const markers = {
 const keysOfGone = '(select business_key as key, message_id from gone where business_key is not null) asked'
 
 /**
- * The row goes and its marker moves in one statement, and a business key that was claimed long before is
- * remembered from now on as well. Only one transaction can ever remove a row, and only under the epoch of its
- * claim: a worker that was frozen past its lease finds nothing to remove. Rows are looked up one by one: a
- * join would rather read all held work there is, which was half the cost of this statement at 8,000 rows.
+ * Removes the row and updates its marker in one statement; a business key that was inserted long before is
+ * remembered from now on as well. Only one transaction can remove a row, and only under the epoch of its
+ * lease: a worker that was frozen past its lease finds no row. Rows are looked up one by one: a join would
+ * read all held work, which was half the cost of this statement at 8,000 rows.
  */
 const remove = (lie: 'whole' | 'spread') => `
   with mine as materialized (
@@ -41,7 +41,7 @@ const remove = (lie: 'whole' | 'spread') => `
   renewed as (
     update onceward.business_key set at = clock_timestamp()
     where ctid = any (array(
-      select ctid from ${oneByOne('business_key', 'key', keysOfGone, 'ctid, message_id, at')}
+      select ctid from ${lookupByKey('business_key', 'key', keysOfGone, 'ctid, message_id, at')}
       where found.message_id = asked.message_id and found.at < clock_timestamp() - interval '1 hour'))),
   ending as materialized (
     select id, business_key, message_id from gone
@@ -52,7 +52,7 @@ const remove = (lie: 'whole' | 'spread') => `
     (select array_agg(message_id order by id) from ending) as holders
   from gone`
 
-/** Of messages that nobody can read any more: only their rows know the keys. */
+/** For messages that can no longer be read: only their rows have the keys. */
 const giveBackUnread = `
   delete from onceward.business_key k using unnest($2::text[], $3::text[]) as unread (key, holder)
   where k.consumer_id = $1 and k.key = unread.key and k.message_id = unread.holder`
@@ -60,9 +60,9 @@ const giveBackUnread = `
 const removals = { whole: remove('whole'), spread: remove('spread') }
 
 /**
- * A marker that somebody changed while the statement waited for it has moved, and a place on the page does
- * not find it any more: it would say "stored" for ever, of work that is done. By its key it is found wherever
- * it is; not at all where there is none any more.
+ * A marker that another transaction updated while the statement waited for it has moved, and its ctid no
+ * longer finds it. It would stay "stored" although the work is done. Its key finds it in any place, or not at
+ * all if it was removed.
  */
 const markMoved = `
   update onceward.inbox set ${applied} where consumer_id = $1 and message_id = any($2::text[]) and status <> 'applied'`
@@ -89,9 +89,9 @@ export async function finishWork(
 }
 
 /**
- * A row whose lease our heartbeat extended while the statement waited for it is locked in its new version,
- * which the statement's own snapshot does not show: it is locked, not removed. The second statement sees it;
- * what it does not find is lost.
+ * A row whose lease the heartbeat extended while the statement waited is locked in its new version, which the
+ * snapshot of the statement does not show: it is locked, not removed. The second statement sees it; a row
+ * that it does not find is lost.
  */
 async function removeDone(
   client: SqlClient,
@@ -100,7 +100,7 @@ async function removeDone(
 ): Promise<readonly string[]> {
   const passed = new Set(await removeSeen(client, enrolment, done))
   if (passed.size === 0) return []
-  const again = done.filter(claim => passed.has(claim.row))
+  const again = done.filter(lease => passed.has(lease.row))
   return removeSeen(client, enrolment, again)
 }
 
@@ -166,7 +166,7 @@ async function putOffAgain(client: SqlClient, again: readonly PutOffWork[]): Pro
   )
 }
 
-function missing(claims: readonly WorkLease[], found: readonly string[]): string[] {
+function missing(leases: readonly WorkLease[], found: readonly string[]): string[] {
   const there = new Set(found)
-  return claims.map(claim => claim.row).filter(row => !there.has(row))
+  return leases.map(lease => lease.row).filter(row => !there.has(row))
 }

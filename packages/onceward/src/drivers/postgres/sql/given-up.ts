@@ -2,20 +2,20 @@ import type { Enrolment } from '../../../ports/store.ts'
 import type { SqlClient } from '../pool.ts'
 import { isoTime } from './iso-time.ts'
 
-/** A message as people may have given it up. */
+/** A message that an operator may have given up. */
 export interface AskedMessage {
   readonly id: string | null
   readonly digest: Buffer
 }
 
-/** Of a row of `onceward.closed_held`: nobody has decided otherwise. */
+/** For a row of `onceward.closed_held`: the decision is still in force. */
 export const stands = 'onceward.is_given_up(x.closed_as, x.reopened_by)'
 
 /**
- * By id and content: other content under the id of an applied message may have been given up alone. Where the
+ * By id and content: other content under the id of an applied message may have been given up alone. If the
  * marker of the id is the decision itself, other content is the same message, digested by a contract that
- * lists other headers. `ids`: the consumers whose decisions count, an array of its own; `counts`: which of
- * their rows x, for the message `asked`.
+ * lists other headers. `ids`: the consumers whose decisions count, as an array; `counts`: which of their rows
+ * x count for the message `asked`.
  */
 export const findGivenUp = (ids: string, [asked, digests]: readonly [string, string], counts = 'true') => `
   with mine as materialized (select ${ids} as ids)
@@ -49,7 +49,7 @@ export interface GivenUpRow {
   readonly reason: string
 }
 
-/** By place among the messages, for people. */
+/** By index among the messages, as text for operators. */
 export function saidOf(rows: readonly GivenUpRow[]): ReadonlyMap<number, string> {
   return new Map(
     rows.map(({ n, how, actor, at, reason }) => [n, `${how} by ${actor} on ${at}: ${reason}`.slice(0, 500)]),

@@ -2,21 +2,21 @@ import type { Conclusion, Enrolment, HeldRecord, Outgoing } from '../../../ports
 import type { SqlClient } from '../pool.ts'
 import { copyOfDeadLetter } from './dead-letter-copy.ts'
 import { intArray } from './int-array.ts'
-import { byKey, isKeyed, oneByOne } from './lookup-by-key.ts'
+import { byKey, isKeyed, lookupByKey } from './lookup-by-key.ts'
 import { writeOutbox } from './write-outbox.ts'
 
 const markedKeys = '(select message_id as key, state from m where marked) asked'
 const markers = {
-  whole: `${oneByOne('inbox', 'message_id', markedKeys)}
+  whole: `${lookupByKey('inbox', 'message_id', markedKeys)}
     where inbox.ctid = found.ctid and inbox.consumer_id + 0 = $1 and inbox.message_id || '' = asked.key`,
   spread: `${byKey(markedKeys, ', asked.state')} where ${isKeyed}`,
 }
 
 /**
- * Any number of messages, and what their markers say from now on, in one statement. Rows follow the order
- * given, which within a key is the order of arrival. Digests and bodies travel as one run of bytes each.
- * `placed`: where they had a row before, they keep its number, its age and its origin. The same bytes held by
- * a campaign and then delivered live are live work.
+ * Any number of messages and their markers, in one statement. Rows follow the given order, which within a key
+ * is the order of arrival. Digests and bodies are sent as one byte string each. `placed`: messages that had a
+ * row before keep its id, age and origin. If the same bytes were held by a campaign and then delivered live,
+ * they are live work.
  */
 const insertHeld = (placed: boolean, lie: 'whole' | 'spread') => `
   with m as materialized (
@@ -55,7 +55,8 @@ const inserts = {
 const block = 'select onceward.block_keys($1, $2::text[], $3::integer[])'
 
 /**
- * What waits for its business key has its turn: later messages of its order key find the key with workers.
+ * A message that waits for its business key keeps its turn: later messages of its order key find the key with
+ * workers.
  */
 const queueBehind = `
   insert into onceward.blocked_key (consumer_id, key, state)
@@ -64,7 +65,7 @@ const queueBehind = `
 interface Holding {
   readonly id: string | null
   readonly digest: Buffer
-  /** Its marker is to say the same. */
+  /** Its marker is updated too. */
   readonly marked: boolean
   readonly held: HeldRecord
   /** How often these bytes are in the batch. */
@@ -72,8 +73,8 @@ interface Holding {
 }
 
 /**
- * One row per (id, digest): the same bytes coming back only raise its count. Dead and quarantined messages
- * leave a copy in the outbox in the same transaction when the contract names a dead-letter queue, so that the
+ * One row per (id, digest): a repeat of the same bytes only raises its count. If the contract names a
+ * dead-letter queue, dead and quarantined messages leave a copy in the outbox in the same transaction, so the
  * row and the copy cannot disagree.
  */
 export async function holdMessages(

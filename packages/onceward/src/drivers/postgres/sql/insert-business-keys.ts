@@ -1,6 +1,6 @@
 import type { BusinessKeyAnswer, Enrolment, MarkerStatus, NewBusinessKey } from '../../../ports/store.ts'
 import type { SqlClient } from '../pool.ts'
-import { oneByOne } from './lookup-by-key.ts'
+import { lookupByKey } from './lookup-by-key.ts'
 
 const insert = `
   insert into onceward.business_key (consumer_id, key, message_id, digest)
@@ -13,12 +13,12 @@ const readBack = `
   select asked.key, found.message_id as "byId", found.digest, (
     select m.status::text from onceward.inbox m
     where m.consumer_id = $1 and m.message_id = found.message_id limit 1) as status, 0 as waiting
-  from ${oneByOne('business_key', 'key', 'unnest($2::text[]) as asked (key)', 'message_id, digest')}`
+  from ${lookupByKey('business_key', 'key', 'unnest($2::text[]) as asked (key)', 'message_id, digest')}`
 
 /**
- * The marker of a holder that is not done. Whoever ends the holder moves its marker, waits for us, and then
- * sees what we stored to wait for it. The marker is locked, not the key: who ends a message moves the marker
- * first and the key second, and would wait for us in a circle.
+ * The marker of a holder that is not done. A transaction that ends the holder moves its marker, waits for
+ * this one, and then sees the messages that were stored to wait for it. The marker is locked, not the key: a
+ * transaction that ends a message moves the marker first and the key second, and would deadlock.
  */
 const lockHolders = `
   select 1 from (select key from unnest($2::text[]) as asked (key) order by key collate "C") asked
@@ -48,7 +48,7 @@ interface Found {
   readonly waiting: number
 }
 
-/** As the markers: insert sorted, ignore conflicts, read the rest back in a second statement. */
+/** Like the markers: insert sorted, ignore conflicts, read the rest back in a second statement. */
 export async function insertBusinessKeys(
   client: SqlClient,
   { consumerId }: Enrolment,
@@ -77,7 +77,7 @@ export async function insertBusinessKeys(
 }
 
 /**
- * Of a holder that is not done the answer is read again behind the lock on its marker: it may have ended
+ * The answer for a holder that is not done is read again under the lock on its marker: it may have ended
  * meanwhile.
  */
 async function readHolders(
@@ -102,7 +102,7 @@ async function readHolders(
   return found
 }
 
-/** Gone or passed on between two statements: serialization trouble, so try again. */
+/** Removed or passed on between two statements: a serialization failure, which is retried. */
 function vanished(key: string): Error {
-  return Object.assign(new Error(`business key ${key} changed hands while claiming`), { code: '40001' })
+  return Object.assign(new Error(`business key ${key} changed hands during the insert`), { code: '40001' })
 }

@@ -1,20 +1,20 @@
 import { invariant } from '../../../errors.ts'
 import type { Enrolment, MarkerAnswer, MarkerStatus, NewMarker } from '../../../ports/store.ts'
 import type { SqlClient } from '../pool.ts'
-import { oneByOne } from './lookup-by-key.ts'
+import { lookupByKey } from './lookup-by-key.ts'
 import { fromTextList, textList } from './text-list.ts'
 
 /**
- * One row back for the whole batch; the ids only where some were not inserted. A row each cost the client as
- * much as parsing the messages.
+ * Returns one row for the whole batch, with the ids only if some were not inserted. A row each cost the
+ * client as much as parsing the messages.
  */
 const answered = (insert: string) => `
   with claimed as (${insert} returning message_id)
   select count(*)::integer as count, case when count(*) < $2 then array_agg(message_id) end as ids from claimed`
 
 /**
- * Digests travel as one run of bytes, all of one width: as an array of texts they cost the client 1.7 us a
- * message more, the claim a tenth.
+ * Digests are sent as one byte string, all of one width: as an array of texts they cost the client 1.7 us a
+ * message more, and the insert a tenth.
  */
 const digestOfClaim = 'substring($5::bytea from $4::integer * (claim.n::integer - 1) + 1 for $4::integer)'
 
@@ -40,7 +40,7 @@ const insertsAs = (as: 'applied' | 'stored') => ({
 
 const inserts = { applied: insertsAs('applied'), stored: insertsAs('stored') }
 
-/** A lone message, as most are where little comes in: planned and run in half the time of the other. */
+/** A single message, the usual case under low load: planned and executed in half the time of the other. */
 const insertOne = `
   insert into onceward.inbox (consumer_id, run_id, status, message_id, digest, position)
   values ($1, current_setting('onceward.run')::integer, $2, $3, $4, $5)
@@ -48,11 +48,11 @@ const insertOne = `
 
 const readBack = `
   select asked.key as message_id, status::text as status, digest
-  from ${oneByOne('inbox', 'message_id', 'unnest($2::text[]) as asked (key)', 'status, digest')}`
+  from ${lookupByKey('inbox', 'message_id', 'unnest($2::text[]) as asked (key)', 'status, digest')}`
 
 /**
- * What people made of the message: known under its id as well. Asked only where the content is not the
- * marker's.
+ * Fixed content is known under the id of the message as well. Read only if the content differs from the
+ * marker.
  */
 const fixes = `
   select message_id, digest_after as digest from onceward.fix where consumer_id = $1 and message_id = any($2::text[]) and kind = 'payload'`
@@ -60,12 +60,10 @@ const fixes = `
 const first: MarkerAnswer = { kind: 'first' }
 
 /**
- * Insert first, sorted, so that two batches can never wait for each other in a circle. A conflicting insert
- * waits for the other transaction's end. The read-back is a statement of its own: inside the insert, under
- * READ COMMITTED, it may see no row at all for a key that just conflicted.
- *
- * The run comes from a setting local to the transaction, not from a parameter: outside of it the insert
- * fails, so no marker can ever commit by itself.
+ * Insert first, sorted, so that two batches cannot deadlock. A conflicting insert waits for the end of the
+ * other transaction. The read-back is a separate statement: inside the insert, under READ COMMITTED, it may
+ * see no row for a key that just conflicted. The run is read from a setting local to the transaction, not
+ * from a parameter: outside of the transaction the insert fails, so no marker can commit alone.
  */
 export async function insertMarkers(
   client: SqlClient,
@@ -99,7 +97,7 @@ export async function insertMarkers(
   return claims.map(claim => seen.get(claim) ?? first)
 }
 
-/** Null on queues, which have none. */
+/** Null for queues, which have no positions. */
 function positionsOf(claims: readonly NewMarker[]): readonly (string | null)[] | null {
   return claims.some(claim => claim.position !== null) ? claims.map(claim => claim.position) : null
 }
@@ -128,7 +126,7 @@ async function claimOne(
   return (await readMarkers(client, consumerId, [claim])).get(claim)!
 }
 
-/** What stands there for each of those that were not inserted. */
+/** The existing markers of messages that were not inserted. */
 async function readMarkers(
   client: SqlClient,
   consumerId: number,
@@ -143,10 +141,10 @@ async function readMarkers(
   for (const claim of claims) {
     const { id, digest, formerDigest } = claim
     const row = byId.get(id)
-    // Gone between the two statements: its holder was rolled back or purged. Serialization trouble, so try
-    // again.
+    // Removed between the two statements: its transaction was rolled back, or it was purged. A serialization
+    // failure, which is retried.
     if (row === undefined)
-      throw Object.assign(new Error(`marker ${id} vanished while claiming`), { code: '40001' })
+      throw Object.assign(new Error(`marker ${id} vanished during the insert`), { code: '40001' })
     const sameDigest =
       digest.equals(row.digest) ||
       formerDigest?.equals(row.digest) === true ||

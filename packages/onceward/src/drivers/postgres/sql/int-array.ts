@@ -1,5 +1,5 @@
 /**
- * An array of whole numbers as the server reads it: the client would look at each for characters to escape,
+ * Formats an array of integers as the server reads it: the client would check each for characters to escape,
  * half a microsecond a number.
  */
 export function intArray(values: readonly (number | string)[]): string {

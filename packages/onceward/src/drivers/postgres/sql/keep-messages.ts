@@ -4,11 +4,11 @@ import type { SqlClient } from '../pool.ts'
 import { intArray } from './int-array.ts'
 
 /**
- * Digests and bodies travel as one run of bytes each: as arrays they would be written out in hexadecimal and
- * read back. What is claimed for a holder ($17, $18) is written as a claim would leave it. The ids come back
- * in one text, in order: the sequence gave them in the order of m.n.
+ * Digests and bodies are sent as one byte string each: as arrays they would be written in hexadecimal and
+ * parsed back. Rows for a local worker ($17, $18) are written as leased. The ids are returned in one text, in
+ * order: the sequence assigned them in the order of m.n.
  */
-const insert = (keys: string, mayClaim: string) => `
+const insert = (keys: string, isLeased: string) => `
   with m as materialized (
     select * from unnest($6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::json[], $12::json[], $14::text[], $15::integer[],
       $16::integer[], $20::boolean[], $21::bytea[])
@@ -18,18 +18,18 @@ const insert = (keys: string, mayClaim: string) => `
   kept as (
     insert into onceward.held (consumer_id, run_id, state, message_id, digest, order_key, business_key, origin, position, broker_key,
       delivery_count, headers, properties, due_at, epoch, lease_until, mode, keyless, key_digest, body)
-    select $1, case when ${mayClaim} then $17::integer else $2::integer end, 'stored', m.id,
+    select $1, case when ${isLeased} then $17::integer else $2::integer end, 'stored', m.id,
       substring($3::bytea from $4::integer * (m.n::integer - 1) + 1 for $4::integer), m.order_key,
       m.business_key, coalesce(m.origin, $13), m.position, m.broker_key, m.delivery_count, coalesce(m.headers, '{}'),
-      coalesce(m.properties, '{}'), clock_timestamp(), case when ${mayClaim} then 1 else 0 end,
-      case when ${mayClaim} then clock_timestamp() + $18::float8 * interval '1 millisecond' end, $19,
+      coalesce(m.properties, '{}'), clock_timestamp(), case when ${isLeased} then 1 else 0 end,
+      case when ${isLeased} then clock_timestamp() + $18::float8 * interval '1 millisecond' end, $19,
       coalesce(m.keyless, false), m.key_digest,
       substring($5::bytea from (sum(m.bytes) over (order by m.n))::integer - m.bytes + 1 for m.bytes)
     from m order by m.n
     returning id, epoch)
   select string_agg(id::text, ',' order by id) as ids, string_agg(epoch::text, ',' order by id) as epochs from kept`
 
-/** Once per key, not per message: under one hot key everything the holder has is looked at. */
+/** Once per key, not per message: under one hot key all rows of the worker are checked. */
 const takenKeys = `taken as materialized (
     select keys.order_key from (select distinct order_key from m where order_key is not null) keys
     cross join lateral (
@@ -39,11 +39,11 @@ const takenKeys = `taken as materialized (
       order by e.id limit 1) e),`
 
 const inserts = {
-  claimed: insert('', '$17::integer is not null'),
+  leased: insert('', '$17::integer is not null'),
   inTurn: insert(takenKeys, 'not exists (select from taken where taken.order_key = m.order_key)'),
 }
 
-/** Rows follow the order given: within a key that is the order of arrival. */
+/** Rows follow the given order: within a key that is the order of arrival. */
 export async function keepMessages(
   client: SqlClient,
   { consumerId, runId, facts }: Enrolment,
@@ -51,7 +51,7 @@ export async function keepMessages(
   holder: WorkHolder | null,
 ): Promise<readonly (WorkLease | null)[]> {
   const { origin } = messages[0]!
-  const { rows } = await client.query(holder?.ordered ? inserts.inTurn : inserts.claimed, [
+  const { rows } = await client.query(holder?.ordered ? inserts.inTurn : inserts.leased, [
     consumerId,
     runId,
     Buffer.concat(messages.map(message => message.digest)),
@@ -81,7 +81,7 @@ export async function keepMessages(
     .map((row, index) => (epochs[index] === '1' ? { row, epoch: 1 } : null))
 }
 
-/** A list of nothing but nulls is not sent. */
+/** A list of nulls is not sent. */
 function orNone<T>(values: readonly (T | null)[]): readonly (T | null)[] | null {
   return values.some(value => value !== null) ? values : null
 }

@@ -1,8 +1,8 @@
 import type { SqlClient } from '../pool.ts'
 
 /**
- * True where messages wait for the business key, which is usually none: one look at an empty index. Limited,
- * so that it is never a join.
+ * True if messages wait for the business key, usually none: one probe of an empty index. The limit keeps the
+ * planner from a join.
  */
 export const isAwaited = (key: string) => `(
     select true from onceward.held w where w.consumer_id = $1 and w.business_key = ${key} and w.business_key is not null and w.keyless
@@ -12,14 +12,14 @@ const end = 'select onceward.end_key_waits($1, $2::text[], $3::text[])'
 
 export interface EndedKey {
   readonly key: string
-  /** The message that held it. */
+  /** The message that held the key. */
   readonly holder: string
 }
 
 /**
- * After the statement that ends the holders, and in another one: it sees what was stored to wait while that
- * one waited for a marker. A key that was given back goes to the first message that waits; of one that is
- * used up all waiting messages are let go.
+ * Called in a statement after the one that ends the holders: it sees messages that were stored to wait while
+ * that statement waited for a marker. A key that was given back goes to the first message that waits; a key
+ * that is used up releases all waiting messages.
  */
 export async function endKeyWaits(
   client: SqlClient,

@@ -6,8 +6,8 @@ const anyAtWork = anyFirst(`
   select from onceward.held where consumer_id = $1 and order_key is not null and state in ('stored', 'parked') order by order_key, id`)
 
 /**
- * The state list is that of the index; what is parked has blocked its key already. The last of a key has the
- * time of those before it.
+ * The state list is that of the index; a parked row has already blocked its key. The last row of a key has
+ * the time of the ones before it.
  */
 const atWork = `
   select asked.key, coalesce(greatest(0, extract(epoch from last.due_at - clock_timestamp()) * 1000), 0)::float8 as "dueInMs"

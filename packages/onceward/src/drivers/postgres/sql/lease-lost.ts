@@ -1,10 +1,10 @@
 import { OncewardError } from '../../../errors.ts'
 
-/** What a worker meets whose lease ran out: the work is somebody else's now, or done. */
+/** The error of a worker whose lease expired: another worker has the rows, or finished them. */
 export function leaseLost(rows: readonly string[]): OncewardError {
   return new OncewardError(
     'lease_lost',
-    `The claim of ${rows.length} stored message${rows.length === 1 ? '' : 's'} ran out before the work was done. Nothing was committed; another worker has them.`,
+    `The lease of ${rows.length} stored message${rows.length === 1 ? '' : 's'} expired before the work was done. Nothing was committed; another worker has them.`,
     { details: { rows } },
   )
 }

@@ -5,9 +5,9 @@ import { leaseEnded } from './clock-ahead.ts'
 import { isoTime } from './iso-time.ts'
 
 /**
- * A claim lost in a crash of the server is work taken twice, of which one is finished: no need to wait for
- * the disk. The planner settings keep the walk along the index of due work, whatever the statistics of a busy
- * minute say.
+ * A lease lost in a server crash means that a row is processed twice and finished once, so the lease does not
+ * wait for the disk. The planner settings keep the scan on the index of due work, even with misleading
+ * statistics.
  */
 export const settings = {
   synchronous_commit: 'off',
@@ -16,15 +16,14 @@ export const settings = {
   enable_sort: 'off',
 }
 
-/**
- * The database's clock, once: a function that may change from row to row cannot bound a walk along an index.
- */
+/** The database clock, read once: a volatile function cannot bound an index scan. */
 const clock = 'clock as materialized (select clock_timestamp() as now)'
 const isFree = `(lease_until is null or ${leaseEnded('lease_until', '(select now from clock)', '$3')})`
 
 /**
- * What held work of a campaign may ask for now. A campaign that was given up asks for nothing more; one whose
- * approval has expired asks for nothing until somebody approves it again. Null for what no campaign held.
+ * The effects that held work of a campaign may request now. A cancelled campaign may request none; a campaign
+ * whose approval has expired may request none until it is approved again. Null for rows that no campaign
+ * held.
  */
 export const effectsOf = (campaignId: string) => `case when ${campaignId} is not null then coalesce((
     select case when c.state = 'cancelled' or c.effects <> 'requested' then 'suppressed'
@@ -33,9 +32,9 @@ export const effectsOf = (campaignId: string) => `case when ${campaignId} is not
       else c.effects end from onceward.campaign c where c.id = ${campaignId}), 'suppressed') end`
 
 /**
- * A replay suppresses what handlers ask for outside the database, and leaves live work alone. Live workers
- * take up everything, in the mode it was held in: a campaign has no workers, and a replay may have ended.
- * What asks for effects without a valid approval waits for one.
+ * A replay suppresses external effects, and leaves live work alone. Live workers lease all rows, in the mode
+ * in which they were held: a campaign has no workers, and a replay may have ended. Rows that request effects
+ * without a valid approval wait for one.
  */
 const isOurs = `case when $7 <> 'live' then campaign_id is null and mode = $7
   else campaign_id is null or ${effectsOf('campaign_id')} <> 'unapproved' end`
@@ -48,7 +47,7 @@ returning h.id::text as row, h.epoch, h.state::text, h.released, free.lease_unti
   h.delivery_count, ${isoTime('h.first_at')} as first_at, ${isoTime('h.due_at')} as due, h.attempts, h.keyless, h.mode, h.campaign_id::text as campaign_id,
   ${effectsOf('h.campaign_id')} as effects, h.body`
 
-const claim = `
+const leaseDue = `
 with ${clock},
 free as materialized (
   select ctid, lease_until from onceward.held
@@ -57,12 +56,12 @@ free as materialized (
 ${take}`
 
 /**
- * Of the first due rows, those whose key has nobody unfinished before them, except in this very claim. `gap`
- * is the first of each key that is not free: leased, parked, put off. `rival` is one that somebody locks in
- * this moment. Cut by id, so that of each key the earliest are taken. Of a blocked key only what was let go
- * has its turn. What waits for a version has an order of its own.
+ * Of the first due rows, those with no unfinished earlier row of their key, except in this statement. `gap`
+ * is the first row of each key that is not free: leased, parked, delayed. `rival` is a row that another
+ * transaction locks at this moment. Cut by id, so that the earliest rows of each key are taken. Of a blocked
+ * key only released rows are taken. Rows that wait for a version have their own order.
  */
-const orderedClaim = `
+const leaseInOrder = `
 with ${clock},
 seen as materialized (
   select id, order_key, state, due_at, ${isFree} and ${isOurs} as free from onceward.held
@@ -98,7 +97,7 @@ taken as (${take}),
 last as (select ${isoTime('due_at')} as last_due, id::text as last_id from seen order by due_at desc, id desc limit 1)
 select taken.*, last.*, (select count(*)::integer from seen) as seen from last left join taken on true`
 
-/** Where a look begins; written as text, of which nobody but us makes anything. */
+/** Where the scan begins; kept as text, which only this file interprets. */
 interface Cursor {
   readonly due: string
   readonly id: string
@@ -106,10 +105,10 @@ interface Cursor {
 const start: Cursor = { due: '-infinity', id: '0' }
 
 /**
- * The cursor is a hint that saves going past rows that are taken, and past those that were finished and not
- * cleaned up yet. Rows freed meanwhile lie behind it, so the caller goes back to the start now and then.
+ * The cursor is a hint that skips leased rows, and finished rows that are not vacuumed yet. Rows that became
+ * free meanwhile lie behind it, so the caller returns to the start from time to time.
  */
-export async function claimWork(
+export async function leaseWork(
   short: ShortTransaction,
   { consumerId, runId, facts }: Enrolment,
   { countMax, leaseMs, ordered, after }: WorkRequest,
@@ -118,8 +117,8 @@ export async function claimWork(
   const values = [consumerId, countMax, leaseMs, runId, from.due, from.id, facts.mode]
   const seenMax = 2 * countMax + 100
   const { rows } = ordered
-    ? await short(settings, orderedClaim, [...values, seenMax])
-    : await short(settings, claim, values)
+    ? await short(settings, leaseInOrder, [...values, seenMax])
+    : await short(settings, leaseDue, values)
   const taken = rows.filter(row => row.row !== null).sort((a, b) => Number(a.row) - Number(b.row))
   const stuck = taken.length === 0 && rows[0]?.seen === seenMax
   const next = stuck

@@ -2,8 +2,8 @@ import type { Enrolment } from '../../../ports/store.ts'
 import type { SqlClient } from '../pool.ts'
 
 /**
- * The epoch is raised: a worker that has the row in another mode finishes nothing. Only rows of campaigns and
- * replays are in the index.
+ * The epoch is raised: a worker that holds the row in another mode cannot finish it. The index contains only
+ * rows of campaigns and replays.
  */
 const update = `
   update onceward.held set mode = 'live', campaign_id = null, epoch = epoch + 1, lease_until = null

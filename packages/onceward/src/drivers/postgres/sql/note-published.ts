@@ -8,8 +8,8 @@ const insert = `
   on conflict do nothing`
 
 /**
- * That these were handed to the outbox, in the transaction that did: the row itself goes once the broker has
- * confirmed it.
+ * Records that these messages were written to the outbox, in the same transaction: the outbox row is removed
+ * once the broker has confirmed it.
  */
 export async function notePublished(
   client: SqlClient,

@@ -17,15 +17,18 @@ interface Repeat {
 }
 
 /**
- * More wait for a place at most, and that often they are written: a rewound log of nothing but repeats costs
- * the database next to nothing.
+ * The number of pending notes, and how often they are written: a rewound log of repeats costs the database
+ * next to nothing.
  */
 const pendingMax = 1_000
 const restMs = 1_000
 
 /**
- * Counts deliveries that were recognised, beside the batches and never in their transactions: idle ─(first repeat)─▶ writing ─▶ resting ─(more came)─▶ writing …
- * What does not find a place among those that wait is in the metrics only.
+ * Counts duplicate deliveries, asynchronously and never in the transactions of batches:
+ *
+ *   idle ─(first repeat)─▶ writing ─▶ resting ─(more came)─▶ writing …
+ *
+ * Repeats beyond `pendingMax` are only in the metrics.
  */
 export class RepeatNotes {
   readonly #client: SqlClient
@@ -47,7 +50,7 @@ export class RepeatNotes {
     if (this.#writing === null && this.#rest === null) this.#write()
   }
 
-  /** Called when a run closes: nothing is left in memory. */
+  /** Called when a run closes, so that no note is lost. */
   async flush(): Promise<void> {
     await this.#writing
     if (this.#rest !== null) clearTimeout(this.#rest)

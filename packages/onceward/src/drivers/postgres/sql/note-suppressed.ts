@@ -5,7 +5,7 @@ const insert = `
   select $1, m.* from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::bytea[]) as m (kind, target, key, message_id, digest)
   order by 2, 3, 4 on conflict do nothing`
 
-/** What handlers asked for outside the database and the campaign did not let happen; each once. */
+/** External effects that handlers requested and the campaign suppressed; each once. */
 export async function noteSuppressed(
   client: { query(text: string, values: unknown[]): Promise<unknown> },
   campaignId: string,

@@ -5,8 +5,8 @@ import type { SqlClient } from '../pool.ts'
 import { roleSettings } from '../role-settings.ts'
 
 /**
- * One statement, one transaction: it waits for rows an earlier owner's commit holds, and from then on that
- * owner's epoch is stale.
+ * One statement, one transaction: it waits for rows that the commit of an earlier owner holds, and from then
+ * on the epoch of that owner is stale.
  */
 export async function takePartitions(
   pool: SqlClient,
@@ -65,7 +65,7 @@ function openLoss(row: {
   }
 }
 
-/** Also closes an accepted gap: reading has gone on past it. */
+/** Also closes an accepted loss: the consumer has read past it. */
 export async function beginPartition(
   pool: SqlClient,
   { consumerId, runId }: Enrolment,
@@ -88,9 +88,7 @@ export async function beginPartition(
   if (rowCount === 0) throw ownedByOther(partition)
 }
 
-/**
- * The row stays, as withdrawn, with its reason: people were told of the loss, and are told that it was none.
- */
+/** The row stays, as withdrawn, with its reason: operators saw the loss, and must see that there was none. */
 export async function withdrawLoss(
   pool: SqlClient,
   { consumerId }: Enrolment,

@@ -1,11 +1,11 @@
 import { processDied, type SuspectLedger } from '../../../ports/suspects.ts'
 import type { ClockSteps } from '../clock-steps.ts'
 import type { SqlClient } from '../pool.ts'
-import type { ServerLife } from '../server-incarnation.ts'
+import type { ServerIncarnation } from '../server-incarnation.ts'
 
 /**
- * A time from ahead of the clock was written when the clock was wrong: such a sign of life is none, and such
- * a start compares with nothing.
+ * A time ahead of the clock was written by a wrong clock: such a heartbeat is ignored, and such a start is
+ * not compared.
  */
 const beat = `
   with me as (update onceward.run set heartbeat_at = clock_timestamp() where id = $2 returning started_at),
@@ -17,8 +17,8 @@ const beat = `
   from (values (1)) as beaten left join silent on true order by silent.id`
 
 /**
- * The groups of a run that is dealt with stay for an hour: a second message that kills was in them, and goes
- * on where it stood when the first one was found. After that they are forgotten, so that nobody has to remove
+ * Groups of a cleared run stay for an hour: a second crashing message may be in them, and its search
+ * continues where it was when the first one was found. After that they expire, so no process has to remove
  * them.
  */
 const clear = `
@@ -29,10 +29,9 @@ const clear = `
   where consumer_id = $1 and id = any($2::integer[]) and (ended_at is null or halted_reason is not null) and cleared_at is null`
 
 /**
- * It has to outlive our process, not the server: no need to wait for the disk. What a run left that was
- * closed in order is no death, and what our own run left is none either: we live. It stands where an answer
- * was lost and the question is put again, and is not counted twice. A number that somebody else has just
- * taken belongs to a holder that came after us, and counts for both.
+ * It must survive the process, not the server, so it does not wait for the disk. Rows of a run that was
+ * closed in order mean no crash, and neither do rows of this run. A repeated call after a lost answer is not
+ * counted twice. A number that another process has just used belongs to a later holder, and counts for both.
  */
 const begin = `
   with unhurried as materialized (select set_config('synchronous_commit', 'off', true)),
@@ -57,7 +56,7 @@ const begin = `
     on conflict do nothing)
   select attempts, deaths from earlier`
 
-/** As durable as an attempt. An id that came through and is in this group again keeps its row. */
+/** As durable as an attempt. An id that was processed and is in this group again keeps its row. */
 const beginGroup = `
   with unhurried as materialized (select set_config('synchronous_commit', 'off', true)),
   through as (
@@ -70,7 +69,7 @@ const beginGroup = `
   select $1, $2, id, $4 from unhurried, (select distinct unnest($3::text[]) as id) ids order by id
   on conflict (consumer_id, message_id, run_id) do update set size = excluded.size`
 
-/** What a run left that was closed in order is no death, and what our own run left is none either. */
+/** Rows of a run that was closed in order mean no crash, and neither do rows of this run. */
 const groupLimits = `
   with died as (
     select message_id, run_id, greatest(1, size / 2) as most from onceward.suspect_group
@@ -83,17 +82,21 @@ const groupLimits = `
     select from onceward.run where id = d.run_id and ended_at is not null and halted_reason is null)
   group by message_id`
 
-/** The attempts that this run began, alone or in groups, and that came back. */
+/** The attempts that this run began, alone or in groups, and that returned. */
 export const withdraw = `
   with groups as (
     delete from onceward.suspect_group where consumer_id = $1 and run_id = $2 and message_id = any($3::text[]))
   delete from onceward.attempt
   where consumer_id = $1 and run_id = $2 and message_id = any($3::text[]) and code = '${processDied}'`
 
-export function suspectLedger(client: SqlClient, life: ServerLife, steps: ClockSteps): SuspectLedger {
+export function suspectLedger(
+  client: SqlClient,
+  incarnation: ServerIncarnation,
+  steps: ClockSteps,
+): SuspectLedger {
   return {
     async beat({ consumerId, runId }, silentMs, clock) {
-      await life.check(client)
+      await incarnation.check(client)
       const askedMs = clock?.nowMs()
       const { rows } = await client.query(beat, [consumerId, runId, silentMs])
       if (clock !== undefined) await steps.look(clock, askedMs!, rows[0].database_ms)

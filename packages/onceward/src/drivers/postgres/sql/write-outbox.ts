@@ -1,6 +1,6 @@
 import type { Destinations, Outgoing } from '../../../ports/store.ts'
 
-/** An open transaction, as far as it is needed here. */
+/** The part of an open transaction that is needed here. */
 export interface OutboxTransaction {
   query(text: string, values?: unknown[]): Promise<unknown>
 }
@@ -16,9 +16,9 @@ const insert = `
   order by place`
 
 /**
- * One statement for all of them; their ids follow the order given, and a relay publishes the rows of a key in
- * the order of their ids. A message without a destination goes where `destinations` says for its kind of
- * broker, else to the only one of that kind.
+ * One statement for all messages; their ids follow the given order, and a relay publishes the rows of a key
+ * in the order of their ids. A message without a destination is sent to the one that `destinations` names for
+ * its kind of broker, otherwise to the only one of that kind.
  */
 export async function writeOutbox(
   tx: OutboxTransaction,

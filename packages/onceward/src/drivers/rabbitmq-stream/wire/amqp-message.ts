@@ -3,7 +3,7 @@ import { bareCopy, bareMap, emptyMap } from '../../../message/bare-map.ts'
 import type { DeliveryProperties } from '../../../ports/source.ts'
 import { AmqpReader } from './amqp-value.ts'
 
-/** A record of a stream, with its body as it was stored. */
+/** A record of a stream, with its body as stored. */
 export interface StreamMessage {
   readonly body: Buffer
   readonly headers: Readonly<Record<string, unknown>>
@@ -26,8 +26,8 @@ const section = {
 const none: Readonly<Record<string, unknown>> = emptyMap
 
 /**
- * Takes the sections of an AMQP 1.0 message apart; the body is never read. The broker does not look into
- * records, so some are no AMQP messages at all: those are bodies from end to end, without headers.
+ * Splits an AMQP 1.0 message into its sections; the body is not decoded. The broker does not inspect records,
+ * so some are not AMQP messages. Such a record becomes a body without headers.
  */
 export function readAmqpMessage(bytes: Buffer, timestampMs: number): StreamMessage {
   try {
@@ -68,7 +68,7 @@ function readSections(bytes: Buffer, timestampMs: number): StreamMessage {
         reader.skip()
         break
       default:
-        throw new RangeError('no section of an AMQP 1.0 message')
+        throw new RangeError('not a section of an AMQP 1.0 message')
     }
   }
   if (body === null) throw new RangeError('an AMQP 1.0 message without a body')
@@ -81,7 +81,7 @@ function readSections(bytes: Buffer, timestampMs: number): StreamMessage {
   }
 }
 
-/** Bytes and texts as they are; any other value stays encoded, for the codec of whoever published it. */
+/** Bytes and texts as they are; any other value stays encoded, for the publisher's codec. */
 function readBody(reader: AmqpReader): Buffer {
   const begin = reader.at
   const code = reader.bytes[begin]!
@@ -92,7 +92,7 @@ function readBody(reader: AmqpReader): Buffer {
   return reader.bytes.subarray(short ? begin + 2 : long ? begin + 5 : begin, reader.at)
 }
 
-/** The properties section by position. What AMQP 0.9.1 knows beside them the broker keeps as annotations. */
+/** The properties section by position. The broker keeps other AMQP 0.9.1 properties as annotations. */
 function toProperties(
   fields: readonly unknown[],
   annotations: Readonly<Record<string, unknown>>,
@@ -112,12 +112,12 @@ function toProperties(
   if (isPresent(contentType)) to.contentType = toText(contentType)
   if (isPresent(contentEncoding)) to.contentEncoding = toText(contentEncoding)
   if (typeof createdMs === 'number') to.timestampMs = createdMs
-  // Where the broker puts the app id of a record that came through an exchange.
+  // The broker stores the app id of a record that came through an exchange here.
   if (typeof groupId === 'string' && 'x-exchange' in annotations) to.appId = groupId
   return to
 }
 
-/** The routing key of a record that came in through an exchange. */
+/** The routing key of a record that came through an exchange. */
 function keyOf(annotations: Readonly<Record<string, unknown>>): string | null {
   const key = annotations['x-routing-key']
   return typeof key === 'string' ? key : null

@@ -1,9 +1,7 @@
 import { anyText } from '../../../errors.ts'
 import { bareMap } from '../../../message/bare-map.ts'
 
-/**
- * Reads the values of AMQP 1.0's type system one after the other. Throws a RangeError on bytes that are none.
- */
+/** Reads the values of AMQP 1.0's type system one after the other. Throws a RangeError on invalid bytes. */
 export class AmqpReader {
   readonly bytes: Buffer
   at: number
@@ -18,7 +16,7 @@ export class AmqpReader {
     return this.at >= this.bytes.length
   }
 
-  /** The numeric descriptor of a section; null when what stands here is not a described value. */
+  /** The numeric descriptor of a section; null when the next value is not described. */
   descriptor(): number | null {
     if (this.bytes[this.at] !== 0) return null
     this.at++
@@ -27,8 +25,8 @@ export class AmqpReader {
   }
 
   /**
-   * Strings, numbers, booleans, bytes, lists and maps without prototypes. 64-bit integers beyond what a
-   * number holds become text.
+   * Strings, numbers, booleans, bytes, lists and maps without prototypes. 64-bit integers beyond the exact
+   * range of a number become text.
    */
   value(code = this.bytes.readUInt8(this.#move(1))): unknown {
     switch (code) {
@@ -104,23 +102,23 @@ export class AmqpReader {
       case 0xf0:
         return this.#array(this.#count(code === 0xe0))
       default:
-        throw new RangeError(`0x${code.toString(16)} is no AMQP 1.0 type`)
+        throw new RangeError(`0x${code.toString(16)} is not an AMQP 1.0 type`)
     }
   }
 
   list(): readonly unknown[] {
     const value = this.value()
-    if (!Array.isArray(value)) throw new RangeError('no list where one belongs')
+    if (!Array.isArray(value)) throw new RangeError('expected a list')
     return value
   }
 
   map(): Readonly<Record<string, unknown>> {
     const code = this.bytes.readUInt8(this.at)
-    if (code !== 0xc1 && code !== 0xd1) throw new RangeError('no map where one belongs')
+    if (code !== 0xc1 && code !== 0xd1) throw new RangeError('expected a map')
     return this.value() as Record<string, unknown>
   }
 
-  /** Steps over the value without reading it, where its size is written before it. */
+  /** Skips the value without decoding it when its size precedes it. */
   skip(): void {
     const code = this.bytes.readUInt8(this.at)
     if (code >> 4 === 0xc || code >> 4 === 0xa) this.at += 2 + this.bytes.readUInt8(this.at + 1)
@@ -129,8 +127,8 @@ export class AmqpReader {
   }
 
   /**
-   * Entries of a compound, behind its size. Values without width could otherwise claim four thousand million
-   * of themselves, or a few bytes as many as the whole message has, again and again.
+   * Number of entries of a compound, after its size. Without the limit, zero-width values could declare four
+   * billion entries, or a few bytes could repeatedly declare as many as the message has bytes.
    */
   #count(short: boolean): number {
     const count = short ? this.bytes.readUInt8(this.#move(2) + 1) : this.bytes.readUInt32BE(this.#move(8) + 4)

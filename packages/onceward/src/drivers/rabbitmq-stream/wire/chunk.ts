@@ -1,10 +1,10 @@
 import { crc32 } from 'node:zlib'
 import { NotUnpacked, UnpacksTooLarge, unpackedBytesMax, unpackSubBatch } from './sub-batch.ts'
 
-/** The unit the broker stores and hands over: records in a row that were written together. */
+/** The unit that the broker stores and delivers: consecutive records that were written together. */
 export interface Chunk {
   readonly firstOffset: number
-  /** Records in it, those of sub-batches counted one by one. */
+  /** Number of records, those of sub-batches counted individually. */
   readonly records: number
   readonly timestampMs: number
   readonly entries: number
@@ -12,9 +12,9 @@ export interface Chunk {
   readonly frame: Buffer
   readonly begin: number
   readonly end: number
-  /** Why its entries cannot be told apart; null where they can. */
+  /** Why its entries cannot be separated; null when they can. */
   readonly problem: string | null
-  /** The bytes are not what the broker wrote: asked for again they may be. */
+  /** The bytes differ from those the broker wrote: another read may succeed. */
   readonly damaged: boolean
 }
 
@@ -24,11 +24,12 @@ const subBatchBit = 0x80
 const subBatchHeaderBytes = 11
 
 /**
- * Reads a chunk's header, checks its sum and that its entries fit. Null for what the broker wrote for itself.
+ * Reads a chunk's header and verifies its checksum and the sizes of its entries. Null for an internal chunk
+ * of the broker.
  */
 export function readChunk(frame: Buffer, at: number): Chunk | null {
   const begin = at + headerBytes
-  if (begin > frame.length || frame.readUInt8(at) >> 4 !== 5) throw new Error('a chunk that cannot be read')
+  if (begin > frame.length || frame.readUInt8(at) >> 4 !== 5) throw new Error('an unreadable chunk')
   if (frame.readUInt8(at + 1) !== userData) return null
   const stated = begin + frame.readUInt32BE(at + 36)
   const chunk = {
@@ -43,14 +44,11 @@ export function readChunk(frame: Buffer, at: number): Chunk | null {
   if (stated > frame.length)
     return { ...chunk, problem: `${stated - frame.length} bytes of it are missing`, damaged: true }
   if (crc32(frame.subarray(begin, stated)) !== frame.readUInt32BE(at + 32))
-    return { ...chunk, problem: 'its sum does not match its bytes', damaged: true }
+    return { ...chunk, problem: 'its checksum does not match its bytes', damaged: true }
   return Object.assign(chunk, { problem: entriesProblem(chunk), damaged: false })
 }
 
-/**
- * Only the sizes are read, before anything is handed over: a count that is wrong would shift the offsets of
- * all that follow.
- */
+/** Reads only the sizes, before any delivery: a wrong count would shift all following offsets. */
 function entriesProblem({ frame, begin, end, entries, records }: Omit<Chunk, 'problem' | 'damaged'>) {
   let at = begin
   let counted = 0
@@ -62,22 +60,22 @@ function entriesProblem({ frame, begin, end, entries, records }: Omit<Chunk, 'pr
     at += head + frame.readUInt32BE(isBatch ? at + 7 : at)
     if (at > end) return `entry ${entry} of ${entries} runs ${at - end} bytes past it`
   }
-  if (at < end) return `${end - at} bytes stand behind its last entry`
-  return counted === records ? null : `it says ${records} records, its entries ${counted}`
+  if (at < end) return `${end - at} bytes follow its last entry`
+  return counted === records ? null : `its header counts ${records} records, its entries ${counted}`
 }
 
 export interface ChunkListener {
   onRecord(offset: number, bytes: Buffer): void
-  /** A part that cannot be read takes the offsets of its records. */
+  /** An unreadable part takes the offsets of its records. */
   onBroken(offset: number, records: number, bytes: Buffer, problem: string): void
 }
 
 /**
  * Calls back for every record from `from` on, in order: chunks begin where the writer began, not where a
- * reader asked. Says where to read on, because a chunk of a megabyte may unpack to thousands: what
- * sub-batches say they hold is added up before they are unpacked, and one that would go past
- * `portionBytesMax` is left for the next portion, unless it is the first. What they do hold is added up as
- * well, and stops at the bound.
+ * reader asked. Returns where to resume, because a chunk of a megabyte may unpack to thousands. The declared
+ * sizes of sub-batches are added up before they are unpacked. One that would exceed `portionBytesMax` is left
+ * for the next portion, unless it is the first. Actual sizes are added up as well, and unpacking stops at the
+ * limit.
  */
 export function eachRecord(
   chunk: Chunk,
@@ -106,7 +104,7 @@ export function eachRecord(
     }
     const records = frame.readUInt16BE(at + 1)
     const next = at + subBatchHeaderBytes + frame.readUInt32BE(at + 7)
-    // One that says it holds no record has no place: kept, it would have that of the record behind it.
+    // A sub-batch that declares no record has no offset: kept, it would take that of the record after it.
     if (records > 0 && offset + records > from) {
       const packed = frame.subarray(at, next)
       if (held > 0 && held + statedBytes(packed) > Math.min(portionBytesMax, unpackedBytesMax - 1))
@@ -121,14 +119,13 @@ export function eachRecord(
   return offset
 }
 
-/** One that is not is read in its frame. */
+/** A sub-batch that is not packed is read in its frame. */
 const isPacked = (entry: Buffer) => (entry[0]! & 0x70) !== 0
 const statedBytes = (entry: Buffer) => (isPacked(entry) ? entry.readUInt32BE(3) : 0)
 
 /**
- * Of a sub-batch that is wrong anywhere nothing is handed over as a record. Says how many bytes it took to
- * unpack it, at most, also where that came to nothing; null when it does not fit beside the `held` ones and
- * has to be unpacked alone.
+ * A sub-batch with any error delivers no record. Returns the maximum bytes needed to unpack it, also when
+ * that failed. Returns null when it does not fit in addition to the `held` bytes and must be unpacked alone.
  */
 function eachPacked(
   entry: Buffer,
@@ -165,6 +162,5 @@ function assertRecords(bytes: Buffer, records: number): void {
     at += 4 + bytes.readUInt32BE(at)
     if (at > bytes.length) throw new RangeError(`record ${record} of ${records} runs past its sub-batch`)
   }
-  if (at < bytes.length)
-    throw new RangeError(`${bytes.length - at} bytes stand behind its ${records} records`)
+  if (at < bytes.length) throw new RangeError(`${bytes.length - at} bytes follow its ${records} records`)
 }

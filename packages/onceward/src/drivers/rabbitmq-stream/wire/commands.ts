@@ -11,7 +11,7 @@ export type OffsetSpec =
 export interface SubscribeOptions {
   readonly stream: string
   readonly from: OffsetSpec
-  /** Chunks the broker may send before it is given more. */
+  /** Chunks the broker may send before it gets more credit. */
   readonly credit: number
   readonly properties?: Readonly<Record<string, string>>
 }
@@ -89,7 +89,7 @@ export function queryPartitions(connection: StreamConnection, superStream: strin
   )
 }
 
-/** Without partitions it is a durable exchange and nothing more. */
+/** Without partitions it is only a durable exchange. */
 export function createEmptySuperStream(connection: StreamConnection, name: string): Promise<void> {
   return connection.request(
     command.createSuperStream,
@@ -100,10 +100,10 @@ export function createEmptySuperStream(connection: StreamConnection, name: strin
 }
 
 export interface StreamStats {
-  /** First offset of the oldest chunk that is still there; -1 while nothing was ever written. */
+  /** First offset of the oldest available chunk; -1 while nothing was ever written. */
   readonly firstChunk: number
   /**
-   * First offset of the newest chunk that a majority has. A replica hears of chunks that it does not have
+   * First offset of the newest chunk that a majority has. A replica learns of chunks that it does not have
    * yet.
    */
   readonly committedChunk: number
@@ -111,7 +111,7 @@ export interface StreamStats {
   readonly lastChunk: number
 }
 
-/** Both count what the broker writes for itself (stored offsets) as well as records. */
+/** The chunk offsets include the broker's internal chunks (stored offsets) as well as records. */
 export async function queryStats(connection: StreamConnection, stream: string): Promise<StreamStats> {
   const stats = await connection.request(
     command.streamStats,
@@ -126,7 +126,7 @@ export async function queryStats(connection: StreamConnection, stream: string): 
   }
 }
 
-/** `host:port` of the nodes that have the stream; null and empty where the broker does not know. */
+/** `host:port` of the nodes that have the stream; null and empty when the broker does not know. */
 export interface StreamNodes {
   readonly leader: string | null
   /** The leader first. */

@@ -7,21 +7,21 @@ import type { StreamAddress } from '../address.ts'
 import { answerBit, command, FrameReader, FrameWriter, StreamRefusal } from './frame.ts'
 import { FrameSplitter } from './frame-splitter.ts'
 
-/** Who gets what the broker sends unasked for one subscription. Must not throw. */
+/** Receives the broker's unsolicited frames for one subscription. Must not throw. */
 export interface SubscriptionListener {
   /** A chunk begins at `at`. `committed` is the first offset of the newest chunk in the stream. */
   onChunk(frame: Buffer, at: number, committed: number): void
-  /** The broker makes this consumer the active one, or not any more, and waits for `answer`. */
+  /** The broker activates or deactivates this consumer, and waits for `answer`. */
   onActive(active: boolean, answer: (from: number | null) => void): void
 }
 
 const requestTimeoutMs = 10_000
-/** Why a connection ended that this process closed in order. */
+/** The reason of a connection that this process closed gracefully. */
 export const closedHere = 'closed by this process'
 
 /**
- * One socket that speaks the stream protocol. It ends once, for whatever reason, and then everything that
- * waits on it is rejected; nothing that arrives can throw out of the socket's own callbacks.
+ * One socket with the stream protocol. It ends once, and then every wait on it is rejected. No input can
+ * throw out of the socket's callbacks.
  */
 export class StreamConnection {
   readonly #socket: Socket
@@ -36,7 +36,7 @@ export class StreamConnection {
   #heardMs = performance.now()
   #said = true
   #beating: NodeJS.Timeout | undefined
-  /** A stream of this connection is gone or has moved: its subscriptions are dead. */
+  /** A stream of this connection was deleted or moved: its subscriptions have ended. */
   onUnavailable: (stream: string) => void = () => {}
 
   private constructor(socket: Socket) {
@@ -48,7 +48,7 @@ export class StreamConnection {
     socket.on('close', () => this.destroy('the broker closed the connection'))
   }
 
-  /** Resolves with a socket that nothing was said on yet. */
+  /** Resolves with a connected socket, before the handshake. */
   static async connect(
     { host, port, tls }: StreamAddress,
     timeoutMs: number,
@@ -70,7 +70,7 @@ export class StreamConnection {
     const ready = new Promise<void>(resolve =>
       socket.once(tls ? 'secureConnect' : 'connect', () => resolve()),
     )
-    const giveUp = () => connection.destroy('given up')
+    const giveUp = () => connection.destroy('aborted')
     signal?.addEventListener('abort', giveUp)
     if (signal?.aborted) giveUp()
     const ended = await Promise.race([ready, connection.ended]).finally(() => {
@@ -86,7 +86,7 @@ export class StreamConnection {
     return this.#reason === null
   }
 
-  /** Since anything was heard of the broker. */
+  /** Time since the last input from the broker. */
   get silentMs(): number {
     return performance.now() - this.#heardMs
   }
@@ -96,14 +96,14 @@ export class StreamConnection {
     return this.#ended.promise
   }
 
-  /** The broker's limits, as soon as it has told them. */
+  /** The broker's limits, once it has sent them. */
   get tuned(): Promise<{ frameMax: number; heartbeatS: number }> {
     return this.#tuned.promise
   }
 
   /**
-   * Asks and waits. Rejects with a `StreamRefusal` when the broker says no, with another error when the
-   * connection ends.
+   * Sends a request and waits. Rejects with a `StreamRefusal` when the broker refuses, with another error
+   * when the connection ends.
    */
   request<T>(
     key: number,
@@ -141,14 +141,14 @@ export class StreamConnection {
     return promise
   }
 
-  /** Says something that has no answer. Says nothing once the connection has ended. */
+  /** Sends a frame without an answer. Does nothing once the connection has ended. */
   send(frame: FrameWriter): void {
     if (this.#reason !== null) return
     this.#said = true
     this.#socket.write(frame.end())
   }
 
-  /** The lowest id that is free; 256 fit on one connection. */
+  /** The lowest free id; a connection has 256. */
   listen(listener: SubscriptionListener): number {
     let id = 0
     while (this.#listeners.has(id)) id++
@@ -161,13 +161,13 @@ export class StreamConnection {
     this.#listeners.delete(id)
   }
 
-  /** Cuts a connection on which nothing was heard for two beats, its own included. */
+  /** Destroys a connection without any input for two heartbeat intervals. */
   keepAlive(heartbeatS: number): void {
     if (heartbeatS <= 0) return
     let silent = 0
     this.#beating = setInterval(() => {
       silent = this.#heard ? 0 : silent + 1
-      if (silent >= 2) this.destroy(`no sign of life from the broker for ${silent * heartbeatS} s`)
+      if (silent >= 2) this.destroy(`no heartbeat from the broker for ${silent * heartbeatS} s`)
       if (!this.#said) this.send(new FrameWriter(command.heartbeat))
       this.#heard = false
       this.#said = false
@@ -175,7 +175,7 @@ export class StreamConnection {
     this.#beating.unref()
   }
 
-  /** Says goodbye, and cuts the socket when the broker does not answer in time. Never rejects. */
+  /** Closes gracefully, and destroys the socket when the broker does not answer in time. Never rejects. */
   async close(timeoutMs: number): Promise<void> {
     const late = setTimeout(() => this.destroy(closedHere), timeoutMs)
     await this.request(

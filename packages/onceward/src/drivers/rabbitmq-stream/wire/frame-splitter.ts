@@ -1,19 +1,14 @@
-/**
- * No frame of ours or of a broker with sane settings comes near: what claims to be longer is not this
- * protocol.
- */
+/** Larger than any frame with reasonable settings: a longer one is not this protocol. */
 const frameBytesMax = 256 * 1024 * 1024
 
-/** Cuts what a socket reads into frames, copying only frames that came in pieces. */
+/** Splits a socket's input into frames, copying only frames that arrived in pieces. */
 export class FrameSplitter {
   #pieces: Buffer[] = []
   #length = 0
-  /** Bytes of the frame at hand, its size field included; 0 while unknown. */
+  /** Size of the current frame, including its size field; 0 while unknown. */
   #wanted = 0
 
-  /**
-   * Calls back once for every frame that is now complete, from its key on. Throws on a size that cannot be.
-   */
+  /** Calls back once for every completed frame, starting at its key. Throws on an impossible size. */
   add(bytes: Buffer, onFrame: (frame: Buffer) => void): void {
     this.#pieces.push(bytes)
     this.#length += bytes.length

@@ -24,7 +24,7 @@ export const command = {
 
 export const answerBit = 0x8000
 
-/** The broker's answers, in its own words. */
+/** The broker's response codes, with the texts of its documentation. */
 const codes: Readonly<Record<number, string>> = {
   1: 'ok',
   2: 'stream does not exist',
@@ -55,7 +55,7 @@ export const code = {
   noOffset: 19,
 } as const
 
-/** The broker said no. */
+/** The broker refused a request. */
 export class StreamRefusal extends Error {
   override readonly name = 'StreamRefusal'
   readonly code: number
@@ -132,7 +132,7 @@ export class FrameWriter {
   }
 }
 
-/** Reads one frame from its key on. Throws a RangeError where the frame is shorter than it says. */
+/** Reads one frame from its key on. Throws a RangeError when the frame is shorter than declared. */
 export class FrameReader {
   readonly frame: Buffer
   #at: number
@@ -172,7 +172,7 @@ export class FrameReader {
     return this.frame.toString('utf8', this.#move(length), this.#at)
   }
 
-  /** As many as the leading count says. */
+  /** As many items as the leading count declares. */
   list<T>(read: () => T): T[] {
     const count = this.u32()
     const items: T[] = []

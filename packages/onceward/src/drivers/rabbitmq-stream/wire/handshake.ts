@@ -7,19 +7,19 @@ import type { StreamAddress } from '../address.ts'
 import { closedHere, StreamConnection } from './connection.ts'
 import { code, command, type FrameReader, FrameWriter, StreamRefusal } from './frame.ts'
 
-/** A connection that is ready for commands, and what the broker said of itself. */
+/** A connection that is ready for commands, with the broker's description of itself. */
 export interface StreamLink {
   readonly connection: StreamConnection
   readonly brokerVersion: string
-  /** What the broker calls its cluster; null where it does not say. */
+  /** The cluster name that the broker announces; null when it announces none. */
   readonly cluster: string | null
-  /** How the broker's node calls itself towards clients; it may not be the address we dialled. */
+  /** The node's advertised address; it may differ from the dialled one. */
   readonly node: string
 }
 
 /**
- * Connects, checks the version before anything an older broker would not understand is said, authenticates
- * and opens the virtual host. Rejects with a `configuration` error when trying again cannot help.
+ * Connects, authenticates and opens the virtual host. It checks the version before any request that an older
+ * broker would not understand. Rejects with a `configuration` error when a retry cannot help.
  */
 export async function openLink(
   address: StreamAddress,
@@ -31,7 +31,7 @@ export async function openLink(
       throw (signal?.aborted ? null : await otherProtocol(error, address)) ?? error
     },
   )
-  const giveUp = () => connection.destroy('given up')
+  const giveUp = () => connection.destroy('aborted')
   signal?.addEventListener('abort', giveUp)
   try {
     const broker = await introduce(connection, purpose)
@@ -58,7 +58,7 @@ export async function openLink(
   }
 }
 
-/** Connects to any host of the address. `signal` gives up a try that is under way. */
+/** Connects to any host of the address. `signal` aborts an attempt in progress. */
 export function openEntrance(
   address: StreamAddress,
   purpose: string,
@@ -86,7 +86,7 @@ function introduce(connection: StreamConnection, purpose: string): Promise<Recor
 }
 
 /**
- * Single active consumers came with 3.11, the commands of super streams with 3.13; nothing older is still
+ * Single active consumers came with 3.11, the commands of super streams with 3.13; older versions are not
  * maintained.
  */
 export function assertVersion(version: string, { host, port }: Pick<StreamAddress, 'host' | 'port'>): void {
@@ -136,7 +136,7 @@ function open(connection: StreamConnection, { vhost }: StreamAddress): Promise<R
   )
 }
 
-/** Only because chunks then come with the newest offset: what lag is measured by. */
+/** Needed only so that chunks carry the newest offset, by which lag is measured. */
 function exchangeVersions(connection: StreamConnection): Promise<void> {
   return connection.request(
     command.exchangeVersions,
@@ -151,22 +151,22 @@ function readTexts(reader: FrameReader): Record<string, string> {
 }
 
 /**
- * A TLS listener answers other protocols with an alert, which reads as a frame that cannot be, or hangs up; a
- * plain one hangs up on TLS.
+ * A TLS listener answers other protocols with an alert, which looks like an impossible frame, or closes the
+ * connection. A plain listener closes the connection on TLS.
  */
 async function otherProtocol(error: unknown, address: StreamAddress): Promise<OncewardError | null> {
   const { tls, timing } = address
   if (tls === null) {
     const broken = /not RabbitMQ's stream protocol|closed the connection|ECONNRESET/.test(errorText(error))
     if (!broken || !(await speaksTls(address, timing.connectMs))) return null
-    return wrongPort(address, 'this port speaks TLS only, and our address does not', error)
+    return wrongPort(address, 'this port requires TLS, but the address does not use it', error)
   }
   const broken = /secure TLS connection|closed the connection|ECONNRESET|EPIPE/.test(errorText(error))
   if (!broken || !(await answersPlainly(address, peerProperties, timing.connectMs))) return null
-  return wrongPort(address, 'this port does not speak TLS, and our address does', error)
+  return wrongPort(address, 'this port does not speak TLS, but the address requires it', error)
 }
 
-/** Of nobody: a request that any client begins with. */
+/** Anonymous: the first request of any client. */
 const peerProperties = new FrameWriter(command.peerProperties).u32(1).texts({}).end()
 
 function wrongPort({ host, port, tls }: StreamAddress, why: string, cause: unknown): OncewardError {
@@ -185,7 +185,7 @@ function refusedHandshake(error: unknown, { host, port, user, vhost }: StreamAdd
   if (error.code === code.virtualHostAccess) {
     return new OncewardError(
       'configuration',
-      `${where} does not let user ${user} into virtual host ${vhost}, or there is none of that name. Nothing was consumed or settled. Check the path of the URL (none is the default one, /) and the user's permissions.`,
+      `${where} refused user ${user} access to virtual host ${vhost}, or it does not exist. Nothing was consumed or settled. Check the path of the URL (none is the default one, /) and the user's permissions.`,
       { cause: error },
     )
   }

@@ -1,22 +1,21 @@
 import { gunzipSync, zstdDecompressSync } from 'node:zlib'
 
 /**
- * Unpacked bytes of one chunk that may be in memory at once: publishers send frames of a megabyte, and text
- * shrinks to a tenth.
+ * Maximum unpacked bytes of one chunk in memory: publishers send frames of a megabyte, and text compresses to
+ * a tenth.
  */
 export const unpackedBytesMax = 64 * 1024 * 1024
 
-/** It was not begun: no memory was taken for it. */
+/** Unpacking was not started: no memory was used. */
 export class NotUnpacked extends RangeError {}
-/** It became larger than what was left for it. */
+/** It exceeded the remaining limit. */
 export class UnpacksTooLarge extends RangeError {}
 
 const names = ['none', 'gzip', 'snappy', 'lz4', 'zstd']
 
 /**
- * A sub-batch as it was before its publisher packed it. What says that it becomes too large is not begun;
- * what becomes too large although it says otherwise is stopped there, because some clients write a wrong
- * size. Snappy and LZ4 are not among what Node can read.
+ * Unpacks a sub-batch. One whose declared size is too large is not started. One that grows too large despite
+ * its declared size is stopped, because some clients write a wrong size. Node cannot read Snappy and LZ4.
  */
 export function unpackSubBatch(
   method: number,
@@ -29,10 +28,10 @@ export function unpackSubBatch(
   const unpack = unpackers[method]
   if (unpack === undefined)
     throw new NotUnpacked(
-      `it is packed with ${name}, which this process cannot unpack: publishers may use gzip, zstd (Node 22.15 or later) or none`,
+      `it is packed with ${name}, which this process cannot unpack; publishers may use gzip, zstd (Node 22.15 or later) or none`,
     )
   if (statedBytes > unpackedBytesMax)
-    throw new NotUnpacked(`it says that it unpacks to ${statedBytes} bytes, limit ${unpackedBytesMax}`)
+    throw new NotUnpacked(`it declares ${statedBytes} unpacked bytes, limit ${unpackedBytesMax}`)
   try {
     return unpack(packed, { maxOutputLength })
   } catch (error) {

@@ -2,8 +2,9 @@ import { type LookupAddress, lookup } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
 
 /**
- * Networks no public target lives in: our own machines, neighbours, cloud metadata, tunnels that lead back to
- * them. A list for each family: in one, the mapped addresses of IPv6 forbid every address of IPv4.
+ * Networks without public targets: the local machine, the local network, cloud metadata, and tunnels that
+ * lead back to them. One list for each family: in a shared list, the IPv4-mapped range of IPv6 would block
+ * every IPv4 address.
  */
 const blocked = { ipv4: new BlockList(), ipv6: new BlockList() }
 for (const [network, prefix] of [
@@ -43,8 +44,8 @@ for (const [network, prefix] of [
   blocked.ipv6.addSubnet(network, prefix, 'ipv6')
 
 /**
- * True for an address in a private, loopback, link-local, metadata, mapped or reserved network, and for what
- * is no address.
+ * True for an address in a private, loopback, link-local, metadata, mapped or reserved network, and for text
+ * that is not an address.
  */
 export function isPrivateAddress(address: string): boolean {
   const version = isIP(address)
@@ -61,8 +62,8 @@ export type Resolve = (
 const resolveByName: Resolve = (hostname, done) => void lookup(hostname, { all: true }, done)
 
 /**
- * A `lookup` for sockets: the addresses checked are the addresses connected to, so a name that is answered
- * differently a moment later changes nothing. One forbidden address among others refuses them all.
+ * A `lookup` for sockets. The checked addresses are the ones connected to, so a name that resolves
+ * differently a moment later changes nothing. One forbidden address among several refuses them all.
  */
 export function guardedLookup(resolve: Resolve = resolveByName): LookupFunction {
   return (hostname, options, done) => {
@@ -77,6 +78,6 @@ export function guardedLookup(resolve: Resolve = resolveByName): LookupFunction 
 }
 
 function refusal(hostname: string, address: string): NodeJS.ErrnoException {
-  const text = `${hostname} leads to ${address}, an address of a private or reserved network. Nothing was sent; set allowPrivate: true if that is meant`
+  const text = `${hostname} resolves to ${address}, an address of a private or reserved network. Nothing was sent; set allowPrivate: true if this is intended`
   return Object.assign(new Error(text), { code: 'ERR_ADDRESS_REFUSED' })
 }

@@ -10,11 +10,11 @@ type Controller = Dispatcher.DispatchController
 /**
  * One call from its dispatch to its answer:
  *
- *   waiting for a connection ──it stands──▶ sent ──head of the reply──▶ answering ──▶ answered, whole, capped or broken
+ *   waiting for a connection ──connected──▶ sent ──head of the reply──▶ answering ──▶ answered, whole, capped or broken
  *            └── not reached                  └── lost
  *
- * Not a byte leaves before the connection stands, with TLS to a proven other side: so only then can a call be
- * lost, and a process that was frozen while connecting looks at the time again before it speaks.
+ * No byte is sent before the connection is open, with TLS to a verified peer. So a call can be lost only
+ * after that. A process that was frozen while connecting checks the deadline again before it sends.
  */
 export class HttpCall implements Dispatcher.DispatchHandler {
   readonly #replayedHeader: string
@@ -23,7 +23,7 @@ export class HttpCall implements Dispatcher.DispatchHandler {
   readonly #giveUp = () => this.#abort()
   readonly #chunks: Buffer[] = []
   #bytes = 0
-  /** Set from the moment at which the request leaves. */
+  /** Set from the moment the request is sent. */
   #sending: Controller | null = null
   #head: { readonly status: number; readonly headers: ReplyHeaders } | null = null
   #ended = false
@@ -40,18 +40,18 @@ export class HttpCall implements Dispatcher.DispatchHandler {
   }
 
   onRequestStart(controller: Controller): void {
-    if (this.#ended) return controller.abort(new Error('given up before anything was sent'))
+    if (this.#ended) return controller.abort(new Error('aborted before anything was sent'))
     if (this.#context.expired())
-      return controller.abort(new Error('the time was over before anything was sent'))
+      return controller.abort(new Error('the deadline passed before anything was sent'))
     this.#sending = controller
   }
 
-  /** What comes before the answer (1xx) is none. */
+  /** Informational responses (1xx) are not the answer. */
   onResponseStart(_: Controller, status: number, headers: ReplyHeaders): void {
     if (status >= 200) this.#head = { status, headers }
   }
 
-  /** Up to the cap, then it hangs up: a reply without end costs no more than that. */
+  /** Reads up to the cap and then closes the connection, which bounds the cost of an endless reply. */
   onResponseData(controller: Controller, chunk: Buffer): void {
     this.#chunks.push(chunk)
     this.#bytes += chunk.byteLength

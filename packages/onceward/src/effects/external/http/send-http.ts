@@ -4,19 +4,20 @@ import type { SendContext } from '../targets/target.ts'
 import { guardedLookup, type Resolve } from './address-guard.ts'
 import { HttpCall } from './http-call.ts'
 
-/** Where a target's calls go, and how. */
+/** The address and transport settings of a target. */
 export interface HttpEndpoint {
   readonly url: URL
   readonly method: string
   readonly replayedHeader: string
   readonly allowPrivate: boolean
   /**
-   * A kept connection may be closed by the target just as a call leaves: the call is then lost without ever
-   * having been read. Harmless under a key, and three times as fast; without one every call gets its own.
+   * The target may close a kept connection just as a call is sent: the call is then lost without having been
+   * read. This is harmless with a key, and three times as fast. Without a key every call opens its own
+   * connection.
    */
   readonly keepConnections: boolean
   readonly connectionsMax: number
-  /** The longest a call may take: a connection that does not stand by then is given up. */
+  /** The time-out of a call. A connection that is not open by then is abandoned. */
   readonly timeoutMs: number
   readonly resolve?: Resolve
 }
@@ -28,8 +29,8 @@ export type SendHttp = (
 ) => Promise<Answer>
 
 /**
- * One call on a connection at a time, so that whatever ends one concerns no other; no redirects, HTTP/1.1
- * only. The deadline over all of a call is the caller's.
+ * One call per connection at a time, so a broken connection affects one call. No redirects, HTTP/1.1 only.
+ * The caller enforces the deadline of the whole call.
  */
 export function openHttp(endpoint: HttpEndpoint): SendHttp {
   const { url, method, replayedHeader } = endpoint
@@ -46,7 +47,7 @@ export function openHttp(endpoint: HttpEndpoint): SendHttp {
   }
 }
 
-/** Loaded where there is a target to call: it takes as long to load as everything else together. */
+/** Loads undici only when there is a target to call: loading it takes as long as loading everything else. */
 async function openPool(endpoint: HttpEndpoint): Promise<Pool> {
   const { Pool } = await import('undici')
   return new Pool(endpoint.url.origin, {

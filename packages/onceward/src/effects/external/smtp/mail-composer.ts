@@ -1,20 +1,20 @@
 import { createRequire } from 'node:module'
 
 /**
- * Headers, encoded words, folding and MIME parts, with CRLF. Takes nodemailer's options of a message; opens
- * no file and no address.
+ * Composes headers, encoded words, folding and MIME parts, with CRLF. Takes nodemailer's message options.
+ * Opens no file and no URL.
  */
 export type Composer = (mail: object) => Promise<Buffer>
 
 type MailComposer = new (options: object) => { compile(): { build(): Promise<Buffer> } }
 
 /**
- * nodemailer writes the message; it is an optional peer, for those who send mail. Null when it is not
- * installed. Loaded without waiting, because a target is refused where it is made.
+ * nodemailer composes the message. It is an optional peer dependency, for consumers that send mail. Null when
+ * it is not installed. Loaded synchronously, because a target without it is refused when it is created.
  *
- * The conversation stays ours (send-mail.ts and smtp-connection.ts, 223 lines): the ledger must know whether
- * the final dot had left when something failed. nodemailer's transport reports a connection that breaks in
- * the same way before and after it.
+ * The SMTP conversation is implemented here (send-mail.ts and smtp-connection.ts, 223 lines). The ledger must
+ * know whether the final dot had been sent when something failed. nodemailer's transport reports a broken
+ * connection in the same way before and after it.
  */
 export function loadComposer(from: string = import.meta.url): Composer | null {
   let Message: MailComposer

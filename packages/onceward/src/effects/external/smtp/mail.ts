@@ -1,4 +1,4 @@
-/** What an e-mail effect carries as its body, in JSON. */
+/** The body of an e-mail effect, as JSON. */
 export interface Mail {
   readonly to: string | readonly string[]
   readonly subject: string
@@ -12,24 +12,24 @@ const fields = ['to', 'subject', 'text', 'html', 'replyTo']
 const recipientsMax = 100
 
 /**
- * Reads the stored bytes, or says why they are no mail. Line ends in a header would let its text add headers:
- * refused.
+ * Reads the stored bytes, or returns why they are not a valid mail. A line end in a header could add headers,
+ * so it is refused.
  */
 export function readMail(body: Uint8Array): Mail | { readonly problem: string } {
   let value: unknown
   try {
     value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body))
   } catch {
-    return { problem: 'the body is no JSON' }
+    return { problem: 'it is not JSON' }
   }
   if (value === null || typeof value !== 'object' || Array.isArray(value))
-    return { problem: 'the body is no mail' }
+    return { problem: 'it is not an object' }
   const mail = value as Record<string, unknown>
   const unknown = Object.keys(mail).find(key => !fields.includes(key))
   if (unknown !== undefined) return { problem: `${unknown} is not a field of a mail` }
   const to = typeof mail.to === 'string' ? [mail.to] : mail.to
   if (!Array.isArray(to) || to.length === 0 || to.length > recipientsMax)
-    return { problem: 'to names nobody' }
+    return { problem: 'to must list 1 to 100 recipients' }
   if (!to.every(isAddress)) return { problem: 'to must be plain addresses, such as ada@shop.example' }
   if (mail.replyTo !== undefined && !isAddress(mail.replyTo))
     return { problem: 'replyTo must be a plain address' }

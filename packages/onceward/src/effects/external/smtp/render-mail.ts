@@ -5,16 +5,16 @@ import type { Composer } from './mail-composer.ts'
 export interface MailFrame {
   readonly from: string
   readonly messageIdDomain: string
-  /** Stable for the effect: target and key. */
+  /** Stable for the effect: consumer, target and key. */
   readonly identity: string
   /** When the intent was recorded, not when it is sent. */
   readonly createdAt: Date
 }
 
 /**
- * The same bytes for the same effect, whenever and by whomever it is sent: Message-ID, date and boundary
- * follow from the intent, so nothing is left for the composer to draw. Another version of the composer may
- * fold lines elsewhere; the Message-ID stays.
+ * Renders the same bytes for the same effect, at any time and in any process. Message-ID, date and boundary
+ * derive from the intent, so the composer generates none of them. Another version of the composer may fold
+ * lines differently; the Message-ID stays the same.
  */
 export async function renderMail(compose: Composer, mail: Mail, frame: MailFrame): Promise<Buffer> {
   const name = createHash('sha256').update(frame.identity).digest('hex').slice(0, 40)
@@ -35,8 +35,8 @@ export async function renderMail(compose: Composer, mail: Mail, frame: MailFrame
 const lineEnd = Buffer.from('\r\n')
 
 /**
- * Left to itself the composer sends ASCII as "format=flowed" and breaks long lines, which not every reader
- * puts together again.
+ * By default the composer sends ASCII as "format=flowed" and breaks long lines, which not every mail reader
+ * rejoins.
  */
 function exactly(text: string) {
   return { content: text.replaceAll(/\r?\n/g, '\r\n'), contentTransferEncoding: 'base64' }

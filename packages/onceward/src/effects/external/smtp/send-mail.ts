@@ -1,5 +1,5 @@
 import { errorText } from '../../../errors.ts'
-import type { Answer, ToldAnswer } from '../answer.ts'
+import type { Answer, ReportedAnswer } from '../answer.ts'
 import type { SendContext } from '../targets/target.ts'
 import { type Reply, SmtpConnection, type SmtpServer } from './smtp-connection.ts'
 
@@ -14,15 +14,14 @@ export interface OutgoingMail {
 }
 
 /**
- * The server said no, plainly: nothing was accepted. Before the first recipient it is us it refuses, not this
- * mail.
+ * The server refused: nothing was accepted. Before the first recipient it refuses the client, not this mail.
  */
 class Refused extends Error {
   readonly reply: Reply
   readonly us: boolean
 
   constructor(step: string, reply: Reply) {
-    // A server may repeat the command it did not like, and this one is the password.
+    // A server may echo the refused command, and this one contains the password.
     const said = step === 'AUTH' ? '' : ` ${reply.lines.at(-1) ?? ''}`
     super(`${step} was answered ${reply.code}${said}`.slice(0, 300))
     this.reply = reply
@@ -31,16 +30,16 @@ class Refused extends Error {
 }
 
 /**
- * One mail, one connection. Until the line with the lone dot leaves, the server has nothing it could deliver:
- * whatever fails did not happen. From then on only the server's answer tells; without it the mail may be on
- * its way.
+ * One mail, one connection. Until the final dot is sent, the server has nothing to deliver, so any failure
+ * means the mail was not sent. Afterwards only the server's reply is evidence. Without it the mail may have
+ * been delivered.
  */
 export async function sendMail(
   server: MailServer,
   mail: OutgoingMail,
   { signal, expired }: Pick<SendContext, 'signal' | 'expired'>,
 ): Promise<Answer> {
-  let handedOver = false
+  let dotSent = false
   let connection: SmtpConnection | null = null
   try {
     const opened = await SmtpConnection.open(server, signal)
@@ -48,17 +47,17 @@ export async function sendMail(
     expect('the greeting', opened.greeting, 220)
     await greet(connection, server)
     expect('MAIL FROM', await connection.command(`MAIL FROM:<${mail.from}>`), 250)
-    // All or none: with some refused, nobody could say later who got it.
+    // All recipients or none: if some were refused, the ledger could not record who received it.
     for (const to of mail.to) expect('RCPT TO', await connection.command(`RCPT TO:<${to}>`), 250, 251)
     expect('DATA', await connection.command('DATA'), 354)
-    if (expired()) throw new Error('the time was over before the message was handed over')
-    handedOver = true
+    if (expired()) throw new Error('the deadline passed before the message was sent')
+    dotSent = true
     const reply = await connection.send(withDot(mail.message))
-    if (reply.code === 250) return told('completed', reply, `accepted: ${reply.lines.at(-1) ?? ''}`)
+    if (reply.code === 250) return reported('completed', reply, `accepted: ${reply.lines.at(-1) ?? ''}`)
     throw new Refused('the message', reply)
   } catch (error) {
     if (error instanceof Refused) return refusal(error)
-    return { kind: handedOver ? 'lost' : 'not reached', error: errorText(error, 500) }
+    return { kind: dotSent ? 'lost' : 'not reached', error: errorText(error, 500) }
   } finally {
     connection?.close()
   }
@@ -74,7 +73,7 @@ async function greet(connection: SmtpConnection, { tls, credentials }: MailServe
   }
   if (credentials === null) return
   if (!features.lines.some(line => /^AUTH .*\bPLAIN\b/i.test(line)))
-    throw new Error('the server does not take AUTH PLAIN')
+    throw new Error('the server does not support AUTH PLAIN')
   const { user, password } = credentials
   const secret = Buffer.from(`\0${user}\0${password}`).toString('base64')
   expect('AUTH', await connection.command(`AUTH PLAIN ${secret}`), 235)
@@ -85,7 +84,7 @@ function expect(step: string, reply: Reply, ...codes: readonly number[]): Reply 
   throw new Refused(step, reply)
 }
 
-/** A line that begins with a dot gets another (RFC 5321, 4.5.2); the message ends with its own line end. */
+/** Doubles a dot at the start of a line (RFC 5321, 4.5.2). The message already ends with a line end. */
 function withDot(message: Buffer): Buffer {
   const text = message.toString('latin1').replaceAll(/^\./gm, '..')
   return Buffer.from(`${text}.\r\n`, 'latin1')
@@ -93,9 +92,23 @@ function withDot(message: Buffer): Buffer {
 
 function refusal({ reply, us, message }: Refused): Answer {
   const later = us || (reply.code >= 400 && reply.code < 500)
-  return { ...told(later ? 'retryable' : 'failed', reply, message), misconfigured: us && reply.code >= 500 }
+  return {
+    ...reported(later ? 'retryable' : 'failed', reply, message),
+    misconfigured: us && reply.code >= 500,
+  }
 }
 
-function told(result: 'completed' | 'retryable' | 'failed', { code }: Reply, note: string): ToldAnswer {
-  return { kind: 'told', result, status: code, digest: null, note: errorText(note, 500), retryAfterMs: null }
+function reported(
+  result: 'completed' | 'retryable' | 'failed',
+  { code }: Reply,
+  note: string,
+): ReportedAnswer {
+  return {
+    kind: 'reported',
+    result,
+    status: code,
+    digest: null,
+    note: errorText(note, 500),
+    retryAfterMs: null,
+  }
 }

@@ -16,7 +16,7 @@ export interface SmtpServer {
 const replyLinesMax = 100
 const replyBytesMax = 16 * 1024
 
-/** One conversation: a line is sent, a reply is awaited. Ends with whatever ends the socket. */
+/** One conversation: sends a line, awaits a reply. Ends when the socket ends. */
 export class SmtpConnection {
   readonly #server: SmtpServer
   readonly #signal: AbortSignal
@@ -57,16 +57,16 @@ export class SmtpConnection {
     return reply
   }
 
-  /** What the server said before is forgotten: somebody in between may have added it. */
+  /** Input received before TLS is refused: an attacker in between may have injected it. */
   async secure(): Promise<void> {
     const plain = this.#socket
     plain.removeAllListeners('data')
     if (this.#buffer !== '' || this.#lines.length > 0)
-      throw new Error('the server went on talking before TLS began')
+      throw new Error('the server sent data before TLS began')
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const socket: TLSSocket = connectTls({ socket: plain, ...provenAs(this.#server.host) }, resolve)
     socket.once('error', reject)
-    socket.once('close', () => reject(new Error('the connection ended while TLS was begun')))
+    socket.once('close', () => reject(new Error('the connection ended during the TLS handshake')))
     this.#socket = socket
     this.#listen()
     await promise
@@ -99,14 +99,13 @@ export class SmtpConnection {
       this.#buffer = this.#buffer.slice(end + 1)
     }
     if (this.#buffer.length > replyBytesMax || this.#lines.length > replyLinesMax)
-      this.#socket.destroy(new Error('the server talks without end'))
+      this.#socket.destroy(new Error('the reply exceeds the size limit'))
   }
 
   #line(line: string): void {
     this.#lines.push(line.slice(4, 500))
     if (/^\d{3}-/.test(line)) return
-    if (!/^\d{3}( |$)/.test(line))
-      return void this.#socket.destroy(new Error('the server does not speak SMTP'))
+    if (!/^\d{3}( |$)/.test(line)) return void this.#socket.destroy(new Error('the reply is not SMTP'))
     const lines = this.#lines
     this.#lines = []
     this.#waiting?.resolve({ code: Number(line.slice(0, 3)), lines })
@@ -120,7 +119,10 @@ export class SmtpConnection {
   }
 }
 
-/** An address is proven as one, and asked for by no name: Node will not send it as such for much longer. */
+/**
+ * A certificate for an IP address is verified against the address, without a server name: Node will soon
+ * refuse an address as server name.
+ */
 function provenAs(host: string) {
   return { host, ...(isIP(host) === 0 && { servername: host }), rejectUnauthorized: true }
 }

@@ -6,9 +6,7 @@ import type { Send } from './target.ts'
 
 const results = ['completed', 'retryable', 'unknown', 'failed']
 
-/**
- * The user's own call. It is believed when it says something it may say; everything else may have happened.
- */
+/** The user's own call. A valid result is believed. Any other outcome may have taken effect. */
 export function customSend(name: string, { call }: CustomTarget): Send {
   return async ({ key, body, contentType, requestDigest, attempts }, { signal, log }) => {
     const changed = changedBytes(body, requestDigest)
@@ -16,9 +14,10 @@ export function customSend(name: string, { call }: CustomTarget): Send {
     try {
       const made = call({ key, body, contentType, attempt: attempts }, { target: name, signal, log })
       const { result, note, retryAfterMs, response } = await orAborted(made, signal)
-      if (!results.includes(result)) throw new Error(`call answered "${String(result)}", which is no outcome`)
+      if (!results.includes(result))
+        throw new Error(`call returned "${String(result)}", which is not a valid result`)
       return {
-        kind: 'told',
+        kind: 'reported',
         result,
         status: null,
         digest: response === undefined ? null : bytesDigest(Buffer.from(response)),
@@ -31,14 +30,13 @@ export function customSend(name: string, { call }: CustomTarget): Send {
   }
 }
 
-/** A header that was not there becomes NaN easily: what is no time is no wish. */
+/** A missing header easily becomes NaN. An invalid delay counts as none. */
 function pauseOf(retryAfterMs: unknown): number | null {
   return typeof retryAfterMs === 'number' && retryAfterMs >= 0 ? retryAfterMs : null
 }
 
 /**
- * A function that does not heed the signal is left behind: what it still does counts as having been under
- * way.
+ * Does not wait for a function that ignores the signal. Its later work counts as part of the aborted call.
  */
 export function orAborted<T>(made: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>()

@@ -10,7 +10,7 @@ import { changedBytes } from './http-target.ts'
 import type { ReadSecret } from './resolve-target.ts'
 import type { Send } from './target.ts'
 
-/** The stored JSON as a mail, over a connection of its own. */
+/** Sends the stored JSON as a mail, over a separate connection. */
 export function emailSend(
   { consumerName, name }: { readonly consumerName: string; readonly name: string },
   target: EmailTarget,
@@ -19,7 +19,7 @@ export function emailSend(
   compose: Composer | null = loadComposer(),
 ): Send {
   if (compose === null)
-    throw refuse('nodemailer, which writes its messages, is not installed: run "npm install nodemailer"')
+    throw refuse('nodemailer, which composes the messages, is not installed: run "npm install nodemailer"')
   const { host, from, credentials } = target
   const { port, tls, messageIdDomain, allowPrivate } = withDefaults('effect.external.*', target)
   const server = {
@@ -36,12 +36,15 @@ export function emailSend(
     if (changed !== null) return changed
     const mail = readMail(body)
     if ('problem' in mail)
-      return { kind: 'not sendable', error: `This is no mail: ${mail.problem}. Nothing was sent.` }
+      return {
+        kind: 'not sendable',
+        error: `The body is not a valid mail: ${mail.problem}. Nothing was sent.`,
+      }
     const identity = `${askedAs ?? consumerName}\0${name}\0${key}`
     const frame = { from, messageIdDomain, identity, createdAt: createdAt! }
     const message = await renderMail(compose, mail, frame).catch(error => errorText(error, 300))
     if (typeof message === 'string')
-      return { kind: 'not sendable', error: `This mail cannot be written: ${message}. Nothing was sent.` }
+      return { kind: 'not sendable', error: `The mail cannot be composed: ${message}. Nothing was sent.` }
     return sendMail(server, { from, to: recipientsOf(mail), message }, context)
   }
 }

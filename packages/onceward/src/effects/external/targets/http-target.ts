@@ -7,13 +7,13 @@ import type { ReadSecret } from './resolve-target.ts'
 import type { Outbound, Send } from './target.ts'
 
 /**
- * Visible ASCII, no space at either end: HTTP would trim or refuse the rest, and a trimmed key is another
- * key.
+ * Visible ASCII, no space at either end. HTTP would trim or refuse other values, and a trimmed key is a
+ * different key.
  */
 const sendableKey = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/
 const sendableType = /^[\x20-\x7e]{1,200}$/
 
-/** The stored bytes under the stored key, no redirects, one deadline over everything. */
+/** Sends the stored bytes under the stored key, without redirects, under one deadline. */
 export function httpSend(target: HttpTarget, secret: ReadSecret): Send {
   const { method, replayedHeader, keyHeader } = withDefaults('effect.external.*', target)
   const send = openEndpoint(target, method, replayedHeader)
@@ -67,7 +67,7 @@ export function unsendable({ key, body, contentType, requestDigest }: Outbound):
 export function changedBytes(body: Buffer, requestDigest: Buffer): Answer | null {
   if (bytesDigest(body).equals(requestDigest)) return null
   return notSendable(
-    'The stored bytes are not those the intent was recorded with. Nothing was sent. Find out who changed the row.',
+    'The stored bytes differ from those the intent was recorded with. Nothing was sent. Find out who changed the row.',
   )
 }
 

@@ -8,7 +8,7 @@ import { httpSend } from './http-target.ts'
 import type { ExternalCaller, Send } from './target.ts'
 import { webhookSend } from './webhook-target.ts'
 
-/** Reads a variable of the environment; undefined when it is not set. */
+/** Reads an environment variable; undefined when it is not set. */
 export type ReadVariable = (name: string) => string | undefined
 
 const leaseMarginMs = 10_000
@@ -28,7 +28,8 @@ export function resolveTargets(
 }
 
 /**
- * Applies the defaults. Throws one error that names the target and the field: no call is made, intents wait.
+ * Applies the defaults. Throws one error that names the target and the field. No call is made, and intents
+ * wait.
  */
 export function resolveTarget(name: string, target: ExternalTarget, owner: TargetOwner): ExternalCaller {
   const problems: string[] = []
@@ -37,7 +38,7 @@ export function resolveTarget(name: string, target: ExternalTarget, owner: Targe
   const { leaseMs } = owner
   const whole = withDefaults('effect.external.*', target)
   const { timeoutMs, policy, queryDelayMs } = whole
-  // A query right after a takeover must find a call that was still under way when its dispatcher died.
+  // A query right after a takeover must find a call that was in progress when its dispatcher crashed.
   const leaseMinMs = policy === 'query first' ? 2 * timeoutMs + queryDelayMs : timeoutMs + leaseMarginMinMs
   if (policy !== 'query first' && leaseMs !== undefined && leaseMs < leaseMinMs)
     throw refused(
@@ -65,8 +66,7 @@ export function resolveTarget(name: string, target: ExternalTarget, owner: Targe
 function sendOf(name: string, target: ExternalTarget, { consumerName, readVariable }: TargetOwner): Send {
   const secret = ({ env, prefix = '' }: { env: string; prefix?: string }): string => {
     const value = readVariable?.(env)
-    if (value === undefined || value === '')
-      throw refused(name, `the environment variable ${env}, which it needs, is not set`)
+    if (value === undefined || value === '') throw refused(name, `the environment variable ${env} is not set`)
     if (!/^[\t\x20-\x7e]+$/.test(value)) throw refused(name, `the value of ${env} is not one line of ASCII`)
     return prefix + value
   }
@@ -87,6 +87,6 @@ export type ReadSecret = (secret: { env: string; prefix?: string }) => string
 function refused(name: string, why: string): OncewardError {
   return new OncewardError(
     'configuration',
-    `External target "${name}" is refused: ${why}. No call was made, recorded intents wait.`,
+    `External target "${name}" is refused: ${why}. No call was made; recorded intents wait.`,
   )
 }

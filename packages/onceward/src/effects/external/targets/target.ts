@@ -2,22 +2,19 @@ import type { RepeatPolicy, TargetTraits } from '../../../contract/external-targ
 import type { Log } from '../../../environment.ts'
 import type { Answer } from '../answer.ts'
 
-/**
- * An external target with its defaults applied; made once, never changed. Secrets live in the closure of
- * `send`, nowhere else.
- */
+/** An external target with its defaults applied. Immutable. Secrets exist only in the closure of `send`. */
 export interface ExternalCaller {
   readonly name: string
   readonly policy: RepeatPolicy
   readonly query: TargetTraits['query'] | null
   readonly queryDelayMs: number
   /**
-   * How long after the first call that may have taken effect it may be repeated: half of what the target
-   * remembers.
+   * How long after the first call that may have taken effect a repeat is allowed: half of the key's lifetime
+   * at the target.
    */
   readonly doubtMaxMs: number
   readonly timeoutMs: number
-  /** How long a claimed row belongs to its dispatcher: the whole call and a margin to record it. */
+  /** How long a dispatcher holds a row: the whole call and a margin to record its result. */
   readonly leaseMs: number
   readonly attemptsMax: number
   readonly delayMs: number
@@ -29,28 +26,25 @@ export interface ExternalCaller {
   readonly send: Send
 }
 
-/** What is sent: the same at every attempt, except for the number. */
+/** The request, identical at every attempt except for the attempt number. */
 export interface Outbound {
   readonly key: string
   readonly body: Buffer
   readonly contentType: string
   readonly requestDigest: Buffer
-  /** Of the intent; null for calls in line. */
+  /** When the intent was recorded; null for inline calls. */
   readonly createdAt: Date | null
-  /** The consumer's name when it was asked for, where it was renamed since. */
+  /** The consumer's name when the intent was recorded, if the consumer was renamed since. */
   readonly askedAs?: string | null
-  /** When this attempt was claimed, by the database's clock; null for calls in line. */
-  readonly claimedAtMs: number | null
+  /** When this attempt was leased, by the database clock; null for inline calls. */
+  readonly leasedAtMs: number | null
   /** Including this one. */
   readonly attempts: number
 }
 
 export interface SendContext {
   readonly signal: AbortSignal
-  /**
-   * True past the deadline, even before the signal could be aborted: asked by a process that may have been
-   * frozen.
-   */
+  /** True past the deadline, even if the signal is not aborted yet, as after a frozen process. */
   readonly expired: () => boolean
   readonly log: Log
 }

@@ -5,8 +5,8 @@ import type { ReadSecret } from './resolve-target.ts'
 import type { Send } from './target.ts'
 
 /**
- * A POST signed with every secret of the target, at the time of its claim: the database's clock is the one
- * that is kept right. The key travels as `webhook-id`: receivers do the work once per id.
+ * Sends a POST signed with every secret of the target. The signed time is that of the lease, by the database
+ * clock, which is the one kept correct. The key is sent as `webhook-id`: receivers do the work once per id.
  */
 export function webhookSend(
   target: WebhookTarget,
@@ -22,12 +22,12 @@ export function webhookSend(
   return async (request, context) => {
     const problem = unsendable(request)
     if (problem !== null) return problem
-    if (request.claimedAtMs === null)
+    if (request.leasedAtMs === null)
       return {
         kind: 'not sendable',
-        error: 'A webhook is not called in line: use effects.external. Nothing was sent.',
+        error: 'A webhook cannot be called inline: use effects.external. Nothing was sent.',
       }
-    const signed = signWebhook(keys, request.key, request.claimedAtMs, request.body)
+    const signed = signWebhook(keys, request.key, request.leasedAtMs, request.body)
     return send({ ...headers, 'content-type': request.contentType, ...signed }, request.body, context)
   }
 }

@@ -1,12 +1,12 @@
 import { createHmac } from 'node:crypto'
 
-/** A key id and the bytes it stands for. */
+/** A key id and its secret bytes. */
 export interface SigningKey {
   readonly id: string
   readonly bytes: Buffer
 }
 
-/** `whsec_` and base64 as Standard Webhooks write secrets, or any other text as it is. */
+/** `whsec_` and base64, the Standard Webhooks form, or any other text verbatim. */
 export function signingKey(id: string, secret: string): SigningKey {
   const bytes = secret.startsWith('whsec_') ? Buffer.from(secret.slice(6), 'base64') : Buffer.from(secret)
   return { id, bytes }
@@ -14,12 +14,14 @@ export function signingKey(id: string, secret: string): SigningKey {
 
 export const signingKeyBytesMin = 16
 
-/** Over id, time and body, so that neither can be taken from another call. */
+/** Signs id, time and body, so none of them can be reused in another call. */
 export function signatureOf(key: SigningKey, id: string, timestamp: string, body: Uint8Array): Buffer {
   return createHmac('sha256', key.bytes).update(`${id}.${timestamp}.`).update(body).digest()
 }
 
-/** The headers of one call; a signature for each key, named in the same order by `webhook-key-id`. */
+/**
+ * The headers of one call, with one signature per key. `webhook-key-id` lists the key ids in the same order.
+ */
 export function signWebhook(
   keys: readonly SigningKey[],
   id: string,

@@ -2,24 +2,26 @@ import { timingSafeEqual } from 'node:crypto'
 import { signatureOf, signingKey, signingKeyBytesMin } from './signature.ts'
 
 export interface WebhookToVerify {
-  /** As Node gives them: lower case. */
+  /** In lower case, as Node provides them. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
-  /** The raw bytes, before anything parsed them. */
+  /** The raw bytes, before parsing. */
   readonly body: Uint8Array
-  /** Key id → secret; more than one while they are rotated. */
+  /** Key id → secret; several during a rotation. */
   readonly secrets: Readonly<Record<string, string>>
   /** The receiver's clock: `Date.now()`. */
   readonly nowMs: number
-  /** Default 5 min, either way: older calls may be recordings. */
+  /** Default 5 min, in both directions. Older calls may be replayed recordings. */
   readonly toleranceMs?: number
 }
 
-/** `id` is the same in every repetition of one call: keep it, and do the work once. */
+/** `id` is the same in every repetition of a call: store it, and do the work once. */
 export type VerifiedWebhook =
   | { readonly ok: true; readonly id: string; readonly keyId: string }
   | { readonly ok: false; readonly reason: string }
 
-/** For receivers. Says who signed and which call it is, or why it is not to be believed. Never throws. */
+/**
+ * For receivers. Returns the signing key and the call's id, or why the call is not authentic. Never throws.
+ */
 export function verifyWebhook(call: WebhookToVerify): VerifiedWebhook {
   const { headers, body, secrets, nowMs, toleranceMs = 300_000 } = call
   const id = headers['webhook-id']
@@ -27,7 +29,7 @@ export function verifyWebhook(call: WebhookToVerify): VerifiedWebhook {
   const signatures = headers['webhook-signature']
   if (typeof id !== 'string' || typeof timestamp !== 'string' || typeof signatures !== 'string')
     return refused('not signed: webhook-id, webhook-timestamp or webhook-signature is missing')
-  if (!/^\d{1,12}$/.test(timestamp)) return refused('webhook-timestamp is no time')
+  if (!/^\d{1,12}$/.test(timestamp)) return refused('webhook-timestamp is not a Unix time')
   if (Math.abs(nowMs - Number(timestamp) * 1_000) > toleranceMs)
     return refused('signed too long ago, or in the future')
   const given = signatures
@@ -37,7 +39,7 @@ export function verifyWebhook(call: WebhookToVerify): VerifiedWebhook {
     .map(signature => Buffer.from(signature.slice(3), 'base64'))
   for (const [keyId, secret] of Object.entries(secrets)) {
     const key = typeof secret === 'string' ? signingKey(keyId, secret) : null
-    // A variable that is not set would be a secret everybody knows.
+    // An unset variable would be a secret that everyone knows.
     if (key === null || key.bytes.length < signingKeyBytesMin) continue
     const wanted = signatureOf(key, id, timestamp, body)
     if (given.some(one => one.length === wanted.length && timingSafeEqual(one, wanted)))

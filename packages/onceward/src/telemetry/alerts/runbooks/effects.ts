@@ -8,29 +8,32 @@ export const effectRunbooks: readonly Runbook[] = [
     name: 'commit-failures',
     title: 'Transactions do not commit.',
     means:
-      'Effect and marker were rolled back together and the batch is run again; the broker was not told. Nothing is lost and nothing happened twice, but nothing moves.',
+      'Effect and marker were rolled back together, and the batch runs again. Nothing was acknowledged. Nothing is lost and nothing happened twice, but nothing moves.',
     steps: [
-      { text: 'Why?', queries: ({ series }) => [increased(series('commitFailures'), '15m', ['reason'])] },
+      {
+        text: 'Find the reason.',
+        queries: ({ series }) => [increased(series('commitFailures'), '15m', ['reason'])],
+      },
       status,
       {
-        text: 'Is the database up, writable and the right one: disk full, a standby, failing over, out of connections, a lock that is held (`pg_stat_activity`)?',
+        text: 'Is the database up, writable and the right one? Check for a full disk, a standby, a failover, used-up connections, and held locks (`pg_stat_activity`).',
       },
       slowDatabase,
       {
-        text: 'After a failover or a restore do not go on by hand: see runbook `restore-from-backup`.',
+        text: 'After a failover or a restore, change nothing by hand. Follow runbook `restore-from-backup`.',
         commands: ({ file }) => [`onceward runbook ${file} restore-from-backup`],
       },
       {
-        text: 'Serialization failures and deadlocks that do not end: handlers write the same rows in different orders. Order them, or make batches smaller.',
+        text: 'Serialization failures and deadlocks that do not end: handlers write the same rows in different orders. Sort the writes, or make batches smaller.',
       },
     ],
     over: 'no transaction failed for ten minutes.',
   },
   {
     name: 'offset-commit-failures',
-    title: 'The broker cannot be told what is done.',
+    title: 'Acknowledgements fail.',
     means:
-      'The effects are durable here; the broker does not know and will hand them over again, to be recognised as repeats. With `settle.when: with effect` the position in the database decides and the broker’s is only a courtesy.',
+      'The effects are durable here. The broker does not know it and redelivers the messages; the consumer recognises them as duplicates. With `settle.when: with effect` the position in the database decides, and the broker’s position is informational.',
     steps: [
       slowSettling,
       {
@@ -39,23 +42,23 @@ export const effectRunbooks: readonly Runbook[] = [
       },
       partitions,
       {
-        text: 'Is a batch held for longer than the broker waits? Compare `batch.handlerTimeoutMs` with the broker’s limits (Kafka: session and poll intervals; RabbitMQ: `consumer_timeout`), and the login’s rights to commit for the group.',
+        text: 'Does a batch take longer than the broker waits? Compare `batch.handlerTimeoutMs` with the broker’s limits (Kafka: session and poll intervals; RabbitMQ: `consumer_timeout`). Check that the login may commit for the group.',
       },
       {
-        text: 'Expect repeats after each restart until it is mended.',
+        text: 'Expect duplicates after each restart until it is fixed.',
         commands: ({ file }) => [`onceward runbook ${file} duplicate-spike`],
       },
     ],
-    over: 'nothing failed for ten minutes.',
+    over: 'no acknowledgement failed for ten minutes.',
   },
   {
     name: 'outbox-growing',
     title: 'Messages are not published.',
     means:
-      'They are durable in the outbox and leave later, in order of their key, at least once under one id. Whoever reads them waits.',
+      'They are durable in the outbox. The relay publishes them later, in the order of their key, at least once under one id. Their readers wait.',
     steps: [
       {
-        text: 'Which broker, how many, how old, and what did it say last? Is there a relay, and does it hold buckets?',
+        text: 'Which broker, how many, how old, and what was its last error? Does a relay run, and does it hold buckets?',
         commands: () => ['onceward status'],
         queries: ({ series, consumer }) => {
           const broker = { broker: brokersOf(consumer) }
@@ -67,7 +70,7 @@ export const effectRunbooks: readonly Runbook[] = [
         },
       },
       {
-        text: 'Which messages does the broker not take, why, and how many wait behind each?',
+        text: 'Which messages does the broker reject, why, and how many wait behind each?',
         commands: () => ['onceward outbox'],
         queries: ({ series, consumer }) => {
           const broker = { broker: brokersOf(consumer) }
@@ -78,27 +81,27 @@ export const effectRunbooks: readonly Runbook[] = [
         },
       },
       {
-        text: 'No relay: `onceward run` brings one; without a consumer start one of its own.',
+        text: 'No relay: `onceward run` includes one. Without a consumer, start a relay process.',
         commands: ({ consumer }) => brokersOf(consumer).map(broker => `onceward relay --broker ${broker}`),
       },
       {
-        text: 'The broker refuses: unroutable means that a queue, an exchange or a topic is missing; refused, that it is full, the message is too large for it, or rights are missing. Later messages of that key wait; others flow.',
+        text: 'The broker rejects: `unroutable` means that a queue, an exchange or a topic is missing. `refused` means that it is full, that the message is too large, or that rights are missing. Later messages of that key wait; other keys continue.',
       },
       {
-        text: 'Too large for its topic or broker: raise the limit (Kafka: `max.message.bytes` of the topic; RabbitMQ: `max_message_size`), and it leaves within a minute. If nobody needs it any more, drop it: what waits behind it goes on. A dropped retry copy is a lost message, because nothing else has it; the message of a dead letter stays in the parking lot.',
+        text: 'Too large for its topic or broker: raise the limit (Kafka: `max.message.bytes` of the topic; RabbitMQ: `max_message_size`). The relay sends it within a minute. If no reader needs it any more, drop it: the messages behind it continue. A dropped retry copy is a lost message, because no other copy exists. The message of a dropped dead letter stays in the parking lot.',
         commands: () => ['onceward outbox drop ROW --message ID --because REASON'],
       },
       {
-        text: 'The broker is away or raises an alarm (memory, disk): bring it back, the relay goes on by itself.',
+        text: 'The broker is unavailable or raises an alarm (memory, disk): bring it back. The relay continues automatically.',
       },
     ],
-    over: 'the oldest is younger than `objectives.outboxAgeMax` and nothing is refused.',
+    over: 'the oldest is younger than `objectives.outboxAgeMax` and the broker rejects nothing.',
   },
   {
     name: 'outbox-unserved',
     title: 'Messages wait for a destination that no relay is connected to.',
     means:
-      'A row of the outbox names its cluster and virtual host, and only a relay that is connected there takes it. These rows are durable and go nowhere else; nothing is lost, but nobody will publish them until a relay is there.',
+      'A row of the outbox names its cluster and virtual host, and only a relay that is connected there publishes it. These rows are durable and go to no other destination. Nothing is lost, but they wait until a relay connects.',
     steps: [
       {
         text: 'Which destination, how many, and which destinations have relays?',
@@ -108,14 +111,14 @@ export const effectRunbooks: readonly Runbook[] = [
         ],
       },
       {
-        text: 'The consumer that writes them, or its relay, is down: start it again. Without a consumer start a relay with the address of that cluster and virtual host (`ONCEWARD_RABBITMQ_URL`, `ONCEWARD_KAFKA_BOOTSTRAP`).',
+        text: 'The consumer that writes them, or its relay, is down: start it again. Without a consumer, start a relay with the address of that cluster and virtual host (`ONCEWARD_RABBITMQ_URL`, `ONCEWARD_KAFKA_BOOTSTRAP`).',
         commands: ({ consumer }) => brokersOf(consumer).map(broker => `onceward relay --broker ${broker}`),
       },
       {
-        text: 'The cluster was renamed or replaced, or the name in the contract is not the one it announces: have a relay use the name that the rows have, by `ONCEWARD_RABBITMQ_CLUSTER` or `ONCEWARD_KAFKA_CLUSTER`. The part of a RabbitMQ destination before the slash is the cluster, the part behind it the virtual host.',
+        text: 'The cluster was renamed or replaced, or the name in the contract is not the one it announces: start a relay under the name in the rows, with `ONCEWARD_RABBITMQ_CLUSTER` or `ONCEWARD_KAFKA_CLUSTER`. In a RabbitMQ destination, the cluster is before the slash and the virtual host behind it.',
       },
       {
-        text: 'The destination is only the name of a broker (`rabbitmq`, `kafka`): a writer without an address wrote it before any relay had connected, and there are several by now. Or it is gone for good, or was never right. Send what waits to the right one, and let writers name their `destination` while there are several.',
+        text: 'The destination is only the name of a broker (`rabbitmq`, `kafka`): a writer without an address wrote it before any relay had connected, and there are several now. Or it no longer exists, or was never right. Retire it to the right destination, and have writers name their `destination` while there are several.',
         commands: () => [
           'onceward destinations',
           'onceward destinations retire NAME --to DESTINATION --because REASON',
@@ -126,12 +129,12 @@ export const effectRunbooks: readonly Runbook[] = [
   },
   {
     name: 'unknown-effects',
-    title: 'Calls failed for good, or may have happened.',
+    title: 'Calls failed permanently, or have an unknown outcome.',
     means:
-      'A call was sent and its answer is missing, or attempts are used up. What the target’s policy allows was done; the rest waits for a person, because only the target knows.',
+      'A call was sent and its answer is missing, or attempts are used up. The dispatcher did what the target’s policy allows. The rest waits for a person, because only the target knows the outcome.',
     steps: [
       {
-        text: 'Which calls?',
+        text: 'List the calls.',
         commands: ({ name }) => [
           `onceward ledger list --consumer ${name}`,
           `onceward ledger list --consumer ${name} --state unknown`,
@@ -139,11 +142,11 @@ export const effectRunbooks: readonly Runbook[] = [
         ],
       },
       {
-        text: 'Ask the target, by the effect key and the time: did it happen? Never guess. What led to the call, and every attempt:',
+        text: 'Ask the target, by the effect key and the time: did it happen? Never guess. See what caused the call, and every attempt:',
         commands: ({ file }) => [`onceward explain --effect KEY --contract ${file}`],
       },
       {
-        text: 'Say what was found. `not-done` makes it one that failed, which may be tried again under the same key.',
+        text: 'Record the result. `not-done` turns the call into a failed one, which may be retried under the same key.',
         commands: ({ name }) => [
           `onceward ledger reconcile ID --as completed --consumer ${name} --because REASON`,
           `onceward ledger reconcile ID --as not-done --consumer ${name} --because REASON`,
@@ -151,16 +154,17 @@ export const effectRunbooks: readonly Runbook[] = [
         ],
       },
       {
-        text: 'If it goes on, look at the target: errors, timeouts, its breaker, the life of its keys.',
+        text: 'If it continues, check the target: errors, timeouts, its breaker, how long it keeps idempotency keys.',
         queries: ({ series }) => [increased(series('calls'), '1h', ['target', 'result'])],
       },
     ],
-    over: 'no call is unknown or failed.',
+    over: 'no call has failed or has an unknown outcome.',
   },
   {
     name: 'effects-delayed',
     title: 'Calls that are due are not made in time.',
-    means: 'The intents are durable; the dispatcher is away, throttled, or its target refuses.',
+    means:
+      'The intents are durable. The dispatcher does not run or is throttled, or its target rejects calls.',
     steps: [
       status,
       {
@@ -172,11 +176,11 @@ export const effectRunbooks: readonly Runbook[] = [
         ],
       },
       {
-        text: 'Does a dispatcher run? It is part of `onceward run`; alone:',
+        text: 'Does a dispatcher run? It is part of `onceward run`. To run it alone:',
         commands: ({ file }) => [`onceward run ${file} --part dispatcher`],
       },
       {
-        text: 'Is the target’s own limit the reason (`concurrencyMax`, `ratePerSecondMax`)? Agree on more with its owner before raising it.',
+        text: 'Is the target’s own limit the reason (`concurrencyMax`, `ratePerSecondMax`)? Agree on a higher one with its owner before you raise it.',
       },
     ],
     over: 'the oldest is younger than `objectives.lagMax`.',

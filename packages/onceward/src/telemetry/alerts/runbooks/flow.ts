@@ -13,21 +13,21 @@ import {
 } from './steps.ts'
 
 const moreProcesses: RunbookStep = {
-  text: 'If everything is healthy and only the load is higher, run more processes (on a log, up to its partitions), or raise `batch.sizeMax`; both are safe at any time.',
+  text: 'If everything is healthy and only the load is higher, run more processes (on a log, up to its partitions), or raise `batch.sizeMax`. Both are safe at any time.',
 }
 const moreWorkers: RunbookStep = {
-  text: 'Run more workers: `inbox.workers`, or processes that only work.',
+  text: 'Run more workers: raise `inbox.workers`, or start worker processes.',
   commands: ({ file }) => [`onceward run ${file} --part worker`],
 }
 const outage: RunbookStep = {
-  text: 'Is a dependency away? Failures then come in one class, and the source is paused.',
+  text: 'Is a dependency unavailable? Failures then have one class, and the source is paused.',
   queries: ({ series }) => [
     onceOf(series('paused'), ['consumer']),
     increased(series('failures'), '15m', ['class']),
   ],
 }
 const blocked: RunbookStep = {
-  text: 'Does one message hold its lane? A message that is tried again and again is counted here; on a log its partition does not move.',
+  text: 'Does one message block its lane? A message that is retried again and again is counted here. On a log, its partition does not move.',
   queries: ({ series }) => [
     increased(series('retries'), '15m', ['class']),
     `min by (partition) (${series('checkpointAge')})`,
@@ -39,11 +39,11 @@ export const flowRunbooks: readonly Runbook[] = [
     name: 'down',
     title: 'The consumer does not take messages.',
     means:
-      'Either no process runs or is scraped, or one does not reach its broker and tries again by itself (its log says `source disconnected`), or one has halted: it found something it must not go on past, settled nothing, and says so in its log. Nothing is lost; messages wait at the source.',
+      'No process runs or is scraped; or a process cannot reach its broker and keeps trying (its log says `source disconnected`); or a process has halted: it found something it must not continue past, acknowledged nothing, and logged the reason. Nothing is lost; messages wait at the source.',
     steps: [
       status,
       {
-        text: 'Read the last error line of the log. Its code says where to go: `records_lost` to runbook `loss`; `server_changed` (a failover, a restore) and `wrong_server` (a standby, an old primary) to `restore-from-backup`; `wrong_environment` and `consumer_renamed` to `wrong-environment`; `retention_too_short` to `horizon-too-short`; `contract_invalid` names the field; `schema_missing`, `schema_too_old` need the next step.',
+        text: 'Read the last error line of the log. Its code leads on: `records_lost` to runbook `loss`; `server_changed` (a failover, a restore) and `wrong_server` (a standby, an old primary) to `restore-from-backup`; `wrong_environment` and `consumer_renamed` to `wrong-environment`; `retention_too_short` to `horizon-too-short`; `contract_invalid` names the field; `schema_missing` and `schema_too_old` to the next step.',
         commands: ({ file }) => [
           `onceward runbook ${file} loss`,
           `onceward runbook ${file} restore-from-backup`,
@@ -53,7 +53,7 @@ export const flowRunbooks: readonly Runbook[] = [
       { text: 'Is the schema as new as the code?', commands: () => ['onceward migrate'] },
       crashLoop,
       {
-        text: 'Start it again once the cause is gone. It goes on where it stopped.',
+        text: 'Restart it once the cause is fixed. It continues where it stopped.',
         commands: ({ file }) => [`onceward run ${file}`],
       },
     ],
@@ -61,9 +61,9 @@ export const flowRunbooks: readonly Runbook[] = [
   },
   {
     name: 'paused',
-    title: 'The source is paused because something downstream is away.',
+    title: 'The source is paused because a dependency is unavailable.',
     means:
-      'Several messages failed as they do when a dependency does not answer. The consumer waits, tries one message now and then, and burns no attempts meanwhile. Nothing is lost; lag grows.',
+      'Several messages failed as they do when a dependency does not answer. The consumer waits, tries one message now and then, and uses up no attempts meanwhile. Nothing is lost; lag grows.',
     steps: [
       status,
       {
@@ -71,23 +71,23 @@ export const flowRunbooks: readonly Runbook[] = [
         queries: ({ series }) => [increased(series('failures'), '1h', ['class'])],
       },
       {
-        text: 'Bring the dependency back, or tell its owner. The consumer goes on by itself within `failure.breaker.pauseMaxMs`.',
+        text: 'Bring the dependency back, or notify its owner. The consumer continues automatically within `failure.breaker.pauseMaxMs`.',
       },
       {
-        text: 'If the dependency is healthy, the errors are put into the wrong class: say the right one in `failure.classes`.',
+        text: 'If the dependency is healthy, the errors have the wrong class: set the right one in `failure.classes`.',
       },
     ],
     over: 'it is not paused and lag falls.',
   },
   {
     name: 'stalled',
-    title: 'Nothing comes although something waits.',
+    title: 'No messages arrive although some wait.',
     means:
-      'The process runs and has room, and its broker hands nothing over: a broker node is frozen or overloaded, a partition has no leader, the group has not taken the process in, or the subscription is dead. Nothing is lost; messages wait at the source.',
+      'The process runs and has room, and its broker delivers nothing. A broker node is frozen or overloaded, a partition has no leader, the group has not admitted the process, or the subscription is dead. Nothing is lost; messages wait at the source.',
     steps: [
       status,
       {
-        text: 'Which part is silent? `/readyz` and the log of the process name it. Look at that broker: is it alive, does it answer others, is its disk full?',
+        text: 'Which part is silent? `/readyz` and the log of the process name it. Check that broker: is it alive, does it answer other clients, is its disk full?',
         queries: ({ series }) => [
           onceOf(series('stalled'), ['consumer']),
           increased(series('sourceEvents'), '1h', ['kind']),
@@ -95,16 +95,16 @@ export const flowRunbooks: readonly Runbook[] = [
       },
       partitions,
       {
-        text: 'A broker that hangs is best ended: another node takes its work over. If every broker is healthy, restart the process; it goes on where it stopped.',
+        text: 'Stop a broker node that hangs: another node takes over its work. If every broker is healthy, restart the process. It continues where it stopped.',
       },
     ],
-    over: 'deliveries come, and the metric is 0.',
+    over: 'messages arrive, and the metric is 0.',
   },
   {
     name: 'lag-rising',
-    title: 'More messages wait at the broker, and it becomes more.',
+    title: 'Messages wait at the broker, and their number grows.',
     means:
-      'The consumer takes less than arrives. Nothing is lost as long as the source keeps it: compare the lag with its retention.',
+      'The consumer processes less than arrives. Nothing is lost as long as the source keeps it: compare the lag with its retention.',
     steps: [
       status,
       outage,
@@ -112,7 +112,7 @@ export const flowRunbooks: readonly Runbook[] = [
       partitions,
       blocked,
       {
-        text: 'Was there a burst? Compare what arrives with an hour and a day ago.',
+        text: 'Was there a burst? Compare the arrival rate with an hour and a day ago.',
         queries: ({ series }) => {
           const live = series('deliveries', { mode: 'live' })
           return [
@@ -123,7 +123,7 @@ export const flowRunbooks: readonly Runbook[] = [
         },
       },
       {
-        text: 'Does a campaign compete with it? Pause it.',
+        text: 'Does a campaign compete with live messages? Pause it.',
         commands: ({ name }) => [
           `onceward replay list --consumer ${name} --open`,
           'onceward replay pause ID --because REASON',
@@ -135,43 +135,42 @@ export const flowRunbooks: readonly Runbook[] = [
   },
   {
     name: 'reading-too-slow',
-    title: 'The broker is read too slowly; workers have little to do.',
-    means: 'Storing is the bottleneck: the broker, the connection, or the inserts into the inbox.',
+    title: 'The consumer reads the broker too slowly; workers have little to do.',
+    means: 'Storing is the bottleneck: the broker, the connection, or the inserts into the store.',
     steps: [status, slowDatabase, partitions, deployments, moreProcesses],
     over: 'the lag falls.',
   },
   {
     name: 'processing-too-slow',
-    title: 'Messages are stored in time and worked on too slowly.',
-    means: 'The broker is read and told; the work waits in the database.',
+    title: 'Messages are stored in time and processed too slowly.',
+    means: 'The consumer reads and acknowledges in time; the work waits in the database.',
     steps: [
       status,
       {
-        text: 'What is held, and what becomes of it next: due, claimed, stuck, later?',
+        text: 'What is held, and what happens to it next: due, leased, stuck, later?',
         commands: ({ name }) => [`onceward work list --consumer ${name} --state stored`],
       },
       outage,
       slowDatabase,
       moreWorkers,
     ],
-    over: 'held work falls below `objectives.lagRecordsMax`.',
+    over: 'held work is below `objectives.lagRecordsMax`.',
   },
   {
     name: 'oldest-pending',
-    title: 'The oldest message that is not applied is older than promised.',
-    means:
-      'Freshness is at risk for at least one message. Either everything is late, or one message is held up.',
+    title: 'The oldest message that is not applied is older than the objective.',
+    means: 'At least one message is late. Either all messages are late, or one message is blocked.',
     steps: [
       status,
       {
-        text: 'Is it one, or all? The oldest first.',
+        text: 'Is it one message, or all? The oldest come first.',
         commands: ({ name }) => [`onceward work list --consumer ${name}`, 'onceward work show ID'],
         applies: keepsWork,
       },
       blocked,
       outage,
       {
-        text: 'A message that only waits for a delay or for a worker that fell silent can be made due now.',
+        text: 'To make a message due now that waits for a delay, or for a worker that stopped responding, release it.',
         commands: ({ name }) => [`onceward work release ID --consumer ${name} --because REASON`],
         applies: keepsWork,
       },
@@ -181,20 +180,20 @@ export const flowRunbooks: readonly Runbook[] = [
   },
   {
     name: 'apply-slow',
-    title: 'Handlers take long.',
+    title: 'Handlers are slow.',
     means:
-      'A dependency or the database is slow, or batches became larger. Past `batch.handlerTimeoutMs` a handler is aborted and its transaction rolled back.',
+      'A dependency or the database is slow, or batches became larger. After `batch.handlerTimeoutMs` the consumer aborts a handler and rolls its transaction back.',
     steps: [
       slowDatabase,
       {
-        text: 'Does the time go into calls made inside the handler? External effects that are recorded and called afterwards do not hold the transaction.',
+        text: 'Does the handler make external calls? Recorded external effects are called after the commit and do not hold the transaction.',
         queries: ({ series }) => [
           `histogram_quantile(0.99, sum by (target, le) (rate(${series('callDuration', {}, '_bucket')}[10m])))`,
         ],
         applies: ({ effect }) => Object.keys(effect?.external ?? {}).length > 0,
       },
       {
-        text: 'In the database: locks, missing indexes, bloat and autovacuum of the tables the handler writes (`pg_stat_activity`, `pg_stat_statements`).',
+        text: 'Check the database: locks, missing indexes, bloat and autovacuum of the tables that the handler writes (`pg_stat_activity`, `pg_stat_statements`).',
       },
       { text: 'Make batches smaller (`batch.sizeMax`) if a batch, not a message, takes long.' },
     ],
@@ -202,60 +201,60 @@ export const flowRunbooks: readonly Runbook[] = [
   },
   {
     name: 'source-idle',
-    title: 'Nothing arrives.',
+    title: 'No messages arrive.',
     means:
-      'The consumer runs and is handed nothing: the producer has stopped, messages are routed elsewhere, or the subscription is dead.',
+      'The consumer runs and receives nothing. The producer has stopped, messages are routed elsewhere, or the subscription is dead.',
     steps: [
       status,
       {
-        text: 'Is it connected, and does something wait? Lag above zero with no deliveries is a dead subscription: restart the process.',
+        text: 'Is it connected, and does something wait? Lag above zero without deliveries means a dead subscription: restart the process.',
         queries: ({ series }) => [
           onceOf(series('lag'), ['consumer']),
           increased(series('sourceEvents'), '1d', ['kind']),
         ],
       },
       {
-        text: 'Ask the producer whether it sends; look at bindings, routing keys, topic names and permissions at the broker.',
+        text: 'Ask the producer whether it sends. Check bindings, routing keys, topic names and permissions at the broker.',
       },
       {
-        text: 'Does another consumer read the same queue or group, in another environment perhaps? See runbook `wrong-environment`.',
+        text: 'Does another consumer read the same queue or group, perhaps in another environment? See runbook `wrong-environment`.',
         commands: ({ file }) => [`onceward runbook ${file} wrong-environment`],
       },
-      { text: 'If silence is normal at this time, say how long it may last in `objectives.idleMax`.' },
+      { text: 'If silence is normal at this time, set `objectives.idleMax` to how long it may last.' },
     ],
-    over: 'deliveries arrive.',
+    over: 'messages arrive.',
   },
   {
     name: 'partition-idle',
-    title: 'A partition does not move, though others do or it used to.',
+    title: 'A partition does not move, although others do or it used to.',
     means:
-      'Nothing new in it, or nobody reads it. A producer whose keys changed, or one that stopped, shows here first.',
+      'The partition has no new records, or no process reads it. A producer that stopped, or whose keys changed, shows here first.',
     steps: [
       status,
       partitions,
       {
-        text: 'Lag zero: nothing is written to it. Ask the producer about its keys and its partitioner. Lag above zero: see runbook `partition-stuck`.',
+        text: 'Lag zero: no producer writes to it. Ask the producer about its keys and its partitioner. Lag above zero: see runbook `partition-stuck`.',
         commands: ({ file }) => [`onceward runbook ${file} partition-stuck`],
       },
     ],
-    over: 'its position moves, or the silence is expected and said in `objectives.idleMax`.',
+    over: 'its position moves, or the silence is expected and declared in `objectives.idleMax`.',
   },
   {
     name: 'partitions-waiting',
     title: 'Partitions that were added to the topic are not read yet.',
     means:
-      'With order by key, records of a key may lie in an old partition and, after partitions were added, in a new one. A new partition is read once every partition before it is drained to where it ended when the new one was found. Nothing is lost; the new partitions wait, at most for `addedPartitionsWaitMs` of the source.',
+      'With order by key, records of one key may be in an old partition and, after partitions were added, in a new one. The consumer reads a new partition once it has drained every earlier partition to where it ended when the new one was found. Nothing is lost. The new partitions wait at most for `addedPartitionsWaitMs` of the source.',
     steps: [
       status,
       {
-        text: 'Which partitions are behind? Those hold the new ones up.',
+        text: 'Which partitions are behind? They block the new ones.',
         queries: ({ series }) => [onceOf(series('lag'), ['consumer', 'partition'])],
       },
       partitions,
       blocked,
       moreProcesses,
       {
-        text: 'If the order of keys across the change does not matter, set `addedPartitionsWaitMs` of the source lower and restart: past it the new partitions are read, and the log says which keys may have been reordered.',
+        text: 'If the order of keys across the change does not matter, lower `addedPartitionsWaitMs` of the source and restart. After that time the consumer reads the new partitions, and the log names the keys that may have been reordered.',
       },
     ],
     over: 'the metric is 0.',
@@ -264,17 +263,17 @@ export const flowRunbooks: readonly Runbook[] = [
     name: 'partition-stuck',
     title: 'A partition has records and does not move.',
     means:
-      'Its first unfinished record holds it: it is tried again and again, its handler hangs, or nobody owns the partition.',
+      'Its first unfinished record blocks it: it is retried again and again, its handler hangs, or no process owns the partition.',
     steps: [
       status,
       blocked,
       {
-        text: 'With `failure.exhausted: stop`, or order by partition, a message that fails holds all behind it until it gets through. Mend its cause, or let it be set aside.',
+        text: 'With `failure.exhausted: stop`, or order by partition, a failing message blocks all behind it until it succeeds. Fix its cause, or let it be set aside.',
       },
       causes,
       crashLoop,
       {
-        text: 'If no process owns it, see that as many run as should, and restart one: partitions are shared out again.',
+        text: 'If no process owns it, check that the expected number of processes runs, and restart one: the group assigns partitions again.',
       },
       giveUp,
       tryAgain,

@@ -5,13 +5,13 @@ import { causes, crashLoop, giveUp, slowDatabase, status, tryAgain } from './ste
 export const heldRunbooks: readonly Runbook[] = [
   {
     name: 'stuck-leases',
-    title: 'Workers took messages and fell silent.',
+    title: 'Workers leased messages and stopped responding.',
     means:
-      'A worker died or was frozen, or work takes longer than its lease. Others take over under the next epoch, and whoever comes back late is refused: no effect happens twice, but time is lost.',
+      'A worker died or froze, or the work takes longer than its lease. Other workers take over under the next epoch. The store rejects the commit of a worker that returns late. No effect happens twice, but time is lost.',
     steps: [
       status,
       {
-        text: 'Which messages are they? `stuck` is one whose lease has ended and that nobody has taken yet: then no worker runs.',
+        text: 'Which messages are they? `stuck` means that the lease has expired and no worker has leased the row again: no worker runs.',
         commands: ({ name }) => [
           `onceward work list --consumer ${name} --state stored`,
           'onceward work show ID',
@@ -19,7 +19,7 @@ export const heldRunbooks: readonly Runbook[] = [
       },
       crashLoop,
       {
-        text: 'Do workers lose work they still do? Then the lease is too short for the work, or the event loop stands still: raise `inbox.leaseMs` above the longest handler, or do less in one go.',
+        text: 'Do workers lose work that they still do? Then the lease is too short for the work, or the event loop blocks. Raise `inbox.leaseMs` above the longest handler, or handle less at a time.',
         queries: ({ series }) => [
           increased(series('leasesLost'), '1h'),
           increased(series('leasesExpired'), '1h'),
@@ -28,20 +28,20 @@ export const heldRunbooks: readonly Runbook[] = [
       slowDatabase,
       { text: 'Start workers if none runs.', commands: ({ file }) => [`onceward run ${file} --part worker`] },
       {
-        text: 'One message can be taken from its worker now; that worker is fenced.',
+        text: 'To take one message from its worker now, release it. The store fences that worker.',
         commands: ({ name }) => [`onceward work release ID --consumer ${name} --because REASON`],
       },
     ],
-    over: 'nothing is stuck and fewer than `objectives.leasesExpiredPerHourMax` expire in an hour.',
+    over: 'no message is stuck and fewer than `objectives.leasesExpiredPerHourMax` leases expire in an hour.',
   },
   {
     name: 'work-unserved',
-    title: 'Acknowledged messages wait, and nobody works on them.',
+    title: 'Acknowledged messages wait, and no worker processes them.',
     means:
-      'The broker has forgotten these messages: they are rows of the store, under the name and generation that acknowledged them, and only a worker of that name and generation takes them up. Or a campaign set them aside that may ask for external effects, and its approval has expired. Nothing is lost, but nothing happens to them.',
+      'The broker no longer has these messages. They are rows of the store, under the name and generation that acknowledged them. Only a worker of that name and generation leases them. Or a campaign that may request external effects holds them, and its approval has expired. Nothing is lost, but the messages do not move.',
     steps: [
       {
-        text: 'What do they wait for, and how many are there?',
+        text: 'Find out what they wait for, and how many there are.',
         commands: () => ['onceward status', 'onceward work list --state stored'],
         queries: ({ series }) => [onceOf(series('heldUnserved'), ['waits_for'])],
       },
@@ -50,15 +50,15 @@ export const heldRunbooks: readonly Runbook[] = [
         commands: ({ file }) => [`onceward run ${file} --part worker`],
       },
       {
-        text: 'Its generation was raised: run the contract with the former generation as a worker until nothing of it is pending. The new generation starts beside it.',
+        text: 'The generation was raised: run the contract with the former generation as a worker until nothing of it is pending. The new generation can start beside it.',
         commands: ({ file }) => [`onceward run ${file} --part worker`],
       },
       {
-        text: 'It was renamed: give the new name its memory. It was removed, or separated from its place: run its former contract as a worker until nothing is pending.',
+        text: 'The consumer was renamed: rename it in the database too. It was removed, or separated from its source: run its former contract as a worker until nothing is pending.',
         commands: () => ['onceward consumers rename FORMER NAME --because REASON'],
       },
       {
-        text: 'They wait for the approval of a campaign: have it approved again, or cancel it. Cancelled, its messages are applied without their external effects.',
+        text: 'They wait for the approval of a campaign: have it approved again, or cancel it. After a cancel, workers apply its messages without their external effects.',
         commands: ({ name }) => [
           'onceward replay show ID',
           `onceward replay approve ID --consumer ${name} --plan DIGEST --because REASON`,
@@ -66,26 +66,26 @@ export const heldRunbooks: readonly Runbook[] = [
         ],
       },
     ],
-    over: '`onceward status` names no messages that wait for a worker or an approval.',
+    over: '`onceward status` lists no messages that wait for a worker or an approval.',
   },
   {
     name: 'parking-near-cap',
     title: 'The parking lot is nearly full.',
     means:
-      'At its cap nothing is dropped: what comes next waits at the source, and the consumer stands still for that key or as a whole. Act before that.',
+      'At the cap nothing is dropped. Later messages wait at the source, and the consumer stops for that key or as a whole. Act before that.',
     steps: [
       {
-        text: 'Is it the whole, or what waits behind one key?',
+        text: 'Is the total cap near, or the cap of one key?',
         queries: ({ series }) => [onceOf(series('parkingUsed'), ['cap'])],
       },
       causes,
       {
-        text: 'One cause for nearly all: mend it and try them again. One key for nearly all: mend its first message; the rest goes with it.',
+        text: 'One cause for nearly all: fix it and redrive them. One key for nearly all: fix its first message, and the others follow.',
       },
       tryAgain,
       giveUp,
       {
-        text: 'To win time, raise `failure.parking.totalMax` or `perKeyMax` in the contract and start again: rows are cheap, decisions are not.',
+        text: 'To gain time, raise `failure.parking.totalMax` or `perKeyMax` in the contract and restart.',
       },
     ],
     over: 'less than `objectives.parkingShareMax` of the cap is used.',

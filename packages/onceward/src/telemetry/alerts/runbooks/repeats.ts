@@ -15,14 +15,14 @@ import {
 export const repeatRunbooks: readonly Runbook[] = [
   {
     name: 'duplicate-spike',
-    title: 'Many deliveries are repeats.',
+    title: 'Many deliveries are duplicates.',
     means:
-      'Repeats are recognised and skipped, so nothing is wrong yet: a duplicate spike is not always an incident, a duplicate side-effect spike is. It says that somebody hands things over again, and costs time.',
+      'The consumer recognises and skips duplicates, so no effect is wrong: a duplicate spike is not always an incident, a duplicate side-effect spike is. A broker or a producer sends messages again, which costs time.',
     steps: [
       deployments,
       crashLoop,
       {
-        text: 'Does the connection to the broker come and go? Every loss hands back what is unsettled.',
+        text: 'Does the connection to the broker come and go? After every disconnect the broker redelivers what was not acknowledged.',
         queries: ({ series }) => [
           increased(
             series('sourceEvents', { kind: ['disconnected', 'cancelled', 'timed_out', 'revoked'] }),
@@ -33,11 +33,11 @@ export const repeatRunbooks: readonly Runbook[] = [
       },
       {
         ...slowSettling,
-        text: `${slowSettling.text} A broker with an acknowledgement timeout takes back what is held longer (RabbitMQ: \`consumer_timeout\`, 30 minutes by default).`,
+        text: `${slowSettling.text} A broker with an acknowledgement timeout redelivers what is unacknowledged for longer (RabbitMQ: \`consumer_timeout\`, 30 minutes by default).`,
       },
       slowDatabase,
       {
-        text: 'Is somebody replaying? Retry queues, replays of parked messages and campaigns bring messages back on purpose; campaigns are counted in their own mode.',
+        text: 'Does an operator or a job send messages again? Retry queues, redrives of parked messages and campaigns do so on purpose. Campaigns are counted in their own mode.',
         commands: ({ name }) => [
           `onceward replay list --consumer ${name} --open`,
           `onceward audit list --consumer ${name}`,
@@ -45,7 +45,7 @@ export const repeatRunbooks: readonly Runbook[] = [
         queries: ({ series }) => [increased(series('retries'), '1h', ['class'])],
       },
       {
-        text: 'Ask the producer: does it publish again when a confirm is late, or under a new id? Compare its send rate with what is delivered; markers that grow as fast as deliveries mean new ids, repeats mean the same ones.',
+        text: 'Ask the producer: does it publish again when a confirm is late, or under a new id? Compare its send rate with the deliveries. Markers that grow as fast as deliveries mean new ids; duplicates mean the same ids.',
         queries: ({ series }) => [
           `sum(rate(${series('deliveries')}[10m]))`,
           `sum(rate(${series('redelivered')}[10m]))`,
@@ -53,14 +53,14 @@ export const repeatRunbooks: readonly Runbook[] = [
         ],
       },
       {
-        text: 'Has a queue or partition changed its leader? See the broker itself; here it shows as disconnected, cancelled, assigned or revoked, or as acknowledgements that were missed.',
+        text: 'Has a queue or partition changed its leader? Check the broker. Here it shows as disconnected, cancelled, assigned or revoked, or as failed acknowledgements.',
         queries: ({ series }) => [
           increased(series('sourceEvents'), '1h', ['kind']),
           increased(series('positionCommits', { status: 'failure' }), '1h'),
         ],
       },
       {
-        text: 'Verify that no repeat carried other content. It must be zero; if it is not, go to `conflict` at once.',
+        text: 'Verify that no duplicate had other content. The count must be zero. If it is not, go to `conflict` at once.',
         commands: ({ file }) => [`onceward runbook ${file} conflict`],
         queries: ({ series }) => [grown(series('conflicts'), '1h')],
       },
@@ -79,17 +79,17 @@ export const repeatRunbooks: readonly Runbook[] = [
         ],
       },
     ],
-    over: 'the share of repeats is back below the objective. If it is where it should be from now on, say so in `objectives.duplicateShareMax`.',
+    over: 'the share of duplicates is below the objective. If the new share is normal from now on, set `objectives.duplicateShareMax` to it.',
   },
   {
     name: 'conflict',
-    title: 'A known identity came with other content.',
+    title: 'A message has a known id and different content.',
     means:
-      'Two different messages claim to be the same one. The first was applied; the second was set aside with its bytes and not applied. Either the producer reuses ids or keys, or it changes a message while sending it again, or `identity` names the wrong field. This is an incident of correctness: one of the two is missing.',
+      'Two different messages have the same identity. The first was applied. The second was set aside with its bytes and not applied. The producer reuses ids or keys, or changes a message when it sends it again, or `identity` names the wrong field. This is a correctness incident: one of the two is missing.',
     steps: [
       causes,
       {
-        text: 'Compare both: the stored bytes of the second, and what the first led to.',
+        text: 'Compare both: the stored bytes of the second, and the effects of the first.',
         commands: ({ name }) => [
           'onceward parked show ID --body-to second.bin',
           `onceward parked list --consumer ${name} --message MESSAGE`,
@@ -97,40 +97,40 @@ export const repeatRunbooks: readonly Runbook[] = [
       },
       story,
       {
-        text: 'Tell the producer, with ids and times. Ask which of the two is true, and stop it from reusing identities.',
+        text: 'Report ids and times to the producer. Ask which of the two is right, and have it stop reusing identities.',
       },
       {
-        text: 'If the second is a message of its own, it must be sent again under a new id. If it is a correction, its business decides; if it is an accident, give it up.',
+        text: 'If the second is a message in its own right, the producer must send it again under a new id. If it is a correction, the business decides. If it is an accident, give it up.',
       },
       giveUp,
     ],
-    over: 'no conflict was counted for an hour and nothing of that cause waits.',
+    over: 'no conflict was counted for an hour and no message of that cause waits.',
   },
   {
     name: 'horizon-too-short',
-    title: 'A message is older than the memory that would recognise it.',
+    title: 'A message is older than the markers that would recognise it.',
     means:
-      'Its marker, if there was one, may be removed: nobody can say whether it was applied. With `retention.behindHorizon: park` it waits for a person; with `apply` it was applied, perhaps for the second time.',
+      'Its marker may have been removed, so the store cannot know whether it was applied. With `retention.behindHorizon: park` it waits for a person. With `apply` it was applied, perhaps for the second time.',
     steps: [
       {
-        text: 'How far back does memory reach, and how long may it be asked for?',
+        text: 'How far back do markers reach, and how long does the contract keep them?',
         commands: ({ file }) => ['onceward retention status', `onceward retention plan ${file}`],
         queries: ({ series }) => [series('horizonAge'), series('keep', { kind: 'markers' })],
       },
       {
-        text: 'Where does so old a message come from: a queue nobody read for long, a campaign of the producer, a topic whose retention was raised, a dead-letter queue that was put back? Stop that first.',
+        text: 'Where does such an old message come from: a queue that was not read for long, a campaign of the producer, a topic whose retention was raised, a dead-letter queue that was put back? Stop that first.',
         commands: () => ['onceward parked show ID'],
       },
       {
-        text: 'For each parked one: look whether its effect is there. If it is, give it up; if it is not, let it run.',
+        text: 'For each parked message, check whether its effect exists. If it does, give it up; if not, redrive it.',
         commands: ({ file }) => [`onceward explain --message MESSAGE --contract ${file}`],
       },
       giveUp,
       tryAgain,
       {
-        text: 'Raise `retention.markers` above the longest time after which this source can repeat itself, or say it in `retention.sourceKeeps`; a start with too short a term is refused.',
+        text: 'Raise `retention.markers` above the longest time after which this source can repeat a message, or declare that time in `retention.sourceKeeps`. The consumer refuses to start with too short a retention.',
       },
     ],
-    over: 'no message was behind the horizon for an hour and retention is longer than the source’s memory.',
+    over: 'no message was behind the horizon for an hour, and markers are kept longer than the source keeps messages.',
   },
 ]

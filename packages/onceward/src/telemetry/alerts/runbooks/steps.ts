@@ -1,24 +1,24 @@
 import { increased, onceOf } from '../promql.ts'
 import type { RunbookStep } from '../step.ts'
 
-/** Steps that several runbooks begin or end with. */
+/** Steps that several runbooks share. */
 export const status: RunbookStep = {
-  text: 'See whether its processes run, what is paused, what waits and since when.',
+  text: 'Check which processes run, which consumers are paused, what waits and since when.',
   commands: () => ['onceward status'],
 }
 
 export const deployments: RunbookStep = {
-  text: 'Was it deployed, restarted or scaled in that hour? A process that ends hands its unfinished deliveries back.',
+  text: 'Was the consumer deployed, restarted or scaled in that hour? A process that ends returns its unfinished deliveries.',
   queries: ({ series }) => [increased(series('sourceEvents'), '1h', ['consumer', 'kind'])],
 }
 
 export const crashLoop: RunbookStep = {
-  text: 'Does a process die again and again? After a death what it may have died over is taken in groups that are halved at each further death; the log says so, and names the message that is parked for it.',
+  text: 'Does a process die again and again? After a crash, its workers take the suspect messages in groups. Each further crash halves the group. The log shows this and names the message that is parked for it.',
   queries: ({ series }) => [increased(series('suspects'), '1h'), increased(series('parkedSuspects'), '1h')],
 }
 
 export const slowDatabase: RunbookStep = {
-  text: 'Is the database slow? Claiming and applying then take longer, and deliveries time out before they are settled.',
+  text: 'Is the database slow? Inserting markers and applying then take longer, and deliveries time out before they are acknowledged.',
   queries: ({ series }) =>
     (['insertLatency', 'applyLatency'] as const).map(
       key => `histogram_quantile(0.99, sum by (le) (rate(${series(key, {}, '_bucket')}[10m])))`,
@@ -26,7 +26,7 @@ export const slowDatabase: RunbookStep = {
 }
 
 export const slowSettling: RunbookStep = {
-  text: 'How long does the broker take to be told, and does it miss any of it?',
+  text: 'How long do acknowledgements take, and do any fail?',
   queries: ({ series }) => [
     `histogram_quantile(0.99, sum by (le) (rate(${series('settleDuration', {}, '_bucket')}[10m])))`,
     increased(series('settleMissed'), '1h'),
@@ -34,7 +34,7 @@ export const slowSettling: RunbookStep = {
 }
 
 export const causes: RunbookStep = {
-  text: 'Group what waits by cause: one cause is one decision.',
+  text: 'Group the waiting messages by cause. One cause needs one decision.',
   commands: ({ name }) => [
     `onceward parked groups --consumer ${name}`,
     `onceward parked list --consumer ${name} --cause CAUSE`,
@@ -43,12 +43,12 @@ export const causes: RunbookStep = {
 }
 
 export const story: RunbookStep = {
-  text: 'Read the whole story of one of them: every delivery, decision, attempt, act and effect.',
+  text: 'Read the full history of one of them: every delivery, decision, attempt, operator action and effect.',
   commands: ({ file }) => [`onceward explain --message MESSAGE --contract ${file}`],
 }
 
 export const tryAgain: RunbookStep = {
-  text: 'Once the cause is mended, preview, then try again exactly what you saw, slowly at first; what waits behind a key goes with it, in order.',
+  text: 'Fix the cause. Preview the redrive, then redrive exactly what you saw, slowly at first. Messages that wait behind a key are redriven with it, in order.',
   commands: ({ name }) => [
     `onceward parked redrive --consumer ${name} --cause CAUSE --because REASON --dry-run`,
     `onceward parked redrive --consumer ${name} --cause CAUSE --because REASON --rate 10 --expect DIGEST`,
@@ -57,7 +57,7 @@ export const tryAgain: RunbookStep = {
 }
 
 export const giveUp: RunbookStep = {
-  text: 'What must never be applied is given up with a reason, so that a gap is on record; the key goes on.',
+  text: 'Give up messages that must never be applied, with a reason. The database records what is missing, and the key continues.',
   commands: ({ name }) => [
     `onceward parked skip ID --consumer ${name} --because REASON`,
     `onceward parked closed --consumer ${name}`,
@@ -73,7 +73,7 @@ export const partitions: RunbookStep = {
 }
 
 export const ledgerClean: RunbookStep = {
-  text: 'Look at calls that failed or are in doubt. A repeat of a message must not have led to a second call: the ledger has one row per effect key.',
+  text: 'Look at calls that failed or have an unknown outcome. A repeated message must not have caused a second call: the ledger has one row per effect key.',
   commands: ({ name }) => [`onceward ledger list --consumer ${name}`, 'onceward ledger show ID'],
   applies: ({ effect }) => Object.keys(effect?.external ?? {}).length > 0,
 }

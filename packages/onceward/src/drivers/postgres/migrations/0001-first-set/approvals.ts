@@ -1,12 +1,12 @@
-/** Requests for a second person: to delete messages, or to apply a fixed payload. */
+/** Requests for approval by a second person: to delete messages, or to apply a fixed payload. */
 export const approvals = `
 create table onceward.approval (
   id           bigint generated always as identity primary key,
   verb         text not null check (verb in ('delete', 'fix')),
   consumer_id  integer not null,
   held_ids     bigint[] not null,
-  -- The fix that is to be approved. A later fix is another one, even if it has the same bytes.
-  fix_id   bigint,
+  -- The fix to approve. A later fix needs its own approval, even with the same bytes.
+  fix_id       bigint,
   digest       bytea not null,
   reason       text not null,
   requested_by text not null,
@@ -24,14 +24,14 @@ create table onceward.approval (
 );
 create index approval_of_fix on onceward.approval (fix_id) where fix_id is not null;
 
--- Requested, approved, executed: one step per statement. Names and times are set here, and nothing else of a
--- request ever changes.
+-- Requested, approved, executed: one step per statement. The trigger sets names and times; no other column of
+-- a request changes.
 create function onceward.approval_step() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   if tg_op = 'INSERT' then
     if not onceward.is_person() then
-      raise exception 'role % is not listed in onceward.person', session_user
+      raise exception '% is not registered in onceward.person', session_user
         using errcode = 'insufficient_privilege'; end if;
     new.requested_by := onceward.actor();
     new.requested_at := clock_timestamp();
@@ -44,15 +44,16 @@ begin
     is distinct from (old.id, old.verb, old.consumer_id, old.held_ids, old.digest, old.reason,
       old.requested_by, old.requested_at, old.expires_at, old.fix_id)
   then
-    raise exception 'a request for approval never changes' using errcode = 'insufficient_privilege'; end if;
+    raise exception 'a request for approval cannot be changed'
+      using errcode = 'insufficient_privilege'; end if;
   if clock_timestamp() > old.expires_at then
     raise exception 'request % has expired', old.id using errcode = 'insufficient_privilege'; end if;
   if old.approved_at is null then
     if not onceward.is_person() then
-      raise exception 'role % is not listed in onceward.person', session_user
+      raise exception '% is not registered in onceward.person', session_user
         using errcode = 'insufficient_privilege'; end if;
     if onceward.same_person(onceward.actor(), old.requested_by) then
-      raise exception 'who requests does not approve' using errcode = 'insufficient_privilege'; end if;
+      raise exception 'the requester cannot approve' using errcode = 'insufficient_privilege'; end if;
     new.approved_by := onceward.actor();
     new.approved_at := clock_timestamp();
     new.executed_by := null; new.executed_at := null;
@@ -68,7 +69,7 @@ begin
 end $$;
 create trigger step before insert or update on onceward.approval
   for each row execute function onceward.approval_step();
-create trigger stands before delete or truncate on onceward.approval
+create trigger append_only before delete or truncate on onceward.approval
   for each statement execute function onceward.audit_immutable();
 
 create function onceward.request_deletion(consumer text, ids bigint[], expected bytea, reason text,
@@ -81,10 +82,10 @@ begin
     return onceward.refuse('parked delete request', consumer, subject, 'Say why.'); end if;
   if not onceward.is_person() then
     return onceward.refuse('parked delete request', consumer, subject,
-      'Role ' || session_user || ' is nobody in person: it is not listed in onceward.person.'); end if;
+      session_user || ' is not registered in onceward.person.'); end if;
   if of_consumer is null then
     return onceward.refuse('parked delete request', consumer, subject,
-      'Not all of these rows are there and of this consumer.'); end if;
+      'Some of these rows do not exist or belong to another consumer.'); end if;
   if onceward.selection_digest(ids) is distinct from expected then
     return onceward.refuse('parked delete request', consumer, subject,
       'The selection has changed since it was shown.'); end if;
@@ -98,7 +99,7 @@ begin
   return jsonb_build_object('ok', true, 'approval', made.id, 'expiresAt', made.expires_at);
 end $$;
 
--- For deletions and fixes: by another person, before the request expires, of exactly what that person saw.
+-- For deletions and fixes. Another person approves, before the request expires, exactly what that person saw.
 create function onceward.approve(request bigint, expected bytea, reason text)
 returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare a onceward.approval; of_consumer text; still bytea;
@@ -110,15 +111,15 @@ begin
   if onceward.is_blank(reason) then
     return onceward.refuse('approve', of_consumer, request::text, 'Say why.'); end if;
   if onceward.same_person(a.requested_by, onceward.actor()) then
-    return onceward.refuse('approve', of_consumer, request::text, 'Who requests does not approve.'); end if;
+    return onceward.refuse('approve', of_consumer, request::text, 'The requester cannot approve.'); end if;
   if not onceward.is_person() then
     return onceward.refuse('approve', of_consumer, request::text,
-      'Role ' || session_user || ' is nobody in person: it is not listed in onceward.person.'); end if;
+      session_user || ' is not registered in onceward.person.'); end if;
   if clock_timestamp() > a.expires_at then
     return onceward.refuse('approve', of_consumer, request::text, 'The request has expired.'); end if;
   if a.approved_at is not null then
     return onceward.refuse('approve', of_consumer, request::text,
-      'It is approved already, by ' || a.approved_by || '.'); end if;
+      'It is already approved, by ' || a.approved_by || '.'); end if;
   if a.verb = 'fix' then
     perform from onceward.held h where h.id = a.held_ids[1] for update;
     select sha256(h.body) into still from onceward.held h
@@ -126,12 +127,14 @@ begin
       select max(l.id) from onceward.fix l where l.held_id = h.id and l.kind = 'payload');
     if still is distinct from a.digest then
       return onceward.refuse('approve', of_consumer, request::text,
-        'The payload is not what was requested any more: it was fixed again, or is gone.'); end if;
+        'The payload has changed since the request: it was fixed again, or the row is gone.'); end if;
     if a.digest is distinct from expected then
       return onceward.refuse('approve', of_consumer, request::text,
         'That is not the digest of the fixed payload.'); end if;
-  elsif a.digest is distinct from expected or onceward.selection_digest(a.held_ids) is distinct from a.digest then
-    return onceward.refuse('approve', of_consumer, request::text, 'The selection is not what was requested any more.');
+  elsif a.digest is distinct from expected
+    or onceward.selection_digest(a.held_ids) is distinct from a.digest then
+    return onceward.refuse('approve', of_consumer, request::text,
+      'The selection has changed since the request.');
   end if;
   update onceward.approval set approved_by = onceward.actor() where id = request;
   perform onceward.audit_entry('approve', 'done', of_consumer, request::text, reason,
@@ -150,17 +153,17 @@ begin
   select name into of_consumer from onceward.consumer where id = a.consumer_id;
   if of_consumer is distinct from consumer then
     return onceward.refuse('parked delete', of_consumer, request::text,
-      format('Request %s is not of consumer "%s".', request, consumer)); end if;
+      format('Request %s does not belong to consumer "%s".', request, consumer)); end if;
   if a.verb <> 'delete' then
     return onceward.refuse('parked delete', of_consumer, request::text,
-      'Request ' || request || ' is for a ' || a.verb || ', and erases nothing.'); end if;
+      'Request ' || request || ' is for a ' || a.verb || ', not for a deletion.'); end if;
   if a.approved_at is null then
-    return onceward.refuse('parked delete', of_consumer, request::text, 'Nobody has approved it.'); end if;
+    return onceward.refuse('parked delete', of_consumer, request::text, 'It has not been approved.'); end if;
   if onceward.same_person(a.approved_by, a.requested_by) then
     return onceward.refuse('parked delete', of_consumer, request::text,
-      'Who requested has approved it, under another spelling.'); end if;
+      'The requester approved it, under another spelling.'); end if;
   if a.executed_at is not null then
-    return onceward.refuse('parked delete', of_consumer, request::text, 'It is done already.'); end if;
+    return onceward.refuse('parked delete', of_consumer, request::text, 'It is already done.'); end if;
   if clock_timestamp() > a.expires_at then
     return onceward.refuse('parked delete', of_consumer, request::text, 'The approval has expired.'); end if;
   perform from onceward.blocked_key b where b.consumer_id = a.consumer_id and b.key in (

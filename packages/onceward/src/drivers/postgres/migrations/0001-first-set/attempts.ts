@@ -1,6 +1,7 @@
-/** Attempts that failed, and the search for a message that kills its process. */
+/** Failed attempts, and the search for a message that crashes its process. */
 export const attempts = `
--- place is where in the code an attempt failed: a part of what makes two failures the same.
+-- place is the location in the code where the attempt failed. Two failures are the same only if their places
+-- are.
 create table onceward.attempt (
   consumer_id   integer not null,
   message_id    text collate "C" not null,
@@ -15,9 +16,9 @@ create table onceward.attempt (
 );
 create index attempt_of_suspect on onceward.attempt (run_id) where code = 'process_died';
 
--- Messages that a run tries together because an earlier run died over one of them. A row per message is
--- written before the handlers run, and removed by what decides the message. A row of a run that died means:
--- the message may be the cause, as one of size messages.
+-- Messages that a run tries together because one of them may have crashed an earlier run. A row per message
+-- is written before the handlers run, and removed with the outcome of the message. A row of a crashed run
+-- means: the message may be the cause, as one of size messages.
 create table onceward.suspect_group (
   consumer_id integer not null,
   message_id  text collate "C" not null,

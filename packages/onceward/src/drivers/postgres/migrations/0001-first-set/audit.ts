@@ -1,7 +1,7 @@
-/** What people did or tried to do, in a chain of hashes. */
+/** The audit: what people did or tried to do, as a chain of hashes. */
 export const audit = `
--- One row per act. The hash of a row covers its content and the hash of the row before, so that a changed or
--- removed row is found. The newest hash can be kept outside the database.
+-- One row per act. The hash of a row covers its content and the hash of the previous row, so a changed or
+-- removed row is detected. The newest hash can be kept outside the database.
 create table onceward.audit (
   seq      bigint primary key,
   at       timestamptz not null,
@@ -34,7 +34,7 @@ return onceward.audit_field((entry).seq::text)
   || onceward.audit_field((entry).detail::text);
 
 -- Sets number, time, actor and hash of a new row. The row of audit_head is the lock: writers of the audit
--- wait for each other here, and nobody else waits for them.
+-- wait for each other here, and no other statement waits for them.
 create function onceward.audit_chain() returns trigger language plpgsql security definer
 set search_path = pg_catalog, pg_temp as $$
 declare head onceward.audit_head;
@@ -53,16 +53,16 @@ create trigger chain before insert on onceward.audit for each row execute functi
 create function onceward.audit_immutable() returns trigger language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 begin
-  raise exception 'the audit is written once: % is refused', lower(tg_op)
+  raise exception 'the audit is append-only: % is not allowed', lower(tg_op)
     using errcode = 'insufficient_privilege';
 end $$;
-create trigger stands before update or delete or truncate on onceward.audit
+create trigger append_only before update or delete or truncate on onceward.audit
   for each statement execute function onceward.audit_immutable();
-create trigger stands before delete or truncate on onceward.audit_head
+create trigger append_only before delete or truncate on onceward.audit_head
   for each statement execute function onceward.audit_immutable();
 
--- Writes one row. A session that leaves its transaction open after an act keeps the lock of the head, and all
--- other acts wait for it; so the server ends such a session after a minute.
+-- Writes one row. A session that leaves its transaction open after an act keeps the lock of the head, and
+-- blocks all other acts. The server therefore ends such a session after one minute.
 create function onceward.audit_entry(action text, outcome text, consumer text, subject text, reason text,
   detail jsonb default '{}')
 returns void language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -75,8 +75,8 @@ begin
   values (0, clock_timestamp(), '', action, outcome, consumer, subject, reason, detail, '', '');
 end $$;
 
--- Refuses an act. A refusal is an answer and no error: an error would roll back its own row of the audit. The
--- caller may still roll back, therefore the server's log has it too.
+-- Refuses an act. A refusal is returned and not raised: an error would roll back its own audit row. The
+-- caller may still roll back, so the refusal is also in the server log.
 create function onceward.refuse(action text, consumer text, subject text, why text, detail jsonb default '{}')
 returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
@@ -91,7 +91,7 @@ create function onceward.assert_read_committed() returns void language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 begin
   if current_setting('transaction_isolation') not in ('read committed', 'read uncommitted') then
-    raise exception 'This is done in a transaction that is read committed, not %. Nothing was changed.',
+    raise exception 'This function requires isolation level read committed, not %. Nothing was changed.',
       current_setting('transaction_isolation') using errcode = 'invalid_transaction_state'; end if;
 end $$;
 `

@@ -1,27 +1,29 @@
 /**
- * Keys whose messages wait in order. Rows wait only for rows with a smaller number, by order key and by
- * business key alike, so that no two rows wait for each other.
+ * Keys whose messages wait in order. Rows wait only for rows with a smaller id, by order key and by business
+ * key alike, so no two rows wait for each other.
  */
 export const blockedKeys = `
--- A key with a parked message, the head; later messages of the key are parked behind it. While it is parked
--- it waits for people. Once it is released, workers take its rows, and new messages of the key wait at the
--- source or go behind what is left, until the key is empty and sweep_keys removes the row.
+-- A key with a parked message, the head; later messages of the key are parked behind it. While the state is
+-- parked, the key waits for an operator. Once it is released, workers lease its rows. New messages of the key
+-- wait at the source, or behind the remaining rows, until the key is empty and sweep_keys removes it.
 create table onceward.blocked_key (
   consumer_id integer not null,
   key         text collate "C" not null,
   since       timestamptz not null default clock_timestamp(),
   state       text not null default 'parked' check (state in ('parked', 'released')),
-  -- How many rows were put behind its head.
+  -- Number of rows parked behind the head.
   waiting     integer not null default 0,
-  -- Of a key that stays parked: rows up to this number were let go and may be worked on. Null when none were.
+  -- Set for a key that stays parked: rows up to this id were released and may be processed. Null if none
+  -- were.
   released_to bigint,
   primary key (consumer_id, key)
 );
 
--- Lets the parked rows of these keys go, in order, up to the first row that may not: that one is the head of
--- its key from then on, with the reason. New rows go behind it. The blocked key is locked first: a process
--- that is about to append a row is waited for, and its row is then among these.
-create function onceward.release_keys(of_consumer integer, keys text[], past_quarantined boolean) returns bigint[]
+-- Releases the parked rows of these keys in order, up to the first row that may not be released. That row
+-- becomes the head of its key, with the reason, and new rows are parked behind it. The blocked key is locked
+-- first: a process that is appending a row is waited for, and its row is then included.
+create function onceward.release_keys(of_consumer integer, keys text[], past_quarantined boolean)
+  returns bigint[]
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare picked bigint[]; freed bigint[]; heads bigint[]; whys text[];
 begin
@@ -65,18 +67,21 @@ begin
   return onceward.release_keys(of_consumer, keys, false);
 end $$;
 
--- Called with the keys of what a batch has parked. Rows behind a released key that nobody works on wait for
--- people again: all of them, or, where only a part was let go, only when a row of that part is parked again.
+-- Called with the keys of the messages that a batch parked. Rows behind a released key that no worker has are
+-- parked again. If only a part of the key was released, this happens only when a row of that part is parked
+-- again.
 create function onceward.block_keys(of_consumer integer, keys text[], behind integer[]) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare again text[] := array(
   select b.key from onceward.blocked_key b
   where b.consumer_id = of_consumer and b.key = any (keys) and (b.state = 'released'
     or exists (
-      select from onceward.held h where h.consumer_id = of_consumer and h.order_key = b.key and h.order_key is not null
+      select from onceward.held h where h.consumer_id = of_consumer and h.order_key = b.key
+        and h.order_key is not null
         and h.id <= b.released_to and h.state in ('stored', 'parked') and h.state = 'parked')
     or exists (
-      select from onceward.held h where h.consumer_id = of_consumer and h.order_key = b.key and h.order_key is not null
+      select from onceward.held h where h.consumer_id = of_consumer and h.order_key = b.key
+        and h.order_key is not null
         and h.id <= b.released_to and h.state = 'quarantined')));
 begin
   insert into onceward.blocked_key as b (consumer_id, key, waiting)
@@ -87,7 +92,8 @@ begin
   with put as (
     update onceward.held h set state = 'parked', due_at = null, lease_until = null, failure_class = 'order',
       code = 'behind_parked', reason = 'an earlier message of its key is parked'
-    where h.consumer_id = of_consumer and h.order_key = any (again) and h.order_key is not null and h.state = 'stored'
+    where h.consumer_id = of_consumer and h.order_key = any (again) and h.order_key is not null
+      and h.state = 'stored'
       and (h.lease_until is null or h.lease_until <= clock_timestamp())
     returning h.message_id, h.order_key),
   marked as (
@@ -100,7 +106,7 @@ begin
 end $$;
 
 -- Called by processes that run workers: a released key without rows becomes live. Two statements on purpose:
--- the second one sees what was appended while the first one waited for the lock.
+-- the second one sees rows that were appended while the first one waited for the lock.
 create function onceward.sweep_keys(of_consumer integer) returns integer
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare keys text[]; freed integer;
@@ -108,16 +114,17 @@ begin
   keys := array(select key from onceward.blocked_key where consumer_id = of_consumer and state = 'released'
     order by key limit 1000 for update skip locked);
   delete from onceward.blocked_key b where b.consumer_id = of_consumer and b.key = any (keys) and not exists (
-    select from onceward.held h where h.consumer_id = of_consumer and h.order_key = b.key and h.order_key is not null
+    select from onceward.held h where h.consumer_id = of_consumer and h.order_key = b.key
+      and h.order_key is not null
       and h.state in ('stored', 'parked'));
   get diagnostics freed = row_count;
   return cardinality(keys) - freed;
 end $$;
 
--- Called in the transaction in which the holders of these business keys end, after what it does to the keys.
--- A key that was given back goes to the first message that waits for it, before any that comes meanwhile. A
--- key that is used up lets all of them go: they are duplicates or conflicts. Rows that a worker has at this
--- moment are skipped: the worker asks for the key itself.
+-- Called in the transaction in which the holders of these business keys end, after it has changed the keys. A
+-- key that was given back goes to the first message that waits for it, before any later message. A key that
+-- is used up releases all of them: they are duplicates or conflicts. Rows under a lease are skipped: their
+-- worker asks for the key itself.
 create function onceward.end_key_waits(of_consumer integer, keys text[], holders text[]) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare heirs bigint[]; woken bigint[]; freed bigint[]; turns text[];
@@ -134,7 +141,8 @@ begin
     on conflict do nothing returning key),
   noted as (
     insert into onceward.note as n (consumer_id, message_id, code, detail, at, run_id, held_id)
-    select of_consumer, f.message_id, 'has its business key', 'message ' || f.holder || ' ended without an effect',
+    select of_consumer, f.message_id, 'has its business key',
+      'message ' || f.holder || ' ended without an effect',
       clock_timestamp(), f.run_id, f.id
     from first f join put using (key)
     on conflict (consumer_id, message_id, code) do update
@@ -146,7 +154,8 @@ begin
     join onceward.business_key k on k.consumer_id = of_consumer and k.key = e.key and k.message_id = e.holder
     cross join lateral (
       select w.id from onceward.held w
-      where w.consumer_id = of_consumer and w.business_key = e.key and w.keyless and w.message_id <> e.holder) h);
+      where w.consumer_id = of_consumer and w.business_key = e.key and w.keyless
+        and w.message_id <> e.holder) h);
   update onceward.held h set due_at = clock_timestamp() where h.id = any (array(
     select s.id from onceward.held s
     where s.id = any (woken) and s.state = 'stored' and s.due_at > clock_timestamp()

@@ -1,8 +1,9 @@
-/** Campaigns on parked rows at work, and campaigns that take up what people gave up. */
+/** Campaigns on parked rows while they run, and campaigns that apply messages which operators gave up. */
 export const campaignOnParked = `
--- Frees the keys in which the campaign has no more rows and that nothing blocks: the rows behind go on with
--- the live consumer.
-create function onceward.unblock_after_campaign(campaign bigint, of_consumer integer, keys text[]) returns void
+-- Releases the keys in which the campaign has no more rows and that no row blocks: the live consumer
+-- continues with the rows behind.
+create function onceward.unblock_after_campaign(campaign bigint, of_consumer integer, keys text[])
+  returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare free text[];
 begin
@@ -16,12 +17,13 @@ begin
         and h.state in ('stored', 'parked') and h.state = 'parked'
         and (h.code <> 'behind_parked' or r.held_id is not null))
     and not exists (
-      select from onceward.held h where h.consumer_id = of_consumer and h.order_key = key and h.order_key is not null
+      select from onceward.held h where h.consumer_id = of_consumer and h.order_key = key
+        and h.order_key is not null
         and h.state = 'quarantined'));
   if cardinality(free) > 0 then perform onceward.unblock_keys(of_consumer, free); end if;
 end $$;
 
--- Takes the next rows of a campaign in order, and leaves those that may not be taken, with the reason. A row
+-- Leases the next rows of a campaign in order, and leaves rows that may not be taken, with the reason. A row
 -- under a lease stays parked: the lease only keeps the campaign from taking it twice. The campaign has one
 -- run of rows of a key at a time.
 create function onceward.lease_parked(campaign bigint, of_consumer integer, fence integer, count_max integer,
@@ -38,7 +40,8 @@ begin
   with ruled as materialized (
     select j.id, j.order_key, coalesce(j.why,
       case when r.row_version <> onceward.row_version(h) then 'was changed after it was selected' end,
-      case when ahead.id is not null then 'waits behind number ' || ahead.id || ', which a worker has' end)
+      case when ahead.id is not null
+        then 'waits behind row ' || ahead.id || ', which a worker has leased' end)
       as why
     from onceward.judge_parked(window_ids, campaign) j
     join onceward.campaign_row r on r.campaign_id = campaign and r.held_id = j.id
@@ -52,15 +55,15 @@ begin
     where why is not null and order_key is not null group by order_key),
   left_now as (
     update onceward.campaign_row r set state = 'left',
-      why = coalesce(ruled.why, 'waits behind number ' || stops.id)
+      why = coalesce(ruled.why, 'waits behind row ' || stops.id)
     from ruled left join stops on stops.order_key = ruled.order_key and stops.id < ruled.id
     where r.campaign_id = campaign and r.held_id = ruled.id
       and (ruled.why is not null or stops.id is not null)
     returning r.held_id, r.why, ruled.order_key),
-  told as (
+  reported as (
     insert into onceward.campaign_finding (campaign_id, message_id, outcome, code, key, position, reason)
-    select campaign, coalesce(h.message_id, 'number ' || l.held_id), 'left', 'left', l.order_key,
-      'number ' || l.held_id, l.why
+    select campaign, coalesce(h.message_id, 'row ' || l.held_id), 'left', 'left', l.order_key,
+      'row ' || l.held_id, l.why
     from left_now l left join onceward.held h on h.id = l.held_id order by 2
     limit greatest(0, 1000 - (select count(*) from onceward.campaign_finding f
       where f.campaign_id = campaign))
@@ -93,9 +96,9 @@ begin
     returning h.*;
 end $$;
 
--- The first statement of a campaign's batch. The blocked key is locked, as by every act of an operator; then
--- the rows are judged once more, with their markers and business keys written. Of several rows with one
--- business key the first takes it. Returns the rows that are not the campaign's any more.
+-- The first statement of a batch of the campaign. The blocked key is locked, as by every act of an operator.
+-- Then the rows are judged again, with their markers and business keys inserted. Of several rows with one
+-- business key the first one gets it. Returns the rows that no longer belong to the campaign.
 create function onceward.begin_parked(campaign bigint, of_consumer integer, ids bigint[], epochs integer[])
 returns bigint[] language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare keys text[]; lost bigint[];
@@ -133,8 +136,8 @@ begin
   return '{}';
 end $$;
 
--- A cancelled campaign leaves no key without a head: rows that it has not come to wait for people as before,
--- or go on where nothing is before them.
+-- A cancelled campaign leaves no key without a head: rows that it has not reached wait for an operator as
+-- before, or are released if no row is before them.
 create function onceward.campaign_release() returns trigger language plpgsql security definer
 set search_path = pg_catalog, pg_temp as $$
 declare of_consumer integer; keys text[];
@@ -154,14 +157,15 @@ create trigger campaign_release after update of state on onceward.campaign for e
   when (new.state = 'cancelled' and old.state <> 'cancelled' and new.plan ? 'parked')
   execute function onceward.campaign_release();
 
--- Whether a person's decision stands. A row that a rebuild closed has its effect, and was not given up.
+-- Whether the decision of an operator is in force. A row that a rebuild closed has its effect, and was not
+-- given up.
 create function onceward.is_given_up(closed_as text, reopened_by bigint) returns boolean language sql stable
 return closed_as in ('skipped', 'deleted') and not exists (
   select from onceward.campaign c
     where c.id = reopened_by and (c.mode <> 'rebuild' or c.state in ('swapped', 'finished')));
 
--- The other generations that consumed under the name of this one. That of a rebuild does not count: what
--- people skip there concerns its tables.
+-- The other generations that consumed under the name of this one. A generation of a rebuild does not count:
+-- messages skipped there concern its tables.
 create function onceward.other_generations(of_consumer integer) returns integer[] language sql stable
 return array(
   select o.id from onceward.consumer mine
@@ -171,8 +175,8 @@ return array(
     where c.consumer_name = o.name and c.generation = o.generation and c.mode = 'rebuild'));
 
 -- Called in the transaction of the effects, with the messages that a campaign decided. Only a campaign that
--- was approved for it may take up what people gave up. Other content that was given up under the same id
--- stays given up: the row's code tells it apart, because the campaign replaces the marker.
+-- was approved for it may apply messages which operators gave up. Other content that was given up under the
+-- same id stays given up: the code of the row distinguishes it, because the campaign replaces the marker.
 create function onceward.reopen_given_up(campaign bigint, ids text[], digests bytea[]) returns integer
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare c onceward.campaign; taken text[];
@@ -180,7 +184,7 @@ begin
   select * into c from onceward.campaign k where k.id = reopen_given_up.campaign;
   if c.state is distinct from 'running' or c.mode = 'forensic'
     or c.selection -> 'includingSkipped' is distinct from 'true' then
-    raise exception 'campaign % may not take up what people gave up', reopen_given_up.campaign
+    raise exception 'campaign % may not apply messages that operators gave up', reopen_given_up.campaign
       using errcode = 'insufficient_privilege'; end if;
   with asked as (select * from unnest(ids, digests) as a (id, digest)),
   reopened as (

@@ -1,9 +1,9 @@
-/** How far a campaign is, what came of it, and the parked rows that it covers. */
+/** Progress of a campaign, its results, and the parked rows that it covers. */
 export const campaignProgress = `
--- How far a campaign is in each range of its plan; written in the transaction of the effects. The epoch
--- fences a process that has lost the campaign. Batches in flight end in any order: next is the first record
--- that is not decided, and ahead has the decided ones after it, which are counted already. Empty while
--- batches end in order.
+-- Progress in each range of the plan, written in the transaction of the effects. The epoch fences a process
+-- that has lost the campaign. Batches in flight end in any order: next is the first record without an
+-- outcome, and ahead has the later records with one, which are already counted. ahead is empty while batches
+-- end in order.
 create table onceward.campaign_partition (
   campaign_id bigint not null,
   partition   text collate "C" not null,
@@ -16,7 +16,7 @@ create table onceward.campaign_partition (
   primary key (campaign_id, partition)
 ) with (fillfactor = 50);
 
--- Every range of the plan has been read to its end.
+-- Whether every range of the plan has been read to its end.
 create function onceward.campaign_complete(c onceward.campaign) returns boolean language sql stable
 return not exists (
   select from jsonb_to_recordset(coalesce((c).plan -> 'catchUp', (c).plan -> 'ranges')) as r (partition text,
@@ -31,7 +31,7 @@ create table onceward.campaign_outcome (
   primary key (campaign_id, outcome)
 ) with (fillfactor = 50);
 
--- The first messages that did not end as they should in a replay: neither applied nor applied already.
+-- The first messages of a replay with an unexpected outcome: neither applied nor already applied.
 create table onceward.campaign_finding (
   campaign_id bigint not null,
   message_id  text collate "C" not null,
@@ -44,7 +44,7 @@ create table onceward.campaign_finding (
   primary key (campaign_id, message_id)
 );
 
--- Effects outside the database that a handler asked for and that the campaign suppressed.
+-- External effects that a handler requested and that the campaign suppressed.
 create table onceward.suppressed_effect (
   campaign_id bigint not null,
   kind        text not null check (kind in ('external', 'call', 'publish')),
@@ -57,13 +57,13 @@ create table onceward.suppressed_effect (
 );
 create index suppressed_effect_by_message on onceward.suppressed_effect (message_id);
 
--- Rows of a campaign on what is parked, exactly as they were selected. They stay parked while the campaign
--- has them, so that an operator may act on any of them at any time; whoever commits first has the row.
+-- Rows of a campaign on parked messages, exactly as selected. They stay parked during the campaign, so an
+-- operator may act on any of them; the first commit wins.
 create table onceward.campaign_row (
   campaign_id bigint not null,
   held_id     bigint not null,
-  -- What was selected: state, content and last fix.
-  row_version        text not null,
+  -- What was selected: state, content and latest fix.
+  row_version text not null,
   state       text not null default 'open' check (state in ('open', 'done', 'left')),
   why         text,
   primary key (campaign_id, held_id)
@@ -79,12 +79,12 @@ return (
     coalesce(string_agg(r.held_id || ' ' || r.row_version, ',' order by r.held_id), ''), 'UTF8')), 'hex')
   from onceward.campaign_row r where r.campaign_id = campaign);
 
--- The approved plan names the digest of the rows, so that nobody adds a row after the approval.
+-- The approved plan contains the digest of the rows, so no row can be added after the approval.
 create function onceward.campaign_rows_guard() returns trigger language plpgsql
 set search_path = pg_catalog, pg_temp as $guard$
 begin
   if onceward.campaign_rows_digest(new.id) is distinct from new.plan #>> '{parked,digest}' then
-    raise exception 'the rows of campaign % are not those of its plan', new.id
+    raise exception 'the rows of campaign % differ from its plan', new.id
       using errcode = 'insufficient_privilege';
   end if;
   return new;
@@ -93,8 +93,8 @@ create trigger campaign_rows_guard before update of state on onceward.campaign f
   when (new.state = 'running' and old.state <> 'running' and new.plan ? 'parked')
   execute function onceward.campaign_rows_guard();
 
--- Nor while the campaign runs, when the digest is not compared any more. The campaign is locked: a process
--- that is about to run it is waited for.
+-- Nor can a row be added while the campaign runs, when the digest is no longer compared. The campaign is
+-- locked: a process that is about to run it is waited for.
 create function onceward.campaign_rows_fixed() returns trigger language plpgsql security definer
 set search_path = pg_catalog, pg_temp as $fixed$
 declare late onceward.campaign;

@@ -1,12 +1,12 @@
 /**
- * Campaigns: what a person asked for, what it covers, and the states it goes through. Who asked, what it
- * risks and which step is allowed are decided by triggers, whatever client writes the row.
+ * Campaigns: request, coverage and states. Triggers decide requester, risk and permitted steps, for every
+ * client that writes the row.
  */
 export const campaigns = `
 create table onceward.campaign (
   id              bigint generated always as identity primary key,
   consumer_name   text collate "C" not null,
-  -- The generation it writes under: the live one, or a new one for a rebuild.
+  -- The generation it writes: the live one, or a new one for a rebuild.
   generation      smallint not null,
   live_generation smallint not null,
   risk            text not null,
@@ -17,20 +17,20 @@ create table onceward.campaign (
       'cancelled')),
   selection       jsonb not null,
   plan            jsonb,
-  -- Who made the plan, which is what runs: maybe another person than who asked for the campaign.
+  -- Who made the plan that runs; not necessarily the requester.
   planned_by      text,
   plan_digest     bytea,
   needs_approval  boolean not null default true,
   rate_max        integer check (rate_max > 0),
   reason          text not null check (btrim(reason) <> ''),
   requested_by    text not null default '',
-  -- Asked for under the login of one person. Only such a campaign can be approved: with a login that several
-  -- people share, one person could ask and approve.
+  -- Requested with the login of one person. Only such a campaign can be approved: with a shared login, one
+  -- person could request and approve.
   by_person       boolean not null default false,
   requested_at    timestamptz not null default clock_timestamp(),
-  -- What the process that runs it is asked to do, and why.
+  -- What the running process is asked to do, and why.
   wanted          text check (wanted in ('pause', 'cancel')),
-  steered_reason text,
+  steered_reason  text,
   holder          text,
   lease_until     timestamptz,
   epoch           integer not null default 0,
@@ -42,11 +42,12 @@ create table onceward.campaign (
   failure         text
 );
 create index campaign_open on onceward.campaign (consumer_name) where state not in ('finished', 'cancelled');
-create trigger stays before delete on onceward.campaign for each row execute function onceward.owner_only();
-create trigger keeps_number before update of id on onceward.campaign for each row
+create trigger owner_deletes before delete on onceward.campaign
+  for each row execute function onceward.owner_only();
+create trigger owner_renumbers before update of id on onceward.campaign for each row
   when (old.id is distinct from new.id) execute function onceward.owner_only();
 
--- The steps that a campaign may take. The database refuses every other one.
+-- The permitted steps. The database rejects every other one.
 create table onceward.campaign_step (
   from_state text not null,
   to_state   text not null,
@@ -62,14 +63,15 @@ insert into onceward.campaign_step values
   ('verified', 'running'), ('verified', 'swapped'), ('verified', 'finished'), ('verified', 'cancelled'),
   ('swapped', 'cancelled'), ('swapped', 'finished');
 
--- The risk is judged again whenever the campaign may begin to run. The function has a search path of its own,
--- like all others: with a caller's, functions and operators of the caller would compute the plan's digest.
+-- The risk is assessed again each time the campaign may begin to run. The function sets its own search path,
+-- like all others: functions and operators on the path of a caller could otherwise compute the digest of the
+-- plan.
 create function onceward.campaign_guard() returns trigger language plpgsql
 set search_path = pg_catalog, pg_temp as $guard$
 declare judged text; renamed boolean := false;
 begin
   if tg_op = 'INSERT' then
-    -- A rename of the consumer at this moment is waited for.
+    -- A concurrent rename of the consumer is waited for.
     perform pg_advisory_xact_lock_shared(hashtext('onceward.name'), hashtext(new.consumer_name));
     new.requested_by := onceward.actor();
     new.by_person := onceward.is_person();
@@ -79,9 +81,10 @@ begin
       and (onceward.is_high_risk(new.risk) or new.effects = 'requested');
     new.planned_by := case when new.plan is not null then onceward.actor() end;
     if onceward.is_blank(new.reason) then
-      raise exception 'say why' using errcode = 'check_violation'; end if;
+      raise exception 'a reason is required' using errcode = 'check_violation'; end if;
     if new.state <> 'created' then
-      raise exception 'a campaign begins as created, not as %', new.state using errcode = 'check_violation';
+      raise exception 'a campaign starts in state created, not %', new.state
+        using errcode = 'check_violation';
     end if;
   else
     renamed := new.consumer_name <> old.consumer_name and old.state in ('finished', 'cancelled')
@@ -93,7 +96,7 @@ begin
         old.needs_approval, old.requested_by, old.by_person, old.requested_at)
       or new.consumer_name <> old.consumer_name and not renamed then
       raise exception
-        'what campaign % is, and who asked for it, does not change: cancel it and create another', old.id
+        'campaign % cannot be changed after its request: cancel it and create another', old.id
         using errcode = 'check_violation';
     end if;
     if new.plan is distinct from old.plan and old.state not in ('created', 'previewed')
@@ -105,7 +108,7 @@ begin
     new.planned_by := case when new.plan - 'catchUp' is distinct from old.plan - 'catchUp'
       then onceward.actor() else old.planned_by end;
     if new.plan ? 'catchUp' and (new.mode <> 'rebuild' or old.state in ('created', 'previewed')) then
-      raise exception 'campaign % follows no log: only a rebuild that has run does', old.id
+      raise exception 'campaign % cannot follow a log: only a rebuild that has run can', old.id
         using errcode = 'check_violation';
     end if;
     if new.state is distinct from old.state and not exists (
@@ -113,27 +116,27 @@ begin
       raise exception 'campaign % is % and cannot become %', old.id, old.state, new.state
         using errcode = 'check_violation';
     end if;
-    -- An approval stays necessary when the risk was lowered since, and becomes so when it was raised.
+    -- An approval stays necessary after the risk was lowered, and becomes necessary after it was raised.
     if new.state not in ('finished', 'cancelled') then
       judged := onceward.risk_of(new.consumer_name);
       if onceward.risk_rank(judged) < onceward.risk_rank(old.risk) then new.risk := judged; end if;
       new.needs_approval := old.needs_approval or new.mode <> 'forensic' and onceward.is_high_risk(judged);
     end if;
   end if;
-  -- A rename leaves the digest as it is: it was approved under the old name.
+  -- A rename keeps the digest, which was approved under the old name.
   if not renamed then
     new.plan_digest := case when new.plan is not null then sha256(convert_to(jsonb_build_object(
       'consumer', new.consumer_name, 'generation', new.generation, 'mode', new.mode, 'effects', new.effects,
       'selection', new.selection, 'plan', new.plan - 'catchUp')::text, 'UTF8')) end;
   end if;
-  -- A process that takes the campaign over from one that died raises the epoch, and needs an approval too.
+  -- A process that takes over from a crashed one raises the epoch, and needs an approval too.
   if tg_op = 'UPDATE' and new.state = 'running' and (old.state <> 'running' or new.epoch <> old.epoch)
     and new.needs_approval and not exists (
     select from onceward.campaign_approval a
     where a.campaign_id = new.id and a.plan_digest = new.plan_digest and a.expires_at > clock_timestamp()
       and not onceward.same_person(a.approved_by, new.requested_by)) then
     raise exception
-      'campaign % needs the approval of somebody other than %, for exactly this plan, that has not expired',
+      'campaign % needs an unexpired approval of exactly this plan by a person other than %',
       new.id, new.requested_by using errcode = 'insufficient_privilege';
   end if;
   return new;
@@ -151,7 +154,7 @@ create table onceward.campaign_event (
 );
 create index campaign_event_by_campaign on onceward.campaign_event (campaign_id);
 
--- Each act on a campaign is in its history and in the audit, whose chain of hashes shows a changed row.
+-- Each act on a campaign is in its history and in the audit, whose chain of hashes reveals a changed row.
 create function onceward.campaign_event_of(campaign onceward.campaign, act text, detail text) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $event$
 begin

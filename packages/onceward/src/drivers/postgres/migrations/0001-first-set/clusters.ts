@@ -1,18 +1,18 @@
 /**
- * Brokers that feed this database, and what tells one RabbitMQ cluster from another. Without a set cluster
- * name each node announces a name of its own, and two clusters may announce the same one; a mark in the
- * virtual host, which every node has, decides. All of it is read when processes start or connect, never by a
+ * Brokers that feed this database, and how RabbitMQ clusters are distinguished. Without a configured cluster
+ * name each node announces its own name, and two clusters may announce the same one. A mark in the virtual
+ * host, which every node has, decides. These tables are read when processes start or connect, never by a
  * batch.
  */
 export const clusters = `
--- The clusters that this database is fed by. The first of a kind is taken as it comes; another one counts as
--- another environment until a person accepts it.
+-- Clusters that feed this database. The first of a kind is accepted automatically; any other counts as
+-- another environment until an operator accepts it.
 create table onceward.broker (
   kind     text collate "C" not null,
   cluster  text collate "C" not null,
   first_at timestamptz not null default clock_timestamp(),
   added_by text not null default session_user,
-  reason  text not null default 'the first of its kind',
+  reason   text not null default 'the first of its kind',
   primary key (kind, cluster)
 );
 
@@ -39,13 +39,13 @@ begin
   insert into onceward.broker (kind, cluster, added_by, reason)
     values (of_kind, of_cluster, onceward.actor(), reason) on conflict do nothing;
   if not found then
-    return onceward.refuse('brokers accept', null, of_cluster, 'This cluster is accepted already.'); end if;
+    return onceward.refuse('brokers accept', null, of_cluster, 'This cluster is already accepted.'); end if;
   perform onceward.audit_entry('brokers accept', 'done', null, of_kind || ' ' || of_cluster, reason);
   return jsonb_build_object('ok', true);
 end $$;
 
 -- Every name under which a cluster was reached. cluster is the first of them; a second cluster of the same
--- name has a number behind it.
+-- name has a number appended.
 create table onceward.cluster_name (
   kind      text collate "C" not null,
   cluster   text collate "C" not null,
@@ -54,7 +54,7 @@ create table onceward.cluster_name (
   primary key (kind, cluster, announced)
 );
 
--- mark is the name of an exchange in the virtual host; null where the user was not allowed to declare one.
+-- mark is the name of an exchange in the virtual host; null if the user was not allowed to declare one.
 create table onceward.cluster_mark (
   kind         text collate "C" not null,
   cluster      text collate "C" not null,
@@ -64,8 +64,8 @@ create table onceward.cluster_mark (
   primary key (kind, cluster, virtual_host)
 );
 
--- Notes a name of a cluster, and its mark in a virtual host. False when another process has noted one since
--- the caller looked: the caller looks again. Processes write both tables by this function alone.
+-- Records a name of a cluster, and its mark in a virtual host. False if another process has recorded one
+-- since the caller looked: the caller looks again. Processes write both tables only through this function.
 create function onceward.register_cluster(of_kind text, of_cluster text, as_announced text, of_host text,
   with_mark text, expected integer) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$

@@ -1,6 +1,7 @@
-/** Consumers, their risk, and the process lives (runs) in which they work. */
+/** Consumers, their risk, and their runs: one run per process of a consumer. */
 export const consumers = `
--- How grave a risk is, the gravest first. A risk that is not listed is unknown, which is graver than all.
+-- The rank of a risk, the highest risk first. A risk that is not listed is unknown, which ranks above all
+-- others.
 create function onceward.risk_rank(risk text) returns integer language sql immutable
 return coalesce(array_position(
   array['regulatory', 'money', 'notification', 'projection', 'telemetry', 'low value'], risk), 0);
@@ -19,12 +20,12 @@ create table onceward.consumer (
   unique (name, generation)
 );
 
--- The gravest risk of all generations: a campaign of one generation may write what another one reads.
+-- The highest risk of all generations: a campaign of one generation may write rows that another one reads.
 create function onceward.risk_of(consumer text) returns text language sql stable
 return coalesce((select c.risk from onceward.consumer c where c.name = consumer
   order by onceward.risk_rank(c.risk) limit 1), 'unknown');
 
--- A contract whose risk is not grave any more frees its later campaigns of approval: the audit says so.
+-- A contract that lowers its risk exempts its later campaigns from approval. The audit records the change.
 create function onceward.audit_risk() returns trigger language plpgsql security definer
 set search_path = pg_catalog, pg_temp as $$
 begin
@@ -36,39 +37,41 @@ create trigger risk_lowered after update of risk on onceward.consumer for each r
   when (onceward.is_high_risk(old.risk) and not onceward.is_high_risk(new.risk))
   execute function onceward.audit_risk();
 
--- Only functions of the schema's owner remove a row or change its identity. If a process could, the rows that
--- refer to its number would have another risk, and the audit would not say so.
+-- Only functions of the schema owner remove a row or change its identity. If a process could, rows that refer
+-- to the id would get another risk without an audit row.
 create function onceward.owner_only() returns trigger language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 begin
   if current_user <> (select pg_get_userbyid(t.relowner) from pg_class t where t.oid = tg_relid) then
-    raise exception 'a row of onceward.% is neither removed nor given another identity', tg_table_name
+    raise exception 'rows of onceward.% cannot be deleted or given another identity', tg_table_name
       using errcode = 'insufficient_privilege'; end if;
   return coalesce(new, old);
 end $$;
-create trigger stays before delete on onceward.consumer for each row execute function onceward.owner_only();
-create trigger keeps_name before update of id, name, generation on onceward.consumer for each row
+create trigger owner_deletes before delete on onceward.consumer
+  for each row execute function onceward.owner_only();
+create trigger owner_renames before update of id, name, generation on onceward.consumer for each row
   when ((old.id, old.name, old.generation) is distinct from (new.id, new.name, new.generation))
   execute function onceward.owner_only();
 
--- One process life of a consumer, which writes heartbeat_at now and then. A run without ended_at whose heartbeat_at
--- is old has died. It is a suspect until cleared_at: until the messages that it may have died over are
--- through, or one of them is found to be the cause. A consumer that halts ends its run; where a message in
--- hand may be why, halted_reason keeps the reason, and the run is a suspect too.
+-- One process of a consumer. The process updates heartbeat_at periodically; a run without ended_at and with
+-- an old heartbeat_at has crashed. Such a run is a suspect until cleared_at is set: until the messages that
+-- may have crashed it are done, or one of them is found to be the cause. A consumer that halts ends its run.
+-- If a message in progress may be the cause, halted_reason keeps the reason, and the run is a suspect too.
 create table onceward.run (
   id              integer generated always as identity primary key,
   consumer_id     integer not null,
   instance        text not null,
   handler_version text not null,
   mode            text not null,
-  -- Of a run that works for a campaign.
+  -- Set when the run works for a campaign.
   campaign_id     bigint,
   deliveries_max  integer not null default 0,
-  -- Where its messages go, by kind of broker: read by runs of the same consumer that have no broker address.
+  -- Destinations of published messages, by kind of broker. Runs of the same consumer without a broker address
+  -- read this column.
   destinations    jsonb,
   started_at      timestamptz not null default clock_timestamp(),
   heartbeat_at        timestamptz not null default clock_timestamp(),
-  -- Set while the run makes no attempts because a downstream system is away.
+  -- Set while the run makes no attempts because a dependency is unavailable.
   paused_since    timestamptz,
   paused_reason  text,
   ended_at        timestamptz,

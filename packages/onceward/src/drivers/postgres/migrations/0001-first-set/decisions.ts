@@ -1,4 +1,4 @@
-/** What people decided about messages that were set aside: labels, fixes, and messages that were given up. */
+/** Decisions of operators about messages that were set aside: labels, fixes, and messages given up. */
 export const decisions = `
 -- A label for a row, and the person it is assigned to.
 create table onceward.triage (
@@ -11,8 +11,8 @@ create table onceward.triage (
 );
 create index triage_assigned on onceward.triage (assignee) where assignee is not null;
 
--- One row per fix, with what was there before. The row keeps the digest that the message came with, so that
--- its marker goes on protecting it; both digests are here.
+-- One row per fix, with the previous content. The held row keeps the digest that the message arrived with, so
+-- its marker still protects it; both digests are here.
 create table onceward.fix (
   id             bigint generated always as identity primary key,
   held_id        bigint not null,
@@ -29,8 +29,8 @@ create table onceward.fix (
 create index fix_by_message on onceward.fix (consumer_id, message_id);
 create index fix_by_row on onceward.fix (held_id);
 
--- Rows that left without an effect by a person's decision (skipped, deleted), or whose effect is in the
--- tables that a rebuild swapped in (rebuilt). A deleted row keeps its digest and record, and not its bytes.
+-- Rows that an operator closed without an effect (skipped, deleted), and rows whose effect is in the tables
+-- that a rebuild swapped in (rebuilt). A deleted row keeps its digest and record, but not its bytes.
 create table onceward.closed_held (
   held_id     bigint primary key,
   consumer_id integer not null,
@@ -40,7 +40,7 @@ create table onceward.closed_held (
   at          timestamptz not null default clock_timestamp(),
   actor       text not null default onceward.actor(),
   reason      text not null,
-  -- The campaign that took the message up after all. That of a rebuild counts while its tables are live.
+  -- The campaign that applied the message after all. A rebuild counts while its tables are live.
   reopened_by bigint,
   record      jsonb not null,
   body        bytea

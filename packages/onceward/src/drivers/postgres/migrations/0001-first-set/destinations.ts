@@ -1,6 +1,6 @@
 /** Brokers that this database publishes to, by name. */
 export const destinations = `
--- The destinations that processes of this database have reached, or that people have declared.
+-- Destinations that processes of this database have reached, or that operators have declared.
 create table onceward.destination (
   name         text collate "C" primary key,
   kind         text collate "C" not null,
@@ -18,9 +18,9 @@ create table onceward.destination_cluster (
   primary key (kind, virtual_host, cluster)
 );
 
--- For writers that have no broker address. With one destination of the kind it is that one; with none yet it
--- is the bare kind, whose rows the relay of the first destination adopts; with several the writer has to name
--- one.
+-- For writers without a broker address. With one destination of the kind, it is that one. With none yet, it
+-- is the bare kind, whose rows the relay of the first destination adopts. With several, the writer has to
+-- name one.
 create function onceward.default_destination(of_kind text) returns text
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 declare names text[];
@@ -31,14 +31,14 @@ begin
   if cardinality(names) > 1 then
     raise exception
       'This database publishes to several % destinations (%). Nothing was written. '
-      'Name one, by destination in the publish target, or retire those that are gone: onceward destinations.',
+      'Set destination in the publish target, or retire those that no longer exist: onceward destinations.',
       of_kind, array_to_string(names, ', ') using errcode = '22023';
   end if;
   return coalesce(names[1], of_kind);
 end $$;
 
--- Rows for the bare kind go to the only destination of that kind. With several, they stay and are counted as
--- not served, and the answer is null.
+-- Moves rows for the bare kind to the only destination of that kind. With several, the rows stay and are
+-- counted as unserved, and the result is null.
 create function onceward.adopt_outbox(by_destination text) returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare adopted bigint; of_kind text;
@@ -53,8 +53,8 @@ begin
   return adopted;
 end $$;
 
--- Removes a cluster that was replaced, or a name that was wrong: it would count as one of several for ever.
--- Rows that wait for it, or for the bare kind, are sent elsewhere only by a person, and only while no relay
+-- Removes a cluster that was replaced, or a wrong name, which would otherwise always count as one of several.
+-- Rows that wait for it, or for the bare kind, are redirected only by an operator, and only while no relay
 -- sends them there.
 create function onceward.retire_destination(of_name text, to_name text, reason text) returns jsonb
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -67,17 +67,17 @@ begin
   if of_kind not in ('rabbitmq', 'kafka')
     or not waits and not exists (select from onceward.destination d where d.name = of_name) then
     return onceward.refuse('destinations retire', null, of_name,
-      format('No destination "%s" is known, and nothing waits for it.', of_name)); end if;
+      format('There is no destination "%s", and no message waits for it.', of_name)); end if;
   if exists (select from onceward.relay r where r.destination = of_name and r.until > clock_timestamp()) then
     return onceward.refuse('destinations retire', null, of_name,
       format('A relay is connected to "%s". Stop it first.', of_name)); end if;
   if waits and to_name is null then
     return onceward.refuse('destinations retire', null, of_name,
-      'Messages wait for it. Say where they are to go: --to.'); end if;
+      'Messages wait for it. Name their new destination: --to.'); end if;
   if to_name is not null and (to_name = of_name
     or not exists (select from onceward.destination d where d.name = to_name and d.kind = of_kind)) then
     return onceward.refuse('destinations retire', null, of_name,
-      format('"%s" is no other %s destination that was reached.', to_name, of_kind)); end if;
+      format('"%s" is not another known %s destination.', to_name, of_kind)); end if;
   update onceward.outbox set destination = to_name, failures = 0, last_error = null
     where destination = of_name;
   get diagnostics moved = row_count;

@@ -1,4 +1,4 @@
-/** The ledger of effects outside the database. */
+/** The ledger of external effects. */
 export const externalEffects = `
 create type onceward.effect_state as enum
   ('pending', 'in flight', 'retryable', 'unknown', 'reconciling', 'completed', 'failed');
@@ -6,8 +6,8 @@ create type onceward.effect_state as enum
 create table onceward.ledger (
   id                bigint generated always as identity primary key,
   consumer_name     text collate "C" not null,
-  -- The first name it was asked for under, where the consumer has another name now. What the target was told
-  -- is made of it, and must stay the same.
+  -- The consumer name of the request, if the consumer was renamed since. The idempotency key is derived from
+  -- it, and must stay the same.
   original_consumer_name          text,
   target            text collate "C" not null,
   effect_key        text collate "C" not null,
@@ -15,12 +15,12 @@ create table onceward.ledger (
   epoch             integer not null default 0,
   attempts          integer not null default 0,
   attempts_forgiven integer not null default 0,
-  -- When the row may be taken next: at the next try, or at the end of a lease. Infinity where only people go
-  -- on.
+  -- When the row may be leased next: at the next attempt, or at the end of a lease. Infinity if only an
+  -- operator can continue it.
   due_at            timestamptz not null default clock_timestamp(),
   created_at        timestamptz not null default clock_timestamp(),
   last_attempt_at   timestamptz,
-  -- When the first call began that may have taken effect.
+  -- Start of the first call that may have taken effect.
   doubt_since       timestamptz,
   completed_at      timestamptz,
   run_id            integer not null,
@@ -34,10 +34,10 @@ create table onceward.ledger (
   last_error        text,
   unique (consumer_name, target, effect_key)
 );
--- Without completed rows: ten million of those cost nothing but their place in the unique index.
+-- Without completed rows: ten million of those cost only their entries in the unique index.
 create index ledger_open on onceward.ledger (consumer_name, target, due_at) where state <> 'completed';
 
--- What people did to rows of the ledger, and why. Written with the change, and never changed.
+-- Acts of operators on rows of the ledger, with the reason. Written with the change, and never updated.
 create table onceward.ledger_action (
   id         bigint generated always as identity primary key,
   ledger_id  bigint not null,
@@ -67,9 +67,9 @@ end $$;
 create trigger audited after insert on onceward.ledger_action
   for each row execute function onceward.audit_ledger_action();
 
--- What a person found out about an effect, or wants tried again. Only on effects that wait for people, of the
--- named consumer, and while the row is as it was shown: of two people who act at once the second waits for
--- the first, and then finds another epoch.
+-- The finding of an operator about an effect, or the request for another attempt. It applies only to effects
+-- of the named consumer that wait for an operator, and only while the row is as it was shown. Of two
+-- concurrent operators the second waits for the first, and then finds another epoch.
 create function onceward.act_on_effect(effect bigint, consumer text, expected integer, act text,
   finding onceward.effect_state, reason text) returns jsonb
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -84,16 +84,16 @@ begin
       then case when was.state = 'failed' then 'retryable' else 'unknown' end::onceward.effect_state end;
   why := case
     when was.consumer_name is distinct from consumer
-      then format('Effect %s is not of consumer "%s".', effect, consumer)
+      then format('Effect %s does not belong to consumer "%s".', effect, consumer)
     when onceward.is_blank(reason) then 'Say why.'
     when was.epoch is distinct from expected
-      then format('Effect %s was changed by somebody else a moment ago.', effect)
-    when was.state = 'completed' then format('Effect %s is completed: it has happened.', effect)
+      then format('Effect %s has changed since it was shown.', effect)
+    when was.state = 'completed' then format('Effect %s is already completed.', effect)
     when was.due_at <> 'infinity'
-      then format('Effect %s is %s: a dispatcher still works on it.', effect, was.state)
-    when becomes is null then 'An effect is retried, or reconciled as completed or failed.'
+      then format('Effect %s is %s: a dispatcher is still working on it.', effect, was.state)
+    when becomes is null then 'An effect can be retried, or reconciled as completed or failed.'
     when was.state = 'failed' and becomes = 'failed'
-      then format('Effect %s is failed already: it did not happen.', effect)
+      then format('Effect %s is already failed: it did not happen.', effect)
   end;
   if why is not null then return onceward.refuse(named, was.consumer_name, effect::text, why); end if;
   update onceward.ledger l set state = becomes, epoch = l.epoch + 1,

@@ -1,15 +1,17 @@
 /**
- * Fixed payloads. Where the risk of the consumer is grave, a second person approves exactly the fixed bytes
- * before anybody may let the row go; the fix itself makes the request.
+ * Fixed payloads. For a consumer of high risk, a second person approves exactly the fixed bytes before the
+ * row can be released. The fix itself creates the request.
  */
 export const fixes = `
--- Why a row may not go although its payload is fixed; null when it may, or was not fixed. A request that was
--- made stands when the risk is lowered later; without a request, a risk that became grave asks for one.
+-- Why a row with a fixed payload may not be released; null if it may, or if it was not fixed. An existing
+-- request stays valid when the risk is lowered later. Without a request, a risk that became high requires
+-- one.
 create function onceward.fix_waits(number bigint) returns text language sql stable
 return (
-  select case when request.id is null or request.approved_at is null and request.expires_at < clock_timestamp()
-    then 'its fix waits for approval, and no request for it stands: fix it again'
-    else 'its fix waits for the approval of somebody other than ' || f.actor
+  select case when request.id is null or request.approved_at is null
+    and request.expires_at < clock_timestamp()
+    then 'its fix needs approval and has no open request: fix it again'
+    else 'its fix needs the approval of a person other than ' || f.actor
       || ' (request ' || request.id || ')' end
   from onceward.held h
   join onceward.consumer c on c.id = h.consumer_id
@@ -22,62 +24,64 @@ return (
     and not coalesce(request.approved_at is not null and request.digest = sha256(h.body)
       and not onceward.same_person(request.approved_by, f.actor), false));
 
--- The payload for whoever reads or archives it without judge_parked: while a fix waits for approval, it is
--- the payload that the message came with. A campaign on an archive, and a rebuild of what is held, are
--- approved for files and ranges, and not for the fixed bytes.
+-- The payload for readers and archives that do not call judge_parked. While a fix waits for approval, it is
+-- the payload that the message arrived with. A campaign on an archive and a rebuild of held rows are approved
+-- for files and ranges, not for fixed bytes.
 create function onceward.body_of(number bigint, body bytea) returns bytea language sql stable
 return (
   case when onceward.fix_waits(number) is null then body else (
     select coalesce(l.body_before, ''::bytea) from onceward.fix l
       where l.held_id = number and l.kind = 'payload' order by l.id limit 1) end);
 
--- Whatever lets a row go: it does not go with a fix that is not approved.
+-- No statement releases a row whose fix is not approved.
 create function onceward.fix_guard() returns trigger language plpgsql security definer
 set search_path = pg_catalog, pg_temp as $$
 declare why text := onceward.fix_waits(old.id);
 begin
   if why is not null then
-    raise exception 'Number % stays: %.', old.id, why using errcode = 'insufficient_privilege'; end if;
+    raise exception 'Row % was not released: %.', old.id, why
+      using errcode = 'insufficient_privilege'; end if;
   return new;
 end $$;
 create trigger fix_guard before update of state on onceward.held for each row
   when (old.state in ('parked', 'dead', 'quarantined') and new.state not in ('parked', 'dead', 'quarantined'))
   execute function onceward.fix_guard();
 
--- digest_after is the digest that the contract makes of the new bytes, as the caller says; bytesAfter in the
--- audit is the database's own digest of them. key_digest is the business content after the fix: messages that
--- wait for the business key, or come later, are compared with it. The key of other content under the id of a
--- message that is done stays that message's.
+-- digest_after is the digest of the new bytes according to the contract, as the caller computed it.
+-- bytesAfter in the audit is the digest that the database computes. key_digest covers the business content
+-- after the fix: messages that wait for the business key, and later ones, are compared with it. If the id
+-- belongs to a completed message with other content, that message keeps the key.
 create function onceward.fix_parked(consumer text, number bigint, kind text, expected bytea, body bytea,
   digest_after bytea, new_id text, reason text, key_digest bytea default null)
 returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
-declare h onceward.held; of_consumer integer := onceward.selected_consumer(array[number], consumer); marker record;
+declare h onceward.held; marker record;
+  of_consumer integer := onceward.selected_consumer(array[number], consumer);
   subject text := number::text; fix bigint; request onceward.approval;
-  grave boolean := kind = 'payload' and onceward.is_high_risk(onceward.risk_of(consumer));
+  high_risk boolean := kind = 'payload' and onceward.is_high_risk(onceward.risk_of(consumer));
 begin
   if onceward.is_blank(reason) then
     return onceward.refuse('parked fix', consumer, subject, 'Say why.'); end if;
   if of_consumer is null then
-    return onceward.refuse('parked fix', consumer, subject, 'There is no such row of this consumer.'); end if;
-  if grave and not onceward.is_person() then
+    return onceward.refuse('parked fix', consumer, subject, 'This consumer has no such row.'); end if;
+  if high_risk and not onceward.is_person() then
     return onceward.refuse('parked fix', consumer, subject,
-      'Role ' || session_user || ' is nobody in person: it is not listed in onceward.person, '
+      session_user || ' is not registered in onceward.person, '
       'and this payload needs two people.'); end if;
   select * into h from onceward.held where id = number for update;
   if h.state not in ('parked', 'dead', 'quarantined') then
-    return onceward.refuse('parked fix', consumer, subject, 'It is at work.'); end if;
+    return onceward.refuse('parked fix', consumer, subject, 'A worker is processing it.'); end if;
   if sha256(h.body) is distinct from expected then
     return onceward.refuse('parked fix', consumer, subject,
-      'Somebody has changed it since it was read.'); end if;
+      'It was changed since it was read.'); end if;
   if h.message_id is null then
     if new_id is null then
       return onceward.refuse('parked fix', consumer, subject,
-        'It has no message id: give one that reads well.'); end if;
+        'It has no message id, and the fixed payload has none either.'); end if;
     select status, message_id into marker from onceward.inbox i
       where i.consumer_id = of_consumer and i.message_id = new_id;
     if found then
       return onceward.refuse('parked fix', consumer, subject,
-        'Message ' || new_id || ' is ' || marker.status || ' here already: skip this row.'); end if;
+        'Message ' || new_id || ' is already ' || marker.status || ' here: skip this row.'); end if;
     insert into onceward.inbox (consumer_id, run_id, status, message_id, digest, position)
       values (of_consumer, h.run_id, h.state::text::onceward.marker_status, new_id, h.digest, h.position);
     update onceward.held set message_id = new_id where id = number;
@@ -102,7 +106,7 @@ begin
           select from onceward.inbox i where i.consumer_id = of_consumer and i.message_id = h.message_id
             and i.digest = h.digest and i.status in ('parked', 'dead', 'quarantined'));
   end if;
-  if grave then
+  if high_risk then
     insert into onceward.approval
         (verb, consumer_id, held_ids, digest, reason, requested_by, requested_at, expires_at, fix_id)
       values ('fix', of_consumer, array[number], sha256(fix_parked.body), reason, '', clock_timestamp(),

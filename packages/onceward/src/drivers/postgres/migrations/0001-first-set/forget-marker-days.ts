@@ -1,8 +1,9 @@
-/** Removing a whole day of markers in one step: the day is sealed, read without a lock, and dropped. */
+/** Removes a whole day of markers in one step: the day is sealed, read without a lock, and dropped. */
 export const forgetMarkerDays = `
--- Called by processes of the consumer, so it believes nothing it is told: to_char gives a day before Christ
--- the name of a day of ours.
-create function onceward.assert_day_expired(of_consumer integer, day date, cutoff timestamptz) returns void language plpgsql
+-- Called by processes of the consumer, so it verifies its arguments: to_char gives a day before Christ the
+-- name of a current day.
+create function onceward.assert_day_expired(of_consumer integer, day date, cutoff timestamptz)
+  returns void language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 begin
   if not exists (select from onceward.retention r
@@ -10,12 +11,14 @@ begin
       and cutoff <= clock_timestamp() - r.keep and (day + 1)::timestamp at time zone 'UTC' <= cutoff
       and day > date '1970-01-01')
     or exists (select from onceward.held h
-      where h.consumer_id = of_consumer and h.state in ('stored', 'waiting', 'parked') and h.first_at < cutoff) then
-    raise exception 'Day % of consumer % may not be forgotten yet. Nothing was changed.', day, of_consumer; end if;
+      where h.consumer_id = of_consumer and h.state in ('stored', 'waiting', 'parked')
+        and h.first_at < cutoff) then
+    raise exception 'Day % of consumer % may not be dropped yet. Nothing was changed.',
+      day, of_consumer; end if;
 end $$;
 
--- One row for each marker that is written in a sealed day: whoever has read the day knows by it whether the
--- day is still as it was read.
+-- One row for each marker that is written to a sealed day. A process that has read the day uses it to detect
+-- later writes.
 create table onceward.late_marker (partition_oid oid not null);
 create index late_marker_by_partition on onceward.late_marker (partition_oid);
 
@@ -26,14 +29,15 @@ begin
   return null;
 end $$;
 
--- From its commit on every write in the day is noted; a process that is writing is waited for, briefly. Only
--- that day is locked.
+-- From its commit on every write to the day is recorded; a process that is writing is waited for, briefly.
+-- Only that day is locked.
 create function onceward.seal_day(of_consumer integer, day date, cutoff timestamptz) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '300ms' as $$
 declare part text := 'inbox_' || of_consumer || to_char(day, '_YYYYMMDD');
 begin
   perform onceward.assert_day_expired(of_consumer, day, cutoff);
-  if not pg_try_advisory_xact_lock(x'72657461'::integer, of_consumer) or to_regclass('onceward.' || part) is null
+  if not pg_try_advisory_xact_lock(x'72657461'::integer, of_consumer)
+    or to_regclass('onceward.' || part) is null
     or exists (
       select from pg_trigger where tgrelid = to_regclass('onceward.' || part) and tgname = 'sealed') then
     return; end if;
@@ -41,17 +45,18 @@ begin
     'for each row execute function onceward.record_late_marker()', part);
 end $$;
 
--- Drops a day in one step once it is sealed; answers that it has to be sealed first where few markers must
--- stay. The day is read without a lock; under the lock, for which every claim of this consumer waits, it is
--- only asked whether anything was written since: 2 million markers are counted in a second, and dropped in
--- milliseconds. Locks go from the whole to its parts, as a claim takes them, and are waited for briefly: a
--- claim that holds the whole may wait for the day, and the drop does not hold the day while it waits for the
--- whole. Markers that must stay go to the rest, where their ids lead from then on. Under a snapshot from
--- before the lock nothing would seem to have been written since.
+-- Drops a sealed day in one step; a day in which only a few markers must stay has to be sealed first, and the
+-- answer says so. The day is read without a lock. Under the lock, for which every insert of this consumer
+-- waits, it is only checked whether anything was written since: 2 million markers are counted in a second,
+-- and dropped in milliseconds. Locks go from the parent to its partitions, as an insert takes them, and are
+-- waited for briefly: an insert that holds the parent may wait for the day, and the drop does not hold the
+-- day while it waits for the parent. Markers that must stay are moved to the rest, to which their ids are
+-- routed from then on. Under a snapshot from before the lock, later writes would be invisible.
 create function onceward.drop_day(of_consumer integer, day date, cutoff timestamptz) returns jsonb
 language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '300ms' as $$
 declare
-  whole text := 'inbox_' || of_consumer; part text := 'inbox_' || of_consumer || to_char(day, '_YYYYMMDD'); leaf oid;
+  whole text := 'inbox_' || of_consumer; leaf oid;
+  part text := 'inbox_' || of_consumer || to_char(day, '_YYYYMMDD');
   sealed boolean; late bigint; total bigint; staying bigint; kept text[]; few constant integer := 1000;
   stays constant text := $cond$ not (t.at < $1 and (t.status in ('applied', 'ignored', 'duplicate', 'stale')
     or (t.status in ('dead', 'quarantined') and not exists (
@@ -59,7 +64,7 @@ declare
         and h.state in ('parked', 'dead', 'quarantined') offset 0)))) $cond$;
 begin
   if current_setting('transaction_isolation') <> 'read committed' then
-    raise exception 'A day is dropped in a transaction that is read committed, not %. Nothing was changed.',
+    raise exception 'Dropping a day requires isolation level read committed, not %. Nothing was changed.',
       current_setting('transaction_isolation'); end if;
   perform onceward.assert_day_expired(of_consumer, day, cutoff);
   if not pg_try_advisory_xact_lock(x'72657461'::integer, of_consumer) then

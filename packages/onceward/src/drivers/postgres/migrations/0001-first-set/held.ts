@@ -1,8 +1,8 @@
-/** Messages that are kept here as work: stored for workers, waiting, or set aside for people. */
+/** Messages that are kept in the database: stored for workers, waiting, or set aside for an operator. */
 export const held = `
 create type onceward.held_state as enum ('stored', 'waiting', 'parked', 'dead', 'quarantined');
 
--- Where a failure happened, and its cause: rows of one cause are shown to people as one group.
+-- The place of a failure, and its cause. Rows with one cause are shown as one group.
 create function onceward.place_of(place text, origin text, message_type text) returns text
 language sql immutable
 return coalesce(nullif(place, '') || ' on ', '') || coalesce(message_type || ' from ', '') || origin;
@@ -10,19 +10,19 @@ create function onceward.cause_of(failure_class text, code text, place text) ret
 language sql immutable
 return left(md5(failure_class || chr(31) || code || chr(31) || place), 12);
 
--- A message with everything that is needed to go on with it. Messages without an id are told apart by their
--- digest. Half of each page is left free, so that a claim stays on its page.
+-- A message with everything needed to process it later. Messages without an id are distinguished by their
+-- digest. Half of each page is left free, so that a lease stays on its page.
 create table onceward.held (
   id             bigint generated always as identity primary key,
   consumer_id    integer not null,
   run_id         integer not null,
-  -- Of the run that held it first, with its campaign: whoever takes the row up works in this mode.
+  -- Mode and campaign of the run that held the row first. A worker that leases the row works in this mode.
   mode           text not null default 'live',
   campaign_id    bigint,
   state          onceward.held_state not null,
   message_id     text collate "C",
   digest         bytea not null,
-  -- How often these bytes came. Counted only where people look at the row: a stored message has its marker.
+  -- How often these bytes arrived. Counted only for rows set aside: a stored message has its marker.
   seen           integer not null default 1,
   first_at       timestamptz not null default clock_timestamp(),
   last_at        timestamptz not null default clock_timestamp(),
@@ -34,17 +34,18 @@ create table onceward.held (
   attempts       integer not null default 0,
   order_key      text collate "C",
   version        bigint,
-  -- When a worker may take it: at once, at the next try, or at the deadline of a wait (at once when the wait
-  -- ends before). Null for what only people take up.
+  -- When a worker may lease the row: at once, at the next attempt, or at the deadline of a wait (at once if
+  -- the wait ends earlier). Null if only an operator can release it.
   due_at         timestamptz,
   released       boolean not null default false,
   epoch          integer not null default 0,
-  -- How long a worker keeps it. Not in due_at, which is indexed: each claim would write all indexes anew.
+  -- The end of a lease. Not in due_at, which is indexed: each lease would rewrite all indexes.
   lease_until    timestamptz,
   business_key   text collate "C",
-  -- The business digest. Whoever writes the business key for the row writes this digest with it.
+  -- The digest of the business content. A statement that writes the business key for the row writes this
+  -- digest with it.
   key_digest     bytea,
-  -- The row does not hold its business key, if it has one. A worker asks for the key before it applies the
+  -- The row does not hold its business key, if it has one. A worker inserts the key before it applies the
   -- message.
   keyless        boolean not null default false,
   correlation_id text,
@@ -62,7 +63,7 @@ create unique index held_once on onceward.held (consumer_id, message_id, digest)
   where state in ('parked', 'dead', 'quarantined');
 create index held_in_order on onceward.held (consumer_id, order_key, id)
   where state in ('stored', 'parked') and order_key is not null;
--- Quarantined messages that block their key: the index before has only what is stored or parked.
+-- Quarantined messages that block their key: the index above has only stored and parked rows.
 create index held_quarantined_keys on onceward.held (consumer_id, order_key, id)
   where state = 'quarantined' and order_key is not null;
 create index held_waiting on onceward.held (consumer_id, order_key, version) where state = 'waiting';
@@ -70,7 +71,7 @@ create index held_due on onceward.held (consumer_id, due_at, id) where due_at is
 create index held_keyless on onceward.held (consumer_id, business_key, id)
   where keyless and business_key is not null;
 create index held_not_live on onceward.held (consumer_id, message_id) where mode <> 'live';
--- For people: the rows of the work queue are not in these.
+-- For operators: rows of the work queue are not in these indexes.
 create index held_for_people on onceward.held (consumer_id, state, id)
   where state in ('parked', 'dead', 'quarantined');
 create index held_by_cause on onceward.held
@@ -79,7 +80,8 @@ create index held_by_cause on onceward.held
 create index held_by_business_key on onceward.held (consumer_id, business_key)
   where state in ('dead', 'quarantined') and business_key is not null;
 
--- Notes that a message was set aside or waits for its business key: its row goes when it is done.
+-- Records that a message was set aside or waits for its business key: the held row is removed once the
+-- message is done.
 create function onceward.note_set_aside() returns trigger language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 begin
@@ -107,8 +109,8 @@ create trigger noted_again after update of state on onceward.held for each row
     and new.state in ('parked', 'dead', 'quarantined') and new.state <> old.state)
   execute function onceward.note_set_aside();
 
--- A row as a record and back. Headers go as text: json can hold what jsonb refuses, and a sender could
--- otherwise make a row that nobody can close.
+-- A row as jsonb and back. Headers are kept as text: json can hold values that jsonb rejects, and a producer
+-- could otherwise create a row that no operator can close.
 create function onceward.held_to_json(h onceward.held) returns jsonb language plpgsql stable
 set search_path = pg_catalog, pg_temp as $$
 begin
@@ -117,7 +119,8 @@ begin
   h.body := '';
   return to_jsonb(h) - 'body';
 end $$;
-create function onceward.held_from_json(record jsonb, body bytea) returns onceward.held language plpgsql stable
+create function onceward.held_from_json(record jsonb, body bytea) returns onceward.held
+  language plpgsql stable
 set search_path = pg_catalog, pg_temp as $$
 declare h onceward.held := jsonb_populate_record(null::onceward.held, record);
 begin
@@ -130,8 +133,8 @@ begin
   return h;
 end $$;
 
--- What people did to held work, and why. Name and consumer are the database's word, whatever the client says;
--- the audit has each act too.
+-- What people did to held work, and why. A trigger sets actor and consumer and ignores the values of the
+-- client. The audit has each act too.
 create table onceward.held_action (
   held_id     bigint not null,
   consumer_id integer,

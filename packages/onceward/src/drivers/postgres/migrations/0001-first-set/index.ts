@@ -31,7 +31,10 @@ import { roles } from './roles.ts'
 import { serverIncarnations } from './server-incarnations.ts'
 import { stuckOutbox } from './stuck-outbox.ts'
 
-/** In the order in which they depend on each other. The roles come last: they have rights on all the rest. */
+/**
+ * In the order in which they depend on each other. The roles are last: they have rights on all tables and
+ * functions.
+ */
 export const firstSet = [
   people,
   audit,

@@ -1,14 +1,12 @@
 /**
- * Markers in daily partitions, for consumers whose message ids tell the day. Nothing here changes a database
- * in which nobody asks for it: `onceward.inbox` stays a plain table until the owner runs "onceward retention
- * partition", and is then
+ * Markers in daily partitions, for consumers whose message ids contain their time. `onceward.inbox` stays a
+ * plain table until the owner runs "onceward retention partition", and is then
  *
- *   inbox ── by consumer ──┬─ inbox_rest: the table of before, for all other consumers
+ *   inbox ── by consumer ──┬─ inbox_rest: the former table, for all other consumers
  *                          └─ inbox_<id> ── by message_id ──┬─ inbox_<id>_<yyyymmdd>, a day each
  *                                                           └─ inbox_<id>_rest: every other id
  *
- * A row's partition is decided by its key alone, so the primary key is unique over all of them, whatever an
- * id is.
+ * Only the key of a row decides its partition, so the primary key is unique over all of them, for any id.
  */
 export const markerDays = `
 create table onceward.marker_days (
@@ -17,8 +15,8 @@ create table onceward.marker_days (
   since       timestamptz not null default clock_timestamp()
 );
 
--- The smallest text that an id of that day can be in its usual spelling: the first millisecond, as both forms
--- write it. An id in another spelling only falls on another day.
+-- The smallest text that an id of that day can have in its usual spelling: the first millisecond, as both
+-- formats write it. An id in another spelling only falls on another day.
 create function onceward.day_bound(form text, day date) returns text language sql immutable
 return (
   with at as (select extract(epoch from day::timestamp)::bigint * 1000 as ms)
@@ -30,7 +28,7 @@ return (
       from generate_series(0, 9) as n)
   end from at);
 
--- Whoever has a right on the markers has it on each partition: passes of retention work on the partitions.
+-- Copies the grants on the markers to a partition: passes of retention work on the partitions.
 create function onceward.copy_grants(part text, as_on regclass) returns void language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 declare granted record;
@@ -44,8 +42,8 @@ begin
   end loop;
 end $$;
 
--- A rebuild tells by the transaction that wrote a marker what was applied since its swap, and forgets it when
--- it is rolled back: a marker that was moved to another partition would be forgotten too.
+-- A rebuild recognises markers written since its swap by their transaction, and forgets them when it is
+-- rolled back. A marker that was moved to another partition would be forgotten too.
 create function onceward.has_open_rebuild(of_consumer integer) returns boolean language sql stable
 set search_path = pg_catalog, pg_temp as $$
   select exists (
@@ -55,10 +53,10 @@ set search_path = pg_catalog, pg_temp as $$
       and c.state not in ('created', 'previewed', 'finished', 'cancelled'));
 $$;
 
--- Locks go from the whole to its parts, as those of a claim do, so that no deadlock can arise; and they are
--- waited for briefly. Nobody may use the whole meanwhile: a claim that has chosen its partition already would
--- write its row to the rest, and be refused there (23514). Rows of the day that are in the rest move; where
--- they are many, or the rest takes long to read, the day stays in it.
+-- Locks go from the parent to its partitions, as those of an insert do, so no deadlock can arise; each lock
+-- is waited for briefly. The parent must not be used meanwhile: an insert that has already chosen its
+-- partition would write its row to the rest, and fail there (23514). Rows of the day that are in the rest are
+-- moved. If there are many, or the rest takes long to read, the day stays in the rest.
 create function onceward.make_day(of_consumer integer, day date) returns text language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 declare
@@ -91,7 +89,8 @@ begin
   return 'made';
 end $$;
 
--- Makes yesterday and the next days; called by every pass. No day that a pass would only drop again.
+-- Creates partitions for yesterday and the next days; called by every pass. Days that the pass would drop
+-- again are left out.
 create function onceward.make_days(of_consumer integer) returns jsonb
 language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '300ms' as $$
 declare today date := (clock_timestamp() at time zone 'UTC')::date; day date; said text; made text[] := '{}';
@@ -99,10 +98,12 @@ declare today date := (clock_timestamp() at time zone 'UTC')::date; day date; sa
 begin
   if not exists (select from onceward.marker_days m where m.consumer_id = of_consumer) then
     raise exception
-      'The markers of consumer % are not in days. Run "onceward retention partition". Nothing was changed.',
+      'The markers of consumer % are not partitioned by day. Run "onceward retention partition". '
+      'Nothing was changed.',
       of_consumer; end if;
   foreach day in array array[today - 1, today, today + 1, today + 2, today + 3] loop
-    continue when exists (select from onceward.retention r where r.consumer_id = of_consumer and r.kind = 'markers'
+    continue when exists (select from onceward.retention r where r.consumer_id = of_consumer
+      and r.kind = 'markers'
       and (day + 1)::timestamp at time zone 'UTC' <= clock_timestamp() - r.keep);
     said := onceward.make_day(of_consumer, day);
     if said = 'made' then made := made || day::text;
@@ -111,11 +112,14 @@ begin
   return jsonb_build_object('made', made, 'stays', stays);
 end $$;
 
--- The three steps of "onceward retention partition", in one transaction of the owner. The first makes the
--- parts, not yet attached, and moves the consumer's markers into them; rows of others are not touched.
-create function onceward.build_days(of_consumer integer, form text, oldest date) returns bigint language plpgsql
+-- The three steps of "onceward retention partition", in one transaction of the owner. The first creates the
+-- partitions, not yet attached, and moves the markers of the consumer into them; rows of others are not
+-- touched.
+create function onceward.build_days(of_consumer integer, form text, oldest date) returns bigint
+  language plpgsql
 set search_path = pg_catalog, pg_temp as $$
-declare whole text := 'inbox_' || of_consumer; today date := (clock_timestamp() at time zone 'UTC')::date; day date;
+declare whole text := 'inbox_' || of_consumer; day date;
+  today date := (clock_timestamp() at time zone 'UTC')::date;
 begin
   insert into onceward.marker_days (consumer_id, id_format) values (of_consumer, form);
   execute format('create table onceward.%I (like onceward.inbox '
@@ -125,7 +129,8 @@ begin
   perform onceward.copy_grants(whole, 'onceward.inbox'),
     onceward.copy_grants(whole || '_rest', 'onceward.inbox');
   for day in select oldest + n from generate_series(0, today + 3 - oldest) as n loop
-    continue when day < today - 1 and not exists (select from onceward.inbox i where i.consumer_id = of_consumer
+    continue when day < today - 1 and not exists (select from onceward.inbox i
+      where i.consumer_id = of_consumer
       and i.message_id >= onceward.day_bound(form, day) and i.message_id < onceward.day_bound(form, day + 1));
     perform onceward.make_day(of_consumer, day);
   end loop;
@@ -142,8 +147,8 @@ begin
   return moved;
 end $$;
 
--- The second: from here on every claim waits. Tried again and again with a brief wait each, so that a long
--- transaction in the way holds nobody up behind this one.
+-- The second: from here on every insert of markers waits. It retries with short lock timeouts, so that a long
+-- transaction does not make others queue behind this one.
 create function onceward.lock_inbox() returns void language plpgsql
 set search_path = pg_catalog, pg_temp set lock_timeout = '300ms' as $$
 declare tries constant integer := 10;
@@ -161,8 +166,8 @@ begin
 end $$;
 
 -- The third. Attached as the default, the old table is neither read nor written, and its index becomes a part
--- of the new one. Attaching the consumer's own parts then reads the old table once: nothing of the consumer
--- may be left in it, and what came meanwhile is moved first.
+-- of the new one. Attaching the partitions of the consumer then reads the old table once. It must contain no
+-- row of the consumer, so rows that arrived meanwhile are moved first.
 create function onceward.attach_days(of_consumer integer) returns bigint language plpgsql
 set search_path = pg_catalog, pg_temp as $$
 declare came bigint := onceward.move_to_days(of_consumer);

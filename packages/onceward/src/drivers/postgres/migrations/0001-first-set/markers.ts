@@ -1,6 +1,6 @@
 /**
- * What was decided about each message, and on which business keys. Hot tables, here and below, have no
- * foreign keys: each would cost a lookup per row.
+ * Outcomes of messages, and their business keys. Hot tables, here and below, have no foreign keys: each one
+ * would cost a lookup per row.
  */
 export const markers = `
 create type onceward.marker_status as enum
@@ -16,15 +16,15 @@ create table onceward.inbox (
   message_id  text collate "C" not null,
   digest      bytea not null,
   position    text,
-  -- Why, of markers that are ignored, stale or a duplicate.
-  reason     text,
-  -- Of a message that was stored first and applied later: when it came. at is when it was applied.
+  -- Set for ignored, stale and duplicate messages.
+  reason      text,
+  -- Set when the message was stored first and applied later. at is then the time of application.
   arrived_at  timestamptz,
   primary key (consumer_id, message_id)
 );
 
--- A table of its own: in one table with the markers, batches sorted by id deadlocked on business keys in 29
--- of 40 races.
+-- Separate from the markers: in one table, batches sorted by id deadlocked on business keys in 29 of 40
+-- races.
 create table onceward.business_key (
   consumer_id integer not null,
   at          timestamptz not null default now(),
@@ -34,9 +34,9 @@ create table onceward.business_key (
   primary key (consumer_id, key)
 );
 
--- What is known of messages that were not simply applied: stale, a gap, a delete, parked, a wait. One row per
--- message and code; the same code again adds to times. held_id leads from the message to what people did to
--- it while it was held, also when that row is gone.
+-- Facts about messages that were not simply applied: stale, a version gap, a delete, parked, waiting. One row
+-- per message and code; a repeated code increments times. held_id links the message to what people did while
+-- it was held, even after the held row is gone.
 create table onceward.note (
   consumer_id integer not null,
   message_id  text collate "C" not null,
@@ -50,8 +50,8 @@ create table onceward.note (
   primary key (consumer_id, message_id, code)
 );
 
--- Keys of a projection that have to be rebuilt from their source: facts of a version above found were not
--- applied. Done when the projection's row is at version wanted.
+-- Keys of a projection that must be rebuilt from their source: events with a version above found were not
+-- applied. A key is done when the row of the projection has reached version wanted.
 create table onceward.rebuild_key (
   consumer_id integer not null,
   key         text collate "C" not null,

@@ -1,9 +1,9 @@
 /** Messages to publish, and the relays that publish them. */
 export const outbox = `
--- A row names its destination: the cluster and virtual host that it is for. Relays lease buckets per
--- destination, so that a relay never takes a row for a broker that it is not connected to. Rows of one key
--- have one bucket, and a bucket has one relay at a time. bucket is no generated column: with one in the
--- replica identity, every delete fails once the table is published for CDC.
+-- A row names its destination: the target cluster and virtual host. Relays lease buckets per destination, so
+-- a relay never takes a row for a broker that it is not connected to. Rows of one key have one bucket, and a
+-- bucket has one relay at a time. bucket is not a generated column: with one in the replica identity, every
+-- delete fails once the table is published for CDC.
 create table onceward.outbox (
   id          bigint generated always as identity,
   broker      text collate "C" not null,
@@ -23,7 +23,7 @@ create table onceward.outbox (
 ) with (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 2000,
   autovacuum_vacuum_cost_delay = 0);
 
--- Rows without a key have no order to keep, and are spread over all buckets.
+-- Rows without a key have no order, and are spread over all buckets.
 create function onceward.outbox_bucket_of(key text) returns smallint language sql volatile
   return case when key is null then floor(random() * 32)::smallint else (hashtext(key) & 31)::smallint end;
 
@@ -33,9 +33,9 @@ create view onceward.outbox_event as
     body as payload, headers, created_at as "timestamp"
   from onceward.outbox;
 
--- A relay lives as long as its row. It extends its lease in this one row, however many buckets it has;
--- whoever finds the lease expired removes the row. Ids are never used again, so that a removed relay cannot
--- come back under its id.
+-- A relay exists as long as its row. It extends its lease in this one row for all its buckets; a relay that
+-- finds the lease expired removes the row. Ids are never reused, so a removed relay cannot return under its
+-- id.
 create table onceward.relay (
   id          bigint generated always as identity primary key,
   destination text collate "C" not null,
@@ -50,8 +50,8 @@ create table onceward.outbox_bucket (
   primary key (destination, bucket)
 ) with (fillfactor = 50);
 
--- Destinations whose rows no live relay takes, counted up to 100,000 each. Steps through the primary key from
--- one destination to the next.
+-- Destinations without a live relay, with up to 100,000 waiting rows counted for each. Steps through the
+-- primary key from one destination to the next.
 create view onceward.outbox_unserved as
   with recursive found (name) as (
     (select o.destination from onceward.outbox o order by o.destination limit 1)

@@ -1,7 +1,7 @@
-/** How many messages wait for people, by cause. */
+/** Numbers of messages set aside, by cause. */
 export const parkedCounts = `
--- The sum of delta is the count. One row per change, folded now and then: with counters, two batches that
--- park would wait for each other.
+-- The sum of delta is the count. Each change inserts a row, and rows are folded occasionally: with counters,
+-- two batches that park would wait for each other.
 create table onceward.parked_count (
   consumer_id   integer not null,
   state         onceward.held_state not null,

@@ -1,10 +1,10 @@
 /**
- * What people do to messages that were set aside. Each act is one function, which checks, changes and writes
- * the audit in one transaction. Its caller needs no right on the tables, so that nobody can avoid its rules.
+ * Acts of operators on messages that were set aside. Each act is one function, which checks, changes and
+ * audits in one transaction. The caller needs no right on the tables, so the rules cannot be bypassed.
  */
 export const parkingActs = `
--- Takes rows out for good. Their markers become ignored, with who decided it and why, so that a copy is a
--- duplicate; their keys, and what waits for their business keys, go on if nothing else holds them.
+-- Closes rows. Their markers become ignored, with the person and the reason, so that a copy is a duplicate.
+-- Their keys, and messages that wait for their business keys, are released if no other row holds them.
 create function onceward.close_rows(of_consumer integer, ids bigint[], way text, reason text)
 returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare keys text[]; closed integer; freed bigint[]; ended text[]; enders text[];
@@ -13,7 +13,8 @@ begin
     where h.id = any (ids) and h.order_key is not null order by 1);
   perform from onceward.blocked_key b where b.consumer_id = of_consumer and b.key = any (keys)
     order by b.key for update;
-  -- All of them: a message that is being stored behind one at this moment is seen only behind the marker's lock.
+  -- All of them: a message that is being stored behind one at this moment is visible only after the lock on
+  -- the marker.
   select array_agg(k.key), array_agg(k.message_id) into ended, enders
     from onceward.held h
     join onceward.business_key k
@@ -31,8 +32,9 @@ begin
   unkeyed as (
     delete from onceward.business_key k using gone
     where k.consumer_id = of_consumer and k.key = gone.business_key and k.message_id = gone.message_id
-      -- Other content under the id of a message that is applied or held: the key is that message's.
-      and not exists (select from onceward.inbox i where i.consumer_id = of_consumer and i.message_id = gone.message_id
+      -- The id belongs to an applied or held message with other content: that message keeps the key.
+      and not exists (select from onceward.inbox i where i.consumer_id = of_consumer
+        and i.message_id = gone.message_id
         and (i.digest <> gone.digest or i.status not in ('parked', 'dead', 'quarantined')))),
   made_room as (
     update onceward.blocked_key b set waiting = greatest(0, b.waiting - n.count)
@@ -49,19 +51,21 @@ begin
   get diagnostics closed = row_count;
   keys := array(
     select key from unnest(keys) as key where not exists (
-      select from onceward.held h where h.consumer_id = of_consumer and h.order_key = key and h.order_key is not null
+      select from onceward.held h where h.consumer_id = of_consumer and h.order_key = key
+        and h.order_key is not null
         and h.state in ('stored', 'parked') and h.state = 'parked' and h.code <> 'behind_parked')
     and not exists (
-      select from onceward.held h where h.consumer_id = of_consumer and h.order_key = key and h.order_key is not null
+      select from onceward.held h where h.consumer_id = of_consumer and h.order_key = key
+        and h.order_key is not null
         and h.state = 'quarantined'));
-  -- The business key is passed on first: freed before, a later message of the order key could take it from
-  -- the first that waits, and rows would wait for higher numbers.
+  -- The business key is passed on first. If the order key were released before, a later message could take
+  -- the business key from the first one that waits, and rows would wait for higher ids.
   if ended is not null then perform onceward.end_key_waits(of_consumer, ended, enders); end if;
   freed := onceward.unblock_keys(of_consumer, keys);
   return jsonb_build_object('ok', true, 'closed', closed, 'freed', cardinality(freed));
 end $$;
 
--- A row that went to work after it was shown is not skipped, and the answer says so.
+-- A row that a worker leased after it was shown is not skipped, and the refusal names it.
 create function onceward.skip_parked(consumer text, ids bigint[], expected bytea, reason text)
 returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare of_consumer integer := onceward.selected_consumer(ids, consumer); answer jsonb; busy text;
@@ -71,7 +75,7 @@ begin
     return onceward.refuse('parked skip', consumer, subject, 'Say why.'); end if;
   if of_consumer is null then
     return onceward.refuse('parked skip', consumer, subject,
-      'Not all of these rows are there and of this consumer.'); end if;
+      'Some of these rows do not exist or belong to another consumer.'); end if;
   perform from onceward.blocked_key b where b.consumer_id = of_consumer and b.key in (
     select h.order_key from onceward.held h where h.id = any (ids)) order by b.key for update;
   perform from onceward.held h where h.id = any (ids) order by h.id for update;
@@ -79,7 +83,8 @@ begin
     where h.id = any (ids) and h.state not in ('parked', 'dead', 'quarantined');
   if busy is not null then
     return onceward.refuse('parked skip', consumer, subject,
-      'At work already, and decided by nobody: number ' || busy || '. Look again when it is done.'); end if;
+      'Already being processed: row ' || busy || '. Nothing was skipped. Look again when it is done.');
+  end if;
   if onceward.selection_digest(ids) is distinct from expected then
     return onceward.refuse('parked skip', consumer, subject,
       'The selection has changed since it was shown.'); end if;
@@ -89,27 +94,27 @@ begin
   return answer;
 end $$;
 
-create function onceward.triage_parked(consumer text, ids bigint[], named text, whose text, said text)
+create function onceward.triage_parked(consumer text, ids bigint[], label text, assignee text, note text)
 returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare subject text := array_to_string(ids[1:20], ' ');
 begin
   if onceward.selected_consumer(ids, consumer) is null then
     return onceward.refuse('parked classify', consumer, subject,
-      'Not all of these rows are there and of this consumer.'); end if;
+      'Some of these rows do not exist or belong to another consumer.'); end if;
   insert into onceward.triage as t (held_id, label, assignee, note)
-  select id, named, whose, said from unnest(ids) as id
+  select id, triage_parked.label, triage_parked.assignee, triage_parked.note from unnest(ids) as id
   on conflict (held_id) do update set label = coalesce(excluded.label, t.label),
     assignee = coalesce(excluded.assignee, t.assignee), note = coalesce(excluded.note, t.note),
     at = clock_timestamp(), actor = onceward.actor();
-  perform onceward.audit_entry('parked classify', 'done', consumer, subject, coalesce(said, ''),
-    jsonb_build_object('label', named, 'assignee', whose, 'rows', cardinality(ids)));
+  perform onceward.audit_entry('parked classify', 'done', consumer, subject, coalesce(note, ''),
+    jsonb_build_object('label', label, 'assignee', assignee, 'rows', cardinality(ids)));
   return jsonb_build_object('ok', true, 'rows', cardinality(ids));
 end $$;
 
--- Makes work due. A claim, a wait or a delay is ended. A parked row is tried once more with all rows of its
--- key, as far as these may go, also behind quarantined ones. Of a quarantined row only the key is freed. A
--- refusal undoes what was moved before it. seen is how often the row had been claimed when it was shown: a
--- worker that took it since then is not fenced by mistake.
+-- Makes work due. A lease, a wait or a delay is ended. A parked row is tried once more with all rows of its
+-- key that may be released, also behind quarantined ones. For a quarantined row only its key is released. A
+-- refusal undoes what was moved before it. expected is the epoch when the row was shown: a worker that leased
+-- it since then is not fenced by mistake.
 create function onceward.release_held(consumer text, held bigint, expected integer, reason text)
 returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare h onceward.held; of_consumer text; freed bigint[]; why text; subject text := held::text;
@@ -120,28 +125,29 @@ begin
     return onceward.refuse('work release', of_consumer, subject, 'Say why it is released.'); end if;
   if of_consumer is null then
     return onceward.refuse('work release', consumer, subject,
-      'There is no held work with number ' || held || '; it may be done by now.'); end if;
+      'There is no held work with id ' || held || '; it may be done by now.'); end if;
   if of_consumer is distinct from consumer then
     return onceward.refuse('work release', of_consumer, subject,
-      format('Number %s is not of consumer "%s".', held, consumer)); end if;
+      format('Row %s does not belong to consumer "%s".', held, consumer)); end if;
   perform from onceward.blocked_key b
     join onceward.held r on r.consumer_id = b.consumer_id and r.order_key = b.key
     where r.id = held for update of b;
   select * into h from onceward.held r where r.id = held for update;
   if not found then
     return onceward.refuse('work release', consumer, subject,
-      'There is no held work with number ' || held || '; it may be done by now.'); end if;
+      'There is no held work with id ' || held || '; it may be done by now.'); end if;
   if h.epoch is distinct from expected then
     return onceward.refuse('work release', of_consumer, subject,
-      format('Number %s is not as it was shown: it was claimed %s times by now.', held, h.epoch)); end if;
+      format('Row %s has changed since it was shown: it has now been leased %s times.', held,
+        h.epoch)); end if;
   if h.state = 'dead' or (h.state = 'quarantined' and h.order_key is null) then
     return onceward.refuse('work release', of_consumer, subject,
-      'Number ' || held || ' is ' || h.state || ': it is not safe to try it again by itself.'); end if;
+      'Row ' || held || ' is ' || h.state || ': it is not safe to try it again automatically.'); end if;
   begin
     if h.state in ('parked', 'quarantined') and h.order_key is not null then
       freed := onceward.release_keys(h.consumer_id, array[h.order_key], true);
       if h.state = 'parked' and held <> all (freed) then
-        select coalesce(j.why, 'waits behind a message of its key that may not go') into why
+        select coalesce(j.why, 'waits behind a message of its key that may not be released') into why
           from onceward.judge_parked(array[held], null, false) j;
       end if;
     elsif h.state = 'parked' then
@@ -149,7 +155,7 @@ begin
       freed := array[held];
     else
       why := case when h.state = 'waiting' then onceward.judge_origin(h.campaign_id) end;
-      -- The epoch is raised: a worker that has the row now cannot finish it.
+      -- The epoch is raised: a worker that holds the row now cannot finish it.
       update onceward.held r set due_at = clock_timestamp(), lease_until = null, epoch = r.epoch + 1
         where r.id = held;
       freed := array[held];
@@ -157,7 +163,7 @@ begin
     if why is not null then raise exception using errcode = 'OW001', message = why; end if;
   exception when sqlstate 'OW001' then
     return onceward.refuse('work release', of_consumer, subject,
-      'Number ' || held || ' was not released: ' || why || '.');
+      'Row ' || held || ' was not released: ' || why || '.');
   end;
   insert into onceward.held_action (held_id, reason, action)
     select unnest(case when h.state = 'quarantined' then held || freed else freed end), reason,

@@ -1,21 +1,21 @@
 /**
- * Who acts. Every rule that asks for a second person compares people by one function, `same_person`: the
- * login and the name that a console gives, in any spelling that a reader would take for the same, are one
- * person.
+ * Who acts. Every rule that requires a second person compares names with one function, `same_person`. It
+ * treats a login and the name that a console passes as one person, in any spelling that a reader would take
+ * for the same name.
  */
 export const people = String.raw`
--- Logins that belong to one person each. Only they request and approve: with a login that several people
--- share, one person could do both.
+-- Logins that belong to one person each. Only these logins can request and approve. With a shared login, one
+-- person could do both.
 create table onceward.person (
   role_name text primary key,
   at        timestamptz not null default clock_timestamp(),
   added_by  text not null default session_user
 );
 
--- A text without its invisible characters: compatibility forms become one form, blanks of every alphabet
+-- The text without its invisible characters. Compatibility forms become one form, blanks of every script
 -- become single spaces, format characters are removed.
-create function onceward.visible_text(said text) returns text language sql immutable
-return regexp_replace(regexp_replace(normalize(said, NFKC) collate "C",
+create function onceward.visible_text(value text) returns text language sql immutable
+return regexp_replace(regexp_replace(normalize(value, NFKC) collate "C",
   '[\u0001-\u0008\u000E-\u001F\u007F-\u0084\u0086-\u009F\u00AD\u034F\u0600-\u0605'
   '\u061C\u06DD\u070F\u0890\u0891\u08E2\u115F\u1160'
   || '\u17B4\u17B5\u180B-\u180F\u200B-\u200F\u202A-\u202E\u2060-\u206F\u3164'
@@ -24,13 +24,13 @@ return regexp_replace(regexp_replace(normalize(said, NFKC) collate "C",
   '\U0001D173-\U0001D17A\U000E0000-\U000E0FFF]', '', 'g'),
   '[\u0009-\u000D\u0020\u0085\u00A0\u1680\u2000-\u200A\u2028\u2029\u202F\u205F\u2800\u3000]+', ' ', 'g');
 
--- True for a reason that nobody can see: blanks of any alphabet, invisible characters, or null.
-create function onceward.is_blank(said text) returns boolean language sql immutable
-return coalesce(btrim(onceward.visible_text(said)), '') = '';
+-- True for a text without a visible character: blanks of any script, invisible characters, or null.
+create function onceward.is_blank(value text) returns boolean language sql immutable
+return coalesce(btrim(onceward.visible_text(value)), '') = '';
 
--- The comparable form of a name. Compatibility forms, upper and lower case, invisible characters and blanks
--- do not tell two people apart, nor does the login that a console appends. Case is folded by a collation that
--- is named here, because the database's own may know ASCII only.
+-- The comparable form of a name. It ignores compatibility forms, case, invisible characters, blanks, and the
+-- login that a console appends. Case is folded by a named collation, because the default collation of the
+-- database may cover ASCII only.
 do $do$
 declare fold text := (
   select format('collate pg_catalog.%I', c.collname) from pg_catalog.pg_collation c
@@ -50,21 +50,22 @@ return (
 $body$, 'FOLD', coalesce(fold, ''));
 end $do$;
 
--- A name that is missing or blank is nobody, and nobody counts as a second person.
+-- A missing or blank name equals every name, so it never counts as a second person.
 create function onceward.same_person(one text, other text) returns boolean language sql immutable
 return coalesce(onceward.normalized_name(one) = onceward.normalized_name(other)
   or onceward.normalized_name(one) = '' or onceward.normalized_name(other) = '', true);
 
--- Whether the session's login is a console that may name its users. A login that belongs to one person is
--- none, whatever roles it has: it could pass for two people. Membership is read from the catalogue, because a
--- superuser would be a member of every role.
+-- Whether the login of the session is a console, which may name its users. A login that belongs to one person
+-- is never a console, even with the console role: it could act as two people. Membership is read from the
+-- catalogue, because a superuser counts as a member of every role.
 create function onceward.is_console() returns boolean language sql stable
 return not exists (select from onceward.person where role_name = session_user) and exists (
   select from pg_catalog.pg_auth_members m
   join pg_catalog.pg_roles g on g.oid = m.roleid join pg_catalog.pg_roles u on u.oid = m.member
   where g.rolname = 'onceward_console' and u.rolname = session_user);
 
--- Who acts: the login of the session, which no client can set. Only a console may name the user it acts for.
+-- The acting person: the login of the session, which no client can set. Only a console may name the user it
+-- acts for.
 create function onceward.actor() returns text language sql stable
 return case when onceward.is_console()
   and onceward.normalized_name(pg_catalog.current_setting('onceward.acting_as', true)) <> ''

@@ -6,8 +6,8 @@ create table onceward.queue (
   created_at timestamptz not null default clock_timestamp()
 );
 
--- A subscription's right to the messages that it leased: one row to extend, however many messages it holds.
--- No message above high_id carries the lease, which bounds every search for its messages without an index.
+-- The lease of a subscription on its messages: one row to extend, for any number of messages. No message
+-- above high_id carries the lease, which bounds every search for its messages without an index.
 create table onceward.queue_lease (
   id       bigint generated always as identity primary key,
   queue_id integer not null,
@@ -17,9 +17,9 @@ create table onceward.queue_lease (
   holder   text not null
 ) with (fillfactor = 50);
 
--- Each row is written once more when it is leased. Half a page left free and no index on the lease keep all
--- of those updates on their page: claim and settle cost the server 11 us a message. At fillfactor 80 a
--- quarter of the updates stay on their page, and it is 19 us.
+-- Each row is updated once, when it is leased. Half a page left free and no index on the lease keep all of
+-- those updates on their page: lease and settle cost the server 11 us a message. At fillfactor 80 a quarter
+-- of the updates stay on their page, and it is 19 us.
 create table onceward.queue_message (
   id           bigint generated always as identity,
   queue_id     integer not null,

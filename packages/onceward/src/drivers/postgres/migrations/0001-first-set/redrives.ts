@@ -1,6 +1,7 @@
-/** Replays of parked messages into the live consumer ("onceward parked redrive"). */
+/** Redrives of parked messages into the live consumer ("onceward parked redrive"). */
 export const redrives = `
--- One replay: an exact selection, moved in stages under one request id, however often it is asked for.
+-- One redrive: an exact selection, moved in stages under one request id, also if it is requested several
+-- times.
 create table onceward.redrive (
   id           bigint generated always as identity primary key,
   request_id   text not null unique,
@@ -12,12 +13,12 @@ create table onceward.redrive (
   rate_max     integer check (rate_max > 0),
   state        text not null default 'moving' check (state in ('moving', 'stopped', 'moved')),
   next_at      timestamptz not null default clock_timestamp(),
-  -- Every selected row up to this number is moved or left.
+  -- Every selected row up to this id is moved or left.
   done_to      bigint not null default 0
 );
 
--- What became of a moved row is read from the held row and the marker until another act takes the row;
--- outcome keeps what it was then.
+-- The result of a moved row is read from the held row and the marker until another act takes the row. outcome
+-- then keeps the result of that moment.
 create table onceward.redrive_row (
   redrive_id bigint not null,
   held_id    bigint not null,
@@ -32,8 +33,8 @@ create table onceward.redrive_row (
 create index redrive_row_of on onceward.redrive_row (held_id);
 create index redrive_row_by_message on onceward.redrive_row (message_id) where message_id is not null;
 
--- Asked for again, it is the same replay only for the same selection and consumer. To go on after a stop is
--- an act with a reason of its own.
+-- A repeated request is the same redrive only for the same selection and consumer. Resuming after a stop is
+-- an act with its own reason.
 create function onceward.redrive_start(request text, consumer text, ids bigint[], expected bytea,
   per_second integer, reason text)
 returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
@@ -57,7 +58,7 @@ begin
   of_consumer := onceward.selected_consumer(ids, consumer);
   if of_consumer is null then
     return onceward.refuse('parked redrive', consumer, request,
-      'Not all of these rows are there and of this consumer.'); end if;
+      'Some of these rows do not exist or belong to another consumer.'); end if;
   if onceward.selection_digest(ids) is distinct from expected then
     return onceward.refuse('parked redrive', consumer, request,
       'The selection has changed since it was shown.'); end if;
@@ -70,10 +71,10 @@ begin
   return jsonb_build_object('ok', true, 'known', false);
 end $$;
 
--- One stage. The redrive's row is locked: two processes that run the same redrive take turns, and both keep
--- to its rate. A row is judged in the transaction that moves it; a row that may not go is left, with the
--- reason. The planner has no statistics of a selection that was just written: without the two settings each
--- stage read and sorted all that is still to come.
+-- One stage. The row of the redrive is locked: two processes that run the same redrive alternate, and both
+-- keep to its rate. A row is judged in the transaction that moves it; a row that may not be released is left,
+-- with the reason. The planner has no statistics of a selection that was just written: without the two
+-- settings each stage read and sorted all remaining rows.
 create function onceward.redrive_stage(request text, count_max integer)
 returns jsonb language plpgsql security definer
 set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -82,7 +83,7 @@ declare drive onceward.redrive; picked bigint[]; ids bigint[]; whys text[]; gone
 begin
   select * into drive from onceward.redrive r where r.request_id = request for update;
   if not found then
-    return onceward.refuse('parked redrive', null, request, 'There is no such replay.'); end if;
+    return onceward.refuse('parked redrive', null, request, 'There is no such redrive.'); end if;
   wait_ms := extract(epoch from drive.next_at - clock_timestamp()) * 1000;
   if drive.state <> 'moving' or wait_ms > 0 then
     return jsonb_build_object('ok', true, 'state', drive.state, 'moved', 0, 'behind', 0, 'left', 0,
@@ -126,7 +127,8 @@ begin
         from onceward.redrive_row where redrive_id = drive.id));
   end if;
   return jsonb_build_object('ok', true, 'state', drive.state, 'moved', n_moved, 'behind', n_behind,
-    'left', n_left, 'waitMs', greatest(0, ceil(extract(epoch from drive.next_at - clock_timestamp()) * 1000)));
+    'left', n_left,
+    'waitMs', greatest(0, ceil(extract(epoch from drive.next_at - clock_timestamp()) * 1000)));
 end $$;
 
 create function onceward.redrive_stop(request text, reason text)
@@ -136,11 +138,11 @@ begin
   if onceward.is_blank(reason) then
     return onceward.refuse('parked stop', null, request, 'Say why.'); end if;
   select * into drive from onceward.redrive r where r.request_id = request for update;
-  if not found then return onceward.refuse('parked stop', null, request, 'There is no such replay.'); end if;
+  if not found then return onceward.refuse('parked stop', null, request, 'There is no such redrive.'); end if;
   select name into of_consumer from onceward.consumer where id = drive.consumer_id;
   if drive.state <> 'moving' then
     return onceward.refuse('parked stop', of_consumer, request,
-      'This replay is ' || drive.state || ' already.'); end if;
+      'This redrive is already ' || drive.state || '.'); end if;
   update onceward.redrive set state = 'stopped' where id = drive.id;
   perform onceward.audit_entry('parked stop', 'done', of_consumer, request, reason);
   return jsonb_build_object('ok', true);
