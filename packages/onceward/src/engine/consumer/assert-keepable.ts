@@ -84,10 +84,8 @@ function missingGroup<M, Tx>(
     }
   if (writesOutgoing(effect, failure.mode) && !capabilities.outgoing)
     return {
-      need:
-        'declares targets or retries at the broker, and this store has no outbox and no ledger (outgoing)',
-      instead:
-        'Use the PostgreSQL store, or remove effect.external, effect.publish and that failure.mode.',
+      need: 'declares targets or retries at the broker, and this store has no outbox and no ledger (outgoing)',
+      instead: 'Use the PostgreSQL store, or remove effect.external, effect.publish and that failure.mode.',
     }
   return null
 }
