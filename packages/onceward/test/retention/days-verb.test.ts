@@ -58,10 +58,7 @@ describe('onceward retention partition', await skipWithout('postgres'), () => {
       othersBytes: 16384,
     })
     const wrong = await run(scene.url, 'partition', file, '--consumer', 'other')
-    assert.deepEqual(
-      [wrong.code, /exports consumer remembering, not "other"/.test(wrong.stderr)],
-      [2, true],
-    )
+    assert.deepEqual([wrong.code, /exports consumer remembering, not "other"/.test(wrong.stderr)], [2, true])
     const plain = await run(scene.url, 'partition', contract(''), '--consumer', 'remembering')
     assert.match(plain.stderr, /does not set retention\.partitions: 'daily'\. Nothing was changed/)
     const stranger = await run(scene.url, 'partition', contract(daily, 'stranger'), '--consumer', 'stranger')
@@ -96,10 +93,7 @@ describe('onceward retention partition', await skipWithout('postgres'), () => {
     await assert.rejects(scene.partition(), /Another process is partitioning markers/)
     await holder.query('commit; begin')
     await holder.query(`select pg_advisory_xact_lock(x'72657461'::integer, $1)`, [scene.consumerId])
-    await assert.rejects(
-      scene.partition(),
-      /removing old rows of consumer remembering\. Nothing was changed/,
-    )
+    await assert.rejects(scene.partition(), /removing old rows of consumer remembering\. Nothing was changed/)
     await holder.query('commit')
     await holder.query('begin; lock table onceward.inbox in share mode')
     await assert.rejects(
