@@ -91,8 +91,8 @@ export function fixCommand(): Command {
           because,
           dryRun: dryRun === true,
         })
-        const said = dryRun === true ? 'Nothing was changed.' : nextStep(id, fixed)
-        print(json, { ok: true, dryRun: dryRun === true, ...fixed }, () => `${diffText(fixed.diff)}\n${said}`)
+        const next = dryRun === true ? 'Nothing was changed.' : nextStep(id, fixed)
+        print(json, { ok: true, dryRun: dryRun === true, ...fixed }, () => `${diffText(fixed.diff)}\n${next}`)
       }),
     )
 }
