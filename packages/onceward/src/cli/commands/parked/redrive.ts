@@ -16,9 +16,9 @@ import { withPool } from '../../database.ts'
 import { consoleLog, print, safe, table } from '../../output.ts'
 import { wholeNumber } from '../../whole-number.ts'
 import { acting, lister } from './flags.ts'
-import { type ActFlags, chosen } from './preview.ts'
+import { chosen, type SelectionFlags } from './preview.ts'
 
-type RedriveFlags = ActFlags & { id?: string; rate?: string }
+type RedriveFlags = SelectionFlags & { id?: string; rate?: string }
 
 export function redriveCommand(): Command {
   const command = new Command('redrive')
