@@ -3,10 +3,10 @@ import {
   type FixRow,
   type RedriveRow,
   readApprovals,
+  readClassifications,
   readFixes,
   readHeldActions,
   readRedrives,
-  readTriage,
 } from '../drivers/postgres/evidence/read-acts.ts'
 import type { SqlClient } from '../drivers/postgres/pool.ts'
 import type { Event, Subject } from './explanation.ts'
@@ -22,7 +22,7 @@ export async function readActs(
   if (ids.length === 0) return []
   const [did, said, approved] = await Promise.all([
     readHeldActions(client, ids),
-    readTriage(client, ids),
+    readClassifications(client, ids),
     readApprovals(client, ids),
   ])
   return [
