@@ -2,6 +2,8 @@ import { catalogue, type Topic } from '../../packages/onceward/src/review/catalo
 
 const about: Record<Topic, string> = {
   contract: 'Looked at by every check, from the contract alone.',
+  samples:
+    'Looked at by every check: identity functions are called several times, with another clock and another random source. `--samples` names messages; without them the functions get an empty message.',
   'contracts together': 'Looked at by every check, over all contracts that are given to it.',
   RabbitMQ:
     'With `--live`. Queues, exchanges, bindings, policies and alarms, asked over AMQP and the management plugin.',
@@ -44,6 +46,7 @@ no queue is declared, no group joined, no record consumed, no row written. A ser
 
 \`\`\`sh
 onceward check src/consumers/*.ts
+onceward check --samples messages.jsonl src/consumers/payments.ts
 onceward check --live src/consumers/*.ts
 onceward check --live --strict --json src/consumers/*.ts
 \`\`\`
@@ -60,6 +63,13 @@ onceward check --live --strict --json src/consumers/*.ts
 Servers are named by the environment (\`onceward --help\` lists the variables) or by the contract itself. Without \`ONCEWARD_DATABASE_URL\` the check reads no database
 and starts none. It reads each server once, for all contracts. RabbitMQ does not report its \`consumer_timeout\`; without a
 policy or argument the check assumes the default of 30 minutes.
+
+## Samples
+
+\`--samples\` names a file of JSON lines, each a message of this consumer. A line is the body of a message; or an object with \`body\`
+(or \`base64\`, for bytes that are no JSON) and, if needed, \`headers\`, \`properties\` and \`key\`. Each message is decoded, validated and identified
+several times: again, with another clock, with another random source, and as a later delivery. What differs is a finding. A few dozen
+recent messages are enough; two versions of one entity and a captured change show more than a hundred of one kind.
 
 ## Waivers
 

@@ -96,4 +96,7 @@ export const seen = {
   ),
   reachable: proof('docs/links.test.ts', 'every page of the docs can be reached from their index'),
   producer: proof('alerts/rules.test.ts', 'only contract violations name the producer'),
+  tries: proof('check/samples.test.ts', '<what> is an error, on samples and on an empty message'),
+  entityId: proof('check/samples.test.ts', 'is a warning where the message has a version'),
+  captured: proof('check/samples.test.ts', 'is a warning where its id leaves the commit out'),
 }
