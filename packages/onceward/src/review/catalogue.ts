@@ -13,6 +13,7 @@ import { kafkaOutletRules, rabbitOutletRules } from './rules/outlets.ts'
 import { postgresRules } from './rules/postgres.ts'
 import { rabbitRules } from './rules/rabbitmq.ts'
 import { retentionRules } from './rules/retention.ts'
+import { sampleRules } from './rules/samples.ts'
 import { severalRules } from './rules/several.ts'
 import { streamRules } from './rules/stream.ts'
 import { timingRules } from './rules/timing.ts'
@@ -32,6 +33,7 @@ export const contractRules: readonly Rule<Consumer>[] = [
 /** Where a rule gets its facts; the sections of docs/checks.md. */
 export type Topic =
   | 'contract'
+  | 'samples'
   | 'contracts together'
   | 'RabbitMQ'
   | 'Kafka'
@@ -41,6 +43,7 @@ export type Topic =
 
 const topics: readonly (readonly [Topic, readonly RuleText[]])[] = [
   ['contract', contractRules],
+  ['samples', sampleRules],
   ['contracts together', severalRules],
   ['RabbitMQ', [...rabbitRules, ...streamRules, ...rabbitOutletRules]],
   ['Kafka', [...kafkaRules, ...kafkaOutletRules]],

@@ -261,7 +261,7 @@ describe('reading a message', () => {
     assert.equal(problemOf(received), 'invalid')
   })
 
-  test('whatever the bytes and headers are, reading never throws', () => {
+  test('reading never throws, with any bytes and headers', () => {
     const all = (m: Message) => m.fact as string
     const read = readerOf({
       message: { digestHeaders: ['h'] },
