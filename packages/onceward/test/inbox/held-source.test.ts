@@ -91,7 +91,7 @@ describe('the source of held work', () => {
     assert.ok(asked() >= 6)
     assert.deepEqual(
       env.lines.map(({ level, message }) => `${level} ${message}`),
-      ['warn store away, no work taken', 'info store answers again, work is taken'],
+      ['warn store unavailable, no work leased', 'info store available again, leasing work'],
     )
     await source.close()
   })

@@ -41,7 +41,8 @@ export async function runEach<M, Tx>(
     const run = async (some: readonly (readonly ReadableMessage<M>[])[]) => {
       const found = new Map<Received, Fact>()
       await sideBySide(some.map(lane => runLane(lane, found)))
-      // The time of the whole round has elapsed: a message that ran again now would be blamed for another's time.
+      // The time of the whole round has elapsed: a message that ran again now would be blamed for another's
+      // time.
       if (found.size > 0 && deadline.signal.aborted) throw new RoundFailed(found)
       return found
     }

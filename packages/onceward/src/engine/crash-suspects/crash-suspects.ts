@@ -36,7 +36,9 @@ export interface CrashSuspectsOptions {
  * first records after that run's position. There are only as many suspects as the run can have held, and only
  * for a limited time: a broker that redelivers thousands of messages must not slow the consumer down.
  *
- *   silent run ──▶ suspects, in groups halved at each crash ──▶ all processed, cause found, or time over ──▶ run cleared for all processes
+ *   silent run ──▶ suspects, in groups halved at each crash ──▶ run cleared for all processes
+ *
+ * The run is cleared when all suspects are processed, the cause is found, or the time has elapsed.
  */
 export class CrashSuspects {
   readonly #options: CrashSuspectsOptions

@@ -52,7 +52,8 @@ export function acceptServer(
  */
 export async function declareServer(pool: SqlPool, because: string): Promise<RestoreView> {
   await assertUsable(pool)
-  if (because.trim() === '') throw new OncewardError('usage', 'A reason is required. Nothing was changed.')
+  if (because.trim() === '')
+    throw new OncewardError('usage', 'Say why the server counts as another incarnation. Nothing was changed.')
   await recordIncarnation(pool, because)
   return readRestore(pool)
 }

@@ -13,10 +13,10 @@ export interface Release {
 }
 
 /**
- * Makes work due now. It ends a lease and fences its worker, or cuts a wait or a delay short. A parked message
- * is tried once more, together with everything of its key, in order, as far as order allows. Quarantined work
- * stays, and only its key is unblocked. The database records who and why in the same transaction; refusals are
- * in the audit too.
+ * Makes work due now. It ends a lease and fences its worker, or cuts a wait or a delay short. A parked
+ * message is tried once more, together with everything of its key, in order, as far as order allows.
+ * Quarantined work stays, and only its key is unblocked. The database records who and why in the same
+ * transaction; refusals are in the audit too.
  */
 export async function releaseHeld(
   pool: SqlPool,

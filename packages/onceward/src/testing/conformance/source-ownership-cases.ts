@@ -64,12 +64,12 @@ export const sourceOwnershipCases: readonly ConformanceCase<SourceBench, SourceF
       for (const index of bench.queue.partitions!.keys())
         await bench.publishTo(index, ...numbered(4, `p${index}-`))
       const count = bench.queue.partitions!.length * 4
-      const [asked, letGo] = [gate(), gate()]
+      const [asked, mayRelease] = [gate(), gate()]
       let going: readonly string[] = []
       const onRevoke = async (partitions: readonly string[]) => {
         going = [...going, ...partitions]
         asked.open()
-        await letGo.opened
+        await mayRelease.opened
       }
       const first = await bench.open({ log: { onRevoke } })
       const received = await receiveCount(first, count)
@@ -86,7 +86,7 @@ export const sourceOwnershipCases: readonly ConformanceCase<SourceBench, SourceF
       const done = mine.filter(delivery => indexIn(mine, delivery) < 2)
       assert.deepEqual(await first.settle(done), { missed: 0 })
       assert.equal(handed, false, 'delivered while the old owner was still at work')
-      letGo.open()
+      mayRelease.open()
       const again = [...(await taken)]
       const expected = mine.length - done.length
       while (again.length < expected) again.push(...(await second.receive(100)))
