@@ -325,7 +325,8 @@ const publicNames: Record<string, string> = {
     Cause cause ReconcileSection
     ConsumerParts consumerParts loadPolicy Policy withPolicy
     OutgoingMessage PublishAnswer Publisher RangeReader
-    Gap GapAction GapPolicy ProjectedFact ProjectedKey projection ProjectionOptions Repair`,
+    Gap GapAction GapPolicy ProjectedFact ProjectedKey projection ProjectionOptions ProjectionResult Repair
+    After AfterContext AuditResult ContributionResult EffectContext TransitionResult`,
   './rabbitmq': `BrokerTls createRabbitPublisher createRabbitSource ensureDeadLetterQueue ensureRetryLevels RabbitOutgoingMessage OutgoingTarget PublishResult queue
     QueueDeclaration QueueOptions RabbitPublisher RabbitPublisherOptions RabbitSourceOptions`,
   './kafka': `createKafkaPublisher createKafkaSource createRetryTopicSource CreateTopicOptions ensureTopic KafkaConnectionOptions KafkaOutgoingMessage KafkaPublisher

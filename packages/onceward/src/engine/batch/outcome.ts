@@ -89,6 +89,11 @@ export interface Decision {
   readonly outage: boolean
 }
 
+/** The effects that its handler requested are due. */
+export function isApplied(fact: Fact | undefined): boolean {
+  return fact?.kind === 'handled' || (fact?.kind === 'verdict' && fact.verdict.kind === 'applied')
+}
+
 /** The message is finished, or stored without blocking others. */
 const passes: ReadonlySet<Verdict['kind']> = new Set(['ignore', 'applied', 'duplicate', 'stale', 'wait'])
 

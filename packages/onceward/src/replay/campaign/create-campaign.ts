@@ -1,5 +1,6 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
 import type { CampaignMode, SqlTransaction } from '../../contract/handler.ts'
+import { rebuiltTables } from '../../contract/rebuilt-tables.ts'
 import { acts } from '../../drivers/postgres/acts.ts'
 import { declareConsumer, readRebuildKeys } from '../../drivers/postgres/campaign/campaign-consumer.ts'
 import { assertUsable } from '../../drivers/postgres/migrate.ts'
@@ -79,7 +80,7 @@ function assertSensible(
   selection: Selection,
   effects: 'suppressed' | 'requested',
 ): void {
-  const { name, dedup, replay, identity, effect } = consumer
+  const { name, dedup, replay, identity } = consumer
   if (!replay.modes.includes(mode))
     throw refuse(
       `the contract of ${name} allows ${replay.modes.join(', ') || 'no mode'}. To allow ${mode}, add it to replay.modes`,
@@ -105,7 +106,7 @@ function assertSensible(
     throw refuse(
       `${name} identifies messages by their position in its own log, and these come from elsewhere`,
     )
-  if (mode === 'rebuild' && replay.tables.length === 0 && effect?.apply?.tables === undefined)
+  if (mode === 'rebuild' && rebuiltTables(consumer) === null)
     throw refuse(
       'a rebuild needs the names of the tables that the handler writes: name them in replay.tables',
     )

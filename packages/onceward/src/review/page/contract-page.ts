@@ -77,6 +77,7 @@ function effectText({ effect }: Consumer): string {
     : 'the handler’s writes in its transaction'
   return [
     written,
+    ...(apply?.after === undefined ? [] : ['then, for each applied message, its own code (after)']),
     ...Object.entries(external).map(
       ([name, target]) => `${name}: ${describeTarget(target)}, ${target.policy ?? 'keyed'}`,
     ),
