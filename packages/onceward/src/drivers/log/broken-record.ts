@@ -29,7 +29,7 @@ export function brokenRecord(part: BrokenPart): LogRecord {
     headers: bareCopy({ 'onceward-unreadable-records': records }),
     properties: bareCopy({
       ...(timestampMs !== undefined && { timestampMs }),
-      contentEncoding: unreadableEncoding(`${what} of the log that cannot be taken apart: ${problem}`),
+      contentEncoding: unreadableEncoding(`${what} of the log that cannot be decoded: ${problem}`),
     }),
     key: null,
     at: String(offset),

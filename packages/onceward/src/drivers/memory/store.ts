@@ -257,7 +257,7 @@ class MemorySession implements StoreSession<MemoryTransaction> {
       id,
       failureClass: 'poison',
       code: processDied,
-      error: 'its process died over it',
+      error: 'its process crashed while handling it',
       place: '',
     }
     if (earlier.length === all.length && (earlier.length < attemptsMax || deaths === 0))

@@ -86,7 +86,7 @@ export async function startWork<M, Tx>(
     if (received.readable) readable.push(received)
     else facts.set(received, unreadableFact(received, context))
   }
-  const before = await session.held!.takeUp(takenWork(batch, context))
+  const before = await session.held!.confirmLeases(takenWork(batch, context))
   const { repeats, foreign, unkeyed } = await identifyWork(batch, facts, session, context)
   const fresh = readable.filter(received => {
     if (isDecided(facts.get(received)) || repeats.has(received)) return false
