@@ -3,7 +3,7 @@ import type { SqlTransaction } from '../contract/handler.ts'
 import type { StoreCapabilities } from './capabilities.ts'
 import type { HeldSession, WorkQueue } from './held-work.ts'
 import type { BrokerIdentity, Delivery, HeldFacts, Loss, Ownership, Position, Progress } from './source.ts'
-import type { SuspectLedger } from './suspects.ts'
+import type { SuspectStore } from './suspects.ts'
 import type { TopicLimits } from './topic-limits.ts'
 
 /**
@@ -52,7 +52,7 @@ export interface Store<Tx> {
   readonly work?: WorkQueue
 
   /** Durable stores: which runs crashed, and while handling what. Sessions then have `suspects`. */
-  readonly suspects?: SuspectLedger
+  readonly suspects?: SuspectStore
 
   /** SQL stores: statements outside any batch. Declared effects and campaigns need them. */
   readonly sql?: StoreSql

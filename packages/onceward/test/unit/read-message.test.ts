@@ -8,7 +8,7 @@ import type { ConsumerContract } from '../../src/contract/contract.ts'
 import { defineConsumer } from '../../src/contract/define-consumer.ts'
 import { createMessageReader } from '../../src/message/read-message.ts'
 import type { Received } from '../../src/message/received.ts'
-import { bytesKey, unreadKiller } from '../../src/message/unread.ts'
+import { bytesKey, unreadKiller } from '../../src/message/unreadable-message.ts'
 import type { Delivery } from '../../src/ports/source.ts'
 import { deliveryOf } from './received.ts'
 

@@ -1,5 +1,5 @@
 import { bareCopy } from '../../message/bare-map.ts'
-import { unreadableEncoding } from '../../message/unreadable.ts'
+import { unreadableEncoding } from '../../message/unreadable-encoding.ts'
 import type { LogRecord } from '../../ports/log-record.ts'
 
 /** The largest unreadable part of a log that is quarantined with its bytes; a larger one is a loss. */

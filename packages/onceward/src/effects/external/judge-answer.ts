@@ -31,13 +31,13 @@ export interface JudgeFacts {
 }
 
 /** The target rejected the request before doing any work. */
-const turnedAway = new Set([425, 429, 501, 505])
+const rejected = new Set([425, 429, 501, 505])
 /**
  * With a key these mean the same, and so does 409: the first call with the key is in progress. Without a key
  * they are believed only with a Retry-After header. Proxies also answer 503 when the connection behind them
  * broke after the request was forwarded.
  */
-const perhapsTurnedAway = new Set([408, 503])
+const perhapsRejected = new Set([408, 503])
 
 /**
  * Pure. 2xx means done. A rejection (busy, rate limited, the same key in progress) means not done, and the
@@ -71,24 +71,24 @@ function judgeHttp(answer: HttpAnswer, { keyed, before }: JudgeFacts): AnswerJud
   const facts = { status, digest, retryAfterMs, misconfigured }
   if (status >= 200 && status < 300) return { ...succeeded(answer), ...facts }
   const excerpt = excerptOf(answer.body)
-  const said = { ...facts, excerpt }
+  const reply = { ...facts, excerpt }
   if (replayed && saysNothing(status))
     return {
       ...judgement('unknown', `answered ${status} from storage: no new evidence`),
-      ...said,
+      ...reply,
       mustNotRepeat: true,
     }
   const believed = keyed || retryAfterMs !== null
-  if (turnedAway.has(status) || (perhapsTurnedAway.has(status) && believed) || (keyed && status === 409))
-    return { ...judgement('retryable', `answered ${status}`), ...said }
-  if (saysNothing(status) || perhapsTurnedAway.has(status)) {
+  if (rejected.has(status) || (perhapsRejected.has(status) && believed) || (keyed && status === 409))
+    return { ...judgement('retryable', `answered ${status}`), ...reply }
+  if (saysNothing(status) || perhapsRejected.has(status)) {
     const again = before.status === status && before.digest?.equals(digest) === true
     const note = again ? 'the same as before: no new evidence' : 'which leaves open whether it took effect'
-    return { ...judgement('unknown', `answered ${status}, ${note}${adviceFor(status)}`), ...said }
+    return { ...judgement('unknown', `answered ${status}, ${note}${adviceFor(status)}`), ...reply }
   }
   return {
     ...judgement('failed', refusalOf(status)),
-    ...said,
+    ...reply,
     endsDoubt: keyed && replayed && status !== 422,
   }
 }

@@ -60,8 +60,8 @@ export const storeSuspectCases: Cases = [
     needs: ['suspects'],
     async run({ under: { store }, enrolment }) {
       const { facts } = enrolment
-      const stranger = await store.enroll({ ...facts, name: `${facts.name}_other` })
-      assert.deepEqual(await store.suspects!.beat(stranger, longMs), [])
+      const other = await store.enroll({ ...facts, name: `${facts.name}_other` })
+      assert.deepEqual(await store.suspects!.beat(other, longMs), [])
       const me = await store.enroll(facts)
       assert.deepEqual(await store.suspects!.beat(me, longMs), [
         { runId: enrolment.runId, deliveriesMax: facts.deliveriesMax },
@@ -159,7 +159,7 @@ export const storeSuspectCases: Cases = [
     async run({ under, enrolment, name }) {
       const ids = ['a', 'b', 'c', 'd', 'e', 'a']
       const limits = async (of = enrolment) =>
-        Object.fromEntries(await under.second.suspects!.groupLimits(of, ['a', 'e', 'stranger']))
+        Object.fromEntries(await under.second.suspects!.groupLimits(of, ['a', 'e', 'unknown']))
       await under.store.suspects!.beginGroup(enrolment, ids, ids.length)
       assert.deepEqual(await limits(), {}, 'our own run has not died')
       for (const [size, most] of [

@@ -1,4 +1,4 @@
-import { processDied, type SuspectLedger } from '../../../ports/suspects.ts'
+import { processDied, type SuspectStore } from '../../../ports/suspects.ts'
 import type { ClockSteps } from '../clock-steps.ts'
 import type { SqlClient } from '../pool.ts'
 import type { ServerIncarnation } from '../server-incarnation.ts'
@@ -93,7 +93,7 @@ export function suspectLedger(
   client: SqlClient,
   incarnation: ServerIncarnation,
   steps: ClockSteps,
-): SuspectLedger {
+): SuspectStore {
   return {
     async beat({ consumerId, runId }, silentMs, clock) {
       await incarnation.check(client)
