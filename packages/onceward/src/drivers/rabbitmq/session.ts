@@ -311,18 +311,19 @@ export class Session {
 
   /**
    * RabbitMQ cancels the consumers of a deleted queue before it removes the queue, so a queue that answers is
-   * asked once more.
+   * asked once more. Only a refusal counts then: after a consumer time-out RabbitMQ 4.3 may still deliver to the
+   * cancelled consumer, and the client library closes the connection.
    */
   async #queueExists(): Promise<boolean> {
     const { queue } = this.#options.declaration
-    const exists = () =>
+    const ask = () =>
       withChannel(this.#connection!, channel => channel.checkQueue(queue)).then(
-        () => true,
-        () => false,
+        () => 'exists',
+        (error: { readonly code?: unknown }) => (error.code === 404 ? 'missing' : 'unknown'),
       )
-    if (!(await exists())) return false
+    if ((await ask()) !== 'exists') return false
     await new Promise(resolve => setTimeout(resolve, deletionMs))
-    return exists()
+    return (await ask()) !== 'missing'
   }
 
   #end(end: SessionEnd): void {
