@@ -40,7 +40,11 @@ export type {
 export { type AuditDeclaration, type AuditResult, audit } from './effects/audit/audit.ts'
 export { type Command, type CommandOptions, commandFrom } from './effects/command/command-from.ts'
 export { type ContributionEffect, contribution, type Drift } from './effects/contribution/contribution.ts'
-export type { ContributionDeclaration, ContributionResult, ContributionWindow } from './effects/contribution/declaration.ts'
+export type {
+  ContributionDeclaration,
+  ContributionResult,
+  ContributionWindow,
+} from './effects/contribution/declaration.ts'
 export type { EffectResponse } from './effects/declared/respond.ts'
 export { type NotificationIdentity, notification } from './effects/external/notification.ts'
 export type { Mail } from './effects/external/smtp/mail.ts'
@@ -60,7 +64,11 @@ export type {
   Repair,
 } from './effects/projection/declaration.ts'
 export { projection } from './effects/projection/projection.ts'
-export type { AggregateTable, TransitionDeclaration, TransitionResult } from './effects/transition/declaration.ts'
+export type {
+  AggregateTable,
+  TransitionDeclaration,
+  TransitionResult,
+} from './effects/transition/declaration.ts'
 export type { DeclaredMove, StateMachine } from './effects/transition/state-machine.ts'
 export { transition } from './effects/transition/transition.ts'
 export type { Decision, Outcome } from './engine/batch/outcome.ts'
