@@ -3,6 +3,8 @@ import { wrapped } from './markdown.ts'
 
 const about: Record<Topic, string> = {
   contract: 'Every check applies these rules to each contract alone.',
+  samples:
+    'Every check calls the identity functions several times, with another clock and another random source. `--samples` names a file of messages; without it the functions get an empty message.',
   'contracts together': 'Every check applies these rules to all its contracts together.',
   RabbitMQ:
     'With `--live`. The check reads queues, exchanges, bindings, policies and alarms over AMQP and the management plugin.',
@@ -49,6 +51,7 @@ writes no row. A server that does not answer within 15 s is a finding.
 
 \`\`\`sh
 onceward check src/consumers/*.ts
+onceward check --samples messages.jsonl src/consumers/payments.ts
 onceward check --live src/consumers/*.ts
 onceward check --live --strict --json src/consumers/*.ts
 \`\`\`
@@ -66,6 +69,13 @@ The addresses of servers come from the environment (\`onceward --help\` lists th
 contract. Without \`ONCEWARD_DATABASE_URL\` the check reads no database and starts none. It reads each server
 once, for all contracts. RabbitMQ does not report its \`consumer_timeout\`; without a
 policy or argument the check assumes the default of 30 minutes.
+
+## Samples
+
+\`--samples\` names a file of JSON lines, each a message of this consumer. A line is the body of a message; or an object with \`body\`
+(or \`base64\`, for bytes that are no JSON) and, if needed, \`headers\`, \`properties\` and \`key\`. Each message is decoded, validated and identified
+several times: again, with another clock, with another random source, and as a later delivery. What differs is a finding. A few dozen
+recent messages are enough; two versions of one entity and a captured change show more than a hundred of one kind.
 
 ## Waivers
 

@@ -50,7 +50,7 @@ export type Fact =
       readonly inTurn: boolean
     }
   /** In campaigns: an operator decided that the message has no effect, and no later decision overrides it. */
-  | { readonly kind: 'given up'; readonly said: string }
+  | { readonly kind: 'given up'; readonly reason: string }
   | { readonly kind: 'verdict'; readonly verdict: Verdict }
   | { readonly kind: 'failed'; readonly failure: Failure }
   /** Its process crashed on it too often: its handler did not run. */

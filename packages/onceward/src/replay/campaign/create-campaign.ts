@@ -1,12 +1,12 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
 import type { CampaignMode, SqlTransaction } from '../../contract/handler.ts'
 import { rebuiltTables } from '../../contract/rebuilt-tables.ts'
+import { acts } from '../../drivers/postgres/acts.ts'
 import { declareConsumer, readRebuildKeys } from '../../drivers/postgres/campaign/campaign-consumer.ts'
-import { createCampaignCall } from '../../drivers/postgres/campaign/steer-campaign.ts'
 import { assertUsable } from '../../drivers/postgres/migrate.ts'
 import type { SqlClient, SqlPool } from '../../drivers/postgres/pool.ts'
 import { OncewardError } from '../../errors.ts'
-import { act } from '../../operations/parking/act.ts'
+import { act } from '../../operations/act.ts'
 import { type Campaign, readCampaign } from './campaign.ts'
 import { assertSelection, type Selection } from './selection.ts'
 
@@ -45,7 +45,7 @@ export async function createCampaign(
   await declareIfAllowed(pool, consumer)
   const { id } = await act<{ id: string }>(
     pool,
-    createCampaignCall,
+    acts.createCampaign,
     [name, generation, mode, effects, JSON.stringify(selection), rateMax, reason],
     undefined,
     'onceward replay list',
