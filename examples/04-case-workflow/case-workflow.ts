@@ -27,6 +27,8 @@ export function caseWorkflow({ queue, leaseMs }: Settings) {
     message: CaseStep,
     identity: { id: m => m.messageId, aggregateId: m => m.caseId, type: m => m.type },
     failure: { attemptsMax: 8 },
+    // By its risk. The queue is in the same database: its messages keep their markers.
+    retention: {},
     effect: {
       apply: transition<CaseStep>({
         machine: lifecycle,

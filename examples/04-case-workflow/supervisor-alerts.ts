@@ -12,6 +12,7 @@ export function supervisorAlerts({ alertQueue, leaseMs }: Settings) {
     source: postgresQueue(alertQueue, { leaseMs }),
     message: CaseStep,
     identity: { id: m => m.messageId, eventId: m => m.transitionId, type: m => m.type },
+    retention: {},
     async handle({ message, envelope, tx }) {
       if (message.type !== 'CaseEscalated') return ignore('only escalations alert')
       const command = commandFrom(envelope, {

@@ -152,7 +152,7 @@ export const questions: readonly Question[] = [
     },
     {
       asks: 'How long are markers kept?',
-      rules: ['OW161', 'OW162', 'OW501'],
+      rules: ['OW161', 'OW162', 'OW166', 'OW501'],
       fields: ['retention.markers'],
       how: 'As the contract says or its risk decides, never shorter than a repeat can come.',
     },
@@ -433,7 +433,7 @@ export const questions: readonly Question[] = [
     },
     {
       asks: 'How long is memory kept?',
-      rules: ['OW161', 'OW162', 'OW501'],
+      rules: ['OW161', 'OW162', 'OW166', 'OW501'],
       fields: ['retention'],
       how: 'Said and enforced.',
     },

@@ -238,6 +238,12 @@ export const first: RequirementsOf = {
     met('An example has the whole lifecycle.', ['examples/04-case-workflow'], examples.workflow),
   ],
   '14': [
+    met('Money without a retention is an error.', ['review/rules/retention.ts'], retention.advice),
+    met(
+      'A queued message keeps its marker.',
+      ['drivers/postgres/retention/read-cutoffs.ts'],
+      retention.ownQueue,
+    ),
     met('Terms follow the category of the message.', ['contract/options/retention.ts'], retention.byRisk),
     met(
       'A term shorter than a duplicate can be late is refused.',
