@@ -7,7 +7,7 @@ import { severalRules } from './rules/several.ts'
 import { type IdentityTrial, tryIdentities } from './samples/try-identities.ts'
 import { applyWaivers, type WaivedFinding, type Waiver } from './waiver.ts'
 
-/** A file, and the contract in it or what is wrong with it. */
+/** A file, with its contract or its problems. */
 export type LoadedContract =
   | Checked
   | { readonly file: string; readonly consumer?: undefined; readonly problems: readonly LoadProblem[] }

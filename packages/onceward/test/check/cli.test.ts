@@ -158,8 +158,8 @@ describe('onceward check', () => {
     assert.equal(code, 0)
     const found = report.findings.map((one: { id: string; found: string }) => `${one.id} ${one.found}`)
     assert.deepEqual(found.sort(), [
-      'OW902 no address of RabbitMQ is known (ONCEWARD_RABBITMQ_URL)',
-      'OW902 no address of the database is known (ONCEWARD_DATABASE_URL)',
+      'OW902 the address of RabbitMQ is not set (ONCEWARD_RABBITMQ_URL)',
+      'OW902 the address of the database is not set (ONCEWARD_DATABASE_URL)',
     ])
   })
 

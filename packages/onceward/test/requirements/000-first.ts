@@ -159,7 +159,7 @@ export const first: RequirementsOf = {
   ],
   '10': [
     met('A crash rolls marker and effect back.', ['crash-points.ts'], spine.crash),
-    met('Claimed work has a lease that expires.', ['inbox/keep-leases.ts'], inbox.takesOver),
+    met('Claimed work has a lease that expires.', ['work/keep-leases.ts'], inbox.takesOver),
     met('A marker alone never hides unfinished work.', ['engine/batch/stored-mode.ts'], inbox.copyHeld),
   ],
   '11': [

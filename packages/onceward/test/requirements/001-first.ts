@@ -137,7 +137,7 @@ export const first: RequirementsOf = {
   ],
   '11': [
     met('Applied, ignored, stale, duplicate.', ['ports/store.ts'], spine.verdicts),
-    met('In progress: stored under a lease.', ['inbox/held-source.ts'], inbox.extended),
+    met('In progress: stored under a lease.', ['work/held-source.ts'], inbox.extended),
     met('Retryable: kept with its next time.', ['drivers/postgres/sql/hold-messages.ts'], inbox.putsOff),
     met('Terminal: dead-lettered or quarantined.', ['engine/batch/decide-outcome.ts'], failure.decides),
     met('Parked: for an operator.', ['operations/parking/list-parked.ts'], parking.groups),
@@ -199,7 +199,7 @@ export const first: RequirementsOf = {
     met('Blocking in place keeps the order.', ['engine/retry/pending-retries.ts'], logs.retriedKey),
     met('Retry topics with delays.', ['drivers/kafka/retry-topic.ts'], failure.retryTopic),
     met('Retry queues with delays.', ['drivers/rabbitmq/retry-levels.ts'], failure.retryQueue),
-    met('Deferring in the store keeps the order of keys.', ['inbox/held-source.ts'], inbox.keyOrder),
+    met('Deferring in the store keeps the order of keys.', ['work/held-source.ts'], inbox.keyOrder),
     met('Parking prevents endless blocking.', ['engine/batch/conclude-batch.ts'], logs.setAside),
     met('What a mode gives up is stated.', ['docs/guarantees.md'], seen.reachable),
   ],

@@ -41,7 +41,7 @@ export const first: RequirementsOf = {
       parking.sees,
       'Aggregate and producer are only in headers and bytes.',
     ),
-    met('Retries do not depend on the broker.', ['inbox/held-source.ts'], inbox.putsOff),
+    met('Retries do not depend on the broker.', ['work/held-source.ts'], inbox.putsOff),
     met('Operators see the queue.', ['telemetry/held-work.ts'], inbox.lists),
   ],
   '3C': [

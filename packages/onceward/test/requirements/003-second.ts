@@ -16,7 +16,7 @@ export const second: RequirementsOf = {
   ],
   '16': [
     met('A dead worker loses its lease.', ['drivers/postgres/sql/lease-work.ts'], inbox.takesOver),
-    met('A living worker keeps it.', ['inbox/keep-leases.ts'], inbox.extended),
+    met('A living worker keeps it.', ['work/keep-leases.ts'], inbox.extended),
     met('A late worker changes nothing.', ['drivers/postgres/sql/confirm-leases.ts'], inbox.fenced),
     partly(
       'The row says who leased it, when and until when.',

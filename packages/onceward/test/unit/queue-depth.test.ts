@@ -64,7 +64,7 @@ describe('a queue that hands nothing over', () => {
     assert.equal(await after(5_000), null)
     const stall = await after(7_000)
     assert.equal(stall?.forMs, 7_000)
-    assert.match(stall!.reason, /does not answer/)
+    assert.match(stall!.reason, /does not report/)
     answers(Promise.resolve(0))
     late.resolve(0)
     assert.equal(await after(1), null)

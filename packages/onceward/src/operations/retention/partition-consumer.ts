@@ -147,7 +147,7 @@ async function assertStopped(client: SqlClient, name: string, consumerId: number
   if (instances.length === 0) return
   throw new OncewardError(
     'usage',
-    `Consumer ${name} has more than ${movedWhileHeldMax} markers, and ${instances.join(', ')} runs it: its messages would wait until all are moved. Nothing was changed. Stop it at least one minute before.`,
+    `Consumer ${name} has more than ${movedWhileHeldMax} markers, and ${instances.join(', ')} runs it: its messages would wait until all are moved. Nothing was changed. Stop it first and wait one minute.`,
   )
 }
 

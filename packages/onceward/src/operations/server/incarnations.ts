@@ -11,7 +11,7 @@ import {
   recordIncarnation,
 } from '../../drivers/postgres/server/read-incarnations.ts'
 import { OncewardError } from '../../errors.ts'
-import { act } from '../parking/act.ts'
+import { act } from '../act.ts'
 
 export interface RestoreView {
   readonly inRecovery: boolean
@@ -52,7 +52,8 @@ export function acceptServer(
  */
 export async function declareServer(pool: SqlPool, because: string): Promise<RestoreView> {
   await assertUsable(pool)
-  if (because.trim() === '') throw new OncewardError('usage', 'A reason is required. Nothing was changed.')
+  if (because.trim() === '')
+    throw new OncewardError('usage', 'Say why the server counts as another incarnation. Nothing was changed.')
   await recordIncarnation(pool, because)
   return readRestore(pool)
 }

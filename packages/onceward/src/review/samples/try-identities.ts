@@ -61,7 +61,9 @@ const usual: FixedEnvironment = { nowMs: Date.UTC(2024, 1, 29, 12), random: 0.25
 const otherClock: FixedEnvironment = { ...usual, nowMs: Date.UTC(2031, 6, 8, 21, 3, 17, 431) }
 const otherRandom: FixedEnvironment = { ...usual, random: 0.75 }
 
-/** Reads the identities of each sample several times, each time with one thing changed besides the message. */
+/**
+ * Reads the identities of each sample several times, each time with one thing changed besides the message.
+ */
 export async function tryIdentities(
   consumer: Consumer,
   { samples, inEnvironment }: IdentityTrial,

@@ -22,6 +22,8 @@ export interface RangeReaderUnderTest
 /** What a range reader may lack; each lack needs a reason in `without`. */
 export type RangeReaderFeature =
   | 'edges'
+  /** An empty log is no mistake. */
+  | 'empty log'
   | 'live source'
   | 'any bytes'
   | 'headers'

@@ -110,7 +110,7 @@ export const effects = {
   ),
   askedOnce: suite(
     'delivery-lifecycle-cases.ts',
-    'an external effect is asked for once per key, with the transaction',
+    'an external effect is requested once per key, in the transaction',
   ),
   sameKey: proof(
     'effects/external/answers.test.ts',

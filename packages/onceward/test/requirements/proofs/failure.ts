@@ -24,7 +24,7 @@ export const failure = {
   ),
   breaker: proof(
     'unit/breaker.test.ts',
-    'a backlog that meets an outage burns no attempt, is not set aside, and gets through afterwards',
+    'a backlog during an outage uses no attempt, is not set aside, and gets through afterwards',
   ),
   halts: proof('unit/consumer.test.ts', 'halts on a configuration error and settles nothing'),
   retryTopic: proof(
@@ -49,11 +49,11 @@ export const failure = {
   ),
   behindHead: suite(
     'delivery-order-cases.ts',
-    'what comes before a failing message of its key is applied, what comes after waits behind it in the parking lot',
+    'messages before a failing message of their key are applied, later ones are parked behind it',
   ),
   partitionStops: suite(
     'delivery-log-cases.ts',
-    'a partition that stops before a failing record leaves the others flowing, and waits there',
+    'a partition stops before a failing record and waits there, while the others continue',
   ),
   killers: proof(
     'poison/killers.test.ts',
@@ -63,7 +63,7 @@ export const failure = {
     'poison/isolation.test.ts',
     'onceward run survives a handler that ends in <how>, and parks its message',
   ),
-  unreadable: proof('unit/read-message.test.ts', 'whatever the bytes and headers are, reading never throws'),
+  unreadable: proof('unit/read-message.test.ts', 'reading never throws, with any bytes and headers'),
   hostile: proof(
     'hostile/hostile.ts',
     'row <input.row>, <input.what>: <input.ends>, and the next good message is applied',

@@ -25,7 +25,7 @@ export const inbox = {
   ),
   extended: proof(
     'inbox/lease.test.ts',
-    'is extended while the handler works, so nobody else takes the message',
+    'is extended while the handler works, so no other worker takes the message',
   ),
   lists: proof(
     'inbox/cli.test.ts',

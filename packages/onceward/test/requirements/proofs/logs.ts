@@ -12,15 +12,15 @@ export const logs = {
   ),
   seenRunning: suite(
     'delivery-log-cases.ts',
-    'no position passes a record whose effect is not committed, seen while it runs',
+    'no position passes a record whose effect is not committed, checked while the consumer runs',
   ),
   before: suite(
     'delivery-log-cases.ts',
-    'committed before the effect, records in flight are lost and nothing is repeated',
+    'with commits before the effect, records in flight are lost and none is repeated',
   ),
   withEffect: suite(
     'delivery-log-cases.ts',
-    'a position written with the effect is where the next process begins, to the record',
+    'the next process starts exactly at the position written with the effect',
   ),
   partitionOrder: suite(
     'delivery-log-cases.ts',
@@ -28,7 +28,7 @@ export const logs = {
   ),
   byPosition: suite(
     'delivery-log-cases.ts',
-    'identified by its position, a record read again is one message, and the same bytes twice are two',
+    'with the position as id, a record that is read again is one message, and the same bytes twice are two',
   ),
   rebalance: proof(
     'rebalance/broker-offsets.test.ts',

@@ -52,7 +52,7 @@ export const seen = {
   auditor: proof('evidence/explain.test.ts', "answers each of an auditor's questions, or says why it cannot"),
   story: proof(
     'evidence/explain.test.ts',
-    'tells the whole life of a message, in the order in which it happened',
+    'shows the whole story of a message, in the order in which it happened',
   ),
   findsRow: proof('evidence/explain.test.ts', 'finds the message behind a business key, an effect and a row'),
   rowCause: proof('evidence/declared.test.ts', 'carry the message and the run that wrote them last'),
@@ -60,7 +60,7 @@ export const seen = {
   page: proof('contract-page/page.test.ts', 'has every part of a consumer contract'),
   pageMatrix: proof(
     'contract-page/matrix.test.ts',
-    'from <kind>, told <when>: of each effect what the matrix says',
+    'from <kind>, settled <when>: of each effect what the matrix says',
   ),
   pageKafka: proof(
     'contract-page/matrix.test.ts',
@@ -92,7 +92,7 @@ export const seen = {
   ),
   eachConsumer: proof(
     'evidence/explain.test.ts',
-    'tells each consumer apart, with the reason why nothing came of it',
+    'distinguishes consumers, with the reason why there is no effect',
   ),
   reachable: proof('docs/links.test.ts', 'every page of the docs can be reached from their index'),
   producer: proof('alerts/rules.test.ts', 'only contract violations name the producer'),

@@ -24,23 +24,20 @@ export const spine = {
   ),
   throws: suite(
     'delivery-failure-cases.ts',
-    'a handler that throws <when> it wrote leaves nothing and harms no neighbour',
+    'a handler that throws <when> it wrote has no effect and does not affect other messages',
   ),
   batchThrows: suite(
     'delivery-failure-cases.ts',
-    'a batch handler that throws costs only the message that makes it throw',
+    'an error of a batch handler fails only the message that causes it',
   ),
   failsThenSucceeds: suite(
     'delivery-failure-cases.ts',
     'a message that fails and then succeeds is applied once, its failures counted',
   ),
   acrossProcesses: suite('delivery-failure-cases.ts', 'attempts are counted across processes'),
-  verdicts: suite('delivery-failure-cases.ts', 'verdicts decide what becomes of a message (<how>)'),
-  drains: suite('delivery-lifecycle-cases.ts', 'a drain finishes what it began and settles it'),
-  comeAndGo: suite(
-    'delivery-lifecycle-cases.ts',
-    'processes that come and go lose nothing and repeat nothing',
-  ),
+  verdicts: suite('delivery-failure-cases.ts', 'verdicts decide the outcome of a message (<how>)'),
+  drains: suite('delivery-lifecycle-cases.ts', 'a drain finishes started work and acknowledges it'),
+  comeAndGo: suite('delivery-lifecycle-cases.ts', 'processes that start and stop lose and repeat no message'),
   together: proof('adapters/commit-together.test.ts', 'commit together, once, for any number of deliveries'),
   lostCommit: proof(
     'spine/database-faults.test.ts',
