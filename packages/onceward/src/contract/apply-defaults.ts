@@ -40,7 +40,9 @@ export function applyDefaults<M, Tx>(
     replay: { ...section('replay'), windowMs: durationMs(contract.replay?.window) },
     objectives: resolveObjectives(whole as never, table),
     retention:
-      contract.retention === undefined ? null : resolveRetention(contract.retention, contract.risk, table),
+      contract.retention === undefined
+        ? null
+        : resolveRetention(contract.retention, contract.risk, contract.effect as never, table),
     declared: { ...contract },
   })
 }

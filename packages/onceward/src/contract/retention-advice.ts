@@ -10,7 +10,10 @@ const kafkaDefaultMs = 14 * dayMs
 /** For sources that cannot report it: a stuck queue may wait until its owner is back from a holiday. */
 const sourceKeepsMs = 14 * dayMs
 
-type Advised = Pick<Consumer, 'name' | 'risk' | 'source' | 'dedup' | 'failure' | 'batch' | 'replay'>
+type Advised = Pick<
+  Consumer,
+  'name' | 'risk' | 'source' | 'dedup' | 'failure' | 'batch' | 'replay' | 'effect'
+>
 
 /**
  * A retention section with which this consumer starts: empty where the defaults of its risk are long enough.
@@ -18,7 +21,7 @@ type Advised = Pick<Consumer, 'name' | 'risk' | 'source' | 'dedup' | 'failure' |
  */
 export function adviseRetention(consumer: Advised): RetentionSection {
   const declared = reportsWindow(consumer.source) ? {} : { sourceKeeps: durationText(sourceKeepsMs) }
-  const retention = resolveRetention(declared, consumer.risk)
+  const retention = resolveRetention(declared, consumer.risk, consumer.effect as never)
   const needed = neededRetention({ ...consumer, retention }, usualWindow(consumer.source))
   if (needed.ms <= retention.markers) return declared
   return { markers: durationText(wholeDays(needed.ms)), ...declared }

@@ -261,11 +261,10 @@ export const first: RequirementsOf = {
       retention.horizon,
     ),
     met('A replay behind the horizon is refused.', ['replay/campaign/horizon.ts'], replay.horizon),
-    partly(
+    met(
       'Windows and late tolerance of aggregates count into it.',
       ['contract/needed-retention.ts'],
-      retention.tooShort,
-      'Window size and late tolerance are not part of the computed term.',
+      retention.lateWindows,
     ),
     met(
       'Where the source cannot say, a term must be declared.',

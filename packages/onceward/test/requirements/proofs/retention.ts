@@ -42,4 +42,8 @@ export const retention = {
     'check/retention-advice.test.ts',
     'is {} for a queue of ours, and its absence is an error for money alone',
   ),
+  lateWindows: proof(
+    'unit/retention-contract.test.ts',
+    'longer than the declared term of markers is refused at start, with the numbers',
+  ),
 }
