@@ -24,6 +24,8 @@ export function paymentCapture(settings: Settings) {
       correlationId: m => m.correlationId,
       schemaVersion: m => m.schemaVersion,
     },
+    // Seven years, by its risk. The queue cannot report how long it may redeliver a message.
+    retention: { sourceKeeps: '14d' },
     effect: {
       external: {
         gateway: {

@@ -27,6 +27,8 @@ export function caseProjection(settings: Settings) {
       type: m => m.eventType,
     },
     order: 'key',
+    // 30 days, by its risk; compared with what the topic keeps at every start.
+    retention: {},
     failure: { attemptsMax: 5, delayMs: 200, deadLetter: settings.deadLetters },
 
     effect: {

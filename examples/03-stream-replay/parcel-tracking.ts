@@ -16,6 +16,8 @@ export function parcelTracking(settings: Settings) {
     // The position is written in the transaction of the effects. A restore of the database returns both to
     // the same moment.
     settle: { when: 'with effect' },
+    // Records older than this are not read again; the stream itself has no limit.
+    retention: { sourceKeeps: '30d' },
     effect: {
       external: {
         notifier: { url: settings.notifierUrl, allowPrivate: true, timeoutMs: 2_000, retryDelayMs: 100 },

@@ -27,6 +27,8 @@ export function caseWorkflow({ queue, moveQueue, leaseMs }: Settings) {
     message: CaseStep,
     identity: { id: m => m.messageId, aggregateId: m => m.caseId, type: m => m.type },
     failure: { attemptsMax: 8 },
+    // By its risk. The queue is in the same database: its messages keep their markers.
+    retention: {},
     effect: {
       publish: { moves: { broker: 'postgres', queue: moveQueue } },
       apply: transition<CaseStep>({

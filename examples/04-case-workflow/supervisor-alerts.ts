@@ -12,6 +12,7 @@ export function supervisorAlerts({ moveQueue, leaseMs }: Settings) {
     source: postgresQueue(moveQueue, { leaseMs }),
     message: CaseMoved,
     identity: { id: { property: 'messageId' }, eventId: m => m.transitionId },
+    retention: {},
     async handle({ message, envelope, tx }) {
       if (message.to !== 'ESCALATED') return ignore('only escalations alert')
       const command = commandFrom(envelope, {

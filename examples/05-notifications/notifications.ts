@@ -17,6 +17,8 @@ export function notifications(settings: Settings) {
     source: postgresQueue(settings.queue),
     message: OrderShipped,
     identity: { id: m => m.messageId },
+    // By its risk. The queue is in the same database: its messages keep their markers.
+    retention: {},
     effect: {
       external: {
         mail: {

@@ -28,6 +28,8 @@ export function slaWindows({ queue, leaseMs }: Settings) {
     identity: { id: m => m.messageId, eventId: m => m.eventId },
     // Lateness depends on the order of commits: two concurrent batches could make each other's facts late.
     batch: { inFlightMax: 1 },
+    // By its risk. The queue is in the same database: its messages keep their markers.
+    retention: {},
     effect: { apply: slaHours },
   })
 }

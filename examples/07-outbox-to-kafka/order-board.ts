@@ -13,6 +13,7 @@ export function orderBoard(settings: Settings) {
     message: OrderEvent,
     identity: { id: { property: 'messageId' }, orderKey: m => m.orderId },
     order: 'key',
+    retention: {},
     async handle({ message, tx }) {
       const { orderId, state, version } = message
       const { rowCount } = await tx.query(

@@ -18,6 +18,8 @@ export function statementRendering({ queue, renderMs, leaseMs }: Settings) {
     // Stored mode runs one message per transaction. This time-out covers the slowest message.
     batch: { handlerTimeoutMs: 120_000 },
     failure: { attemptsMax: 5, delayMs: 1_000 },
+    // By its risk. The queue is in the same database: its messages keep their markers.
+    retention: {},
     async handle({ message, tx, signal }) {
       const text = await render(message, renderMs, signal)
       await tx.query(

@@ -14,6 +14,8 @@ export default defineConsumer<InvoiceReceived, SqlTransaction>({
   order: 'key',
   // What fails is for people at once; later invoices of its account wait behind it, up to a thousand.
   failure: { attemptsMax: 1, parking: { perKeyMax: 1_000 } },
+  // By its risk. The queue is in the same database: its messages keep their markers.
+  retention: {},
   async handle({ message, tx }) {
     const { messageId, accountId, currency, amount } = message
     if (currency !== 'EUR') return park(`books are in EUR, not ${currency}`, 'wrong_currency')

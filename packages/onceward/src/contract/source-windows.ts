@@ -13,6 +13,17 @@ export function queueWindow(queue: string, messageTtl: unknown): SourceWindow {
   }
 }
 
+/**
+ * A queue in the store's database needs no term: retention keeps the markers of every message that is in the
+ * queue, and of everything since. A queue in another database is out of its sight.
+ */
+export function ownQueueWindow({ queue, url }: { queue: string; url?: string | undefined }): SourceWindow {
+  if (url === undefined) return { ms: 0, by: `queue ${queue}, whose messages keep their markers` }
+  return {
+    unknown: `queue ${queue} is in another database, and keeps a message until it is settled, however long that takes`,
+  }
+}
+
 export function streamWindow(stream: string, maxAge: unknown): SourceWindow {
   if (maxAge === undefined)
     return { ms: Number.POSITIVE_INFINITY, by: `stream ${stream}, which has no max-age` }

@@ -1,6 +1,6 @@
 import type { SourceDeclaration } from '../contract/contract.ts'
 import type { SourceWindow } from '../contract/needed-retention.ts'
-import { queueWindow, streamWindow, topicWindow } from '../contract/source-windows.ts'
+import { ownQueueWindow, queueWindow, streamWindow, topicWindow } from '../contract/source-windows.ts'
 import { kafkaAddress, rabbitAddress } from '../drivers/broker-addresses.ts'
 import type { BrokerSecurity } from '../drivers/broker-security.ts'
 import type { TopicDeclaration } from '../drivers/kafka/topic.ts'
@@ -27,9 +27,7 @@ export async function readSourceWindow(
       case 'rabbitmq-stream':
         return await ofStream(declaration as SourceDeclaration & WindowedStream, access)
       case 'postgres':
-        return {
-          unknown: 'a queue on PostgreSQL keeps a message until it is settled, however long that takes',
-        }
+        return ownQueueWindow(declaration as SourceDeclaration & { queue: string; url?: string })
       default:
         return { unknown: `a source of kind ${declaration.kind} cannot be asked` }
     }

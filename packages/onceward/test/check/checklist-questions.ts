@@ -152,7 +152,7 @@ export const questions: readonly Question[] = [
     },
     {
       asks: 'How long are markers kept?',
-      rules: ['OW161', 'OW162', 'OW501'],
+      rules: ['OW161', 'OW162', 'OW166', 'OW501'],
       fields: ['retention.markers'],
       how: 'As long as the contract or its risk class says, and never shorter than the source can repeat messages.',
     },
@@ -433,7 +433,7 @@ export const questions: readonly Question[] = [
     },
     {
       asks: 'How long is deduplication state kept?',
-      rules: ['OW161', 'OW162', 'OW501'],
+      rules: ['OW161', 'OW162', 'OW166', 'OW501'],
       fields: ['retention'],
       how: 'As long as the contract declares; the consumer enforces it.',
     },

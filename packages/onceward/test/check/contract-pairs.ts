@@ -1,5 +1,4 @@
 import { audit, type ConsumerContract, defineConsumer } from 'onceward'
-import { file } from 'onceward/file'
 import { topic } from 'onceward/kafka'
 import { postgresQueue } from 'onceward/postgres'
 import { queue } from 'onceward/rabbitmq'
@@ -175,17 +174,24 @@ export const contractPairs: Record<string, { bad: Changes; good: Changes }> = {
       failure: { attemptsMax: 2 },
     },
   },
-  OW161: { bad: { retention: undefined as never }, good: { retention: {} } },
+  OW161: {
+    bad: { risk: 'projection', retention: undefined as never },
+    good: { risk: 'projection', retention: {} },
+  },
   OW162: {
     bad: { retention: { markers: '7d', sourceKeeps: '14d' }, replay: { window: '1d' } },
     good: { retention: { markers: '15d', sourceKeeps: '14d' }, replay: { window: '1d' } },
   },
   OW163: {
-    bad: { source: postgresQueue('q'), retention: {} },
-    good: { source: file('events/*.jsonl'), retention: { sourceKeeps: '1d' } },
+    bad: { source: postgresQueue('q', { url: 'postgres://elsewhere/queues' }), retention: {} },
+    good: { source: postgresQueue('q'), retention: {} },
   },
   OW164: { bad: { retention: { behindHorizon: 'apply' } }, good: { retention: { behindHorizon: 'park' } } },
   OW165: { bad: { retention: { deadLetters: '3d' } }, good: { retention: { deadLetters: '30d' } } },
+  OW166: {
+    bad: { retention: undefined as never },
+    good: { risk: 'telemetry', retention: undefined as never },
+  },
   OW171: { bad: { replay: {} }, good: { replay: { modes: ['forensic'] } } },
   OW172: {
     bad: { replay: { window: '30d', modes: ['rebuild'] } },

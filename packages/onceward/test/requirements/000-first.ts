@@ -238,6 +238,12 @@ export const first: RequirementsOf = {
     met('An example has the whole lifecycle.', ['examples/04-case-workflow'], examples.workflow),
   ],
   '14': [
+    met('Money without a retention is an error.', ['review/rules/retention.ts'], retention.advice),
+    met(
+      'A queued message keeps its marker.',
+      ['drivers/postgres/retention/read-cutoffs.ts'],
+      retention.ownQueue,
+    ),
     met('Terms follow the category of the message.', ['contract/options/retention.ts'], retention.byRisk),
     met(
       'A term shorter than a duplicate can be late is refused.',
@@ -255,11 +261,10 @@ export const first: RequirementsOf = {
       retention.horizon,
     ),
     met('A replay behind the horizon is refused.', ['replay/campaign/horizon.ts'], replay.horizon),
-    partly(
+    met(
       'Windows and late tolerance of aggregates count into it.',
       ['contract/needed-retention.ts'],
-      retention.tooShort,
-      'Window size and late tolerance are not part of the computed term.',
+      retention.lateWindows,
     ),
     met(
       'Where the source cannot say, a term must be declared.',

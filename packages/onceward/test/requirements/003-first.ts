@@ -56,12 +56,7 @@ export const first: RequirementsOf = {
       effects.contribution,
     ),
     met('The sum can be recounted.', ['effects/contribution/contribution.ts'], effects.recount),
-    partly(
-      'Contributions are scoped by consumer.',
-      ['effects/contribution/declaration.ts'],
-      effects.balance,
-      'Two consumers on one facts table are not refused.',
-    ),
+    met('Two consumers on one facts table are refused.', ['review/rules/several.ts'], seen.rules),
   ],
   '3E': [
     met('A stable key goes to the provider.', ['effects/external/call-target.ts'], effects.storedKey),

@@ -116,12 +116,7 @@ export const first: RequirementsOf = {
     met('Illegal.', ['effects/transition/classify.ts'], effects.illegal),
     met('Missing and out of order.', ['effects/transition/classify.ts'], effects.outOfOrder),
     met('Corruption.', ['effects/transition/classify.ts'], effects.corruption),
-    partly(
-      'Each reason is counted.',
-      ['engine/settle/count-decided.ts'],
-      seen.exactCounts,
-      'Results of transitions are not counted by reason.',
-    ),
+    met('Each reason is counted.', ['telemetry/catalogue.ts'], effects.byReason),
   ],
   '12': [
     met('Order within a partition is kept.', ['engine/consumer/lanes.ts'], logs.partitionOrder),

@@ -129,7 +129,7 @@ describe('the removal beside a consumer', await skipWithout('postgres'), () => {
       name: 'remembering',
       owner: 'tests',
       risk: 'money',
-      source: postgresQueue('q'),
+      source: postgresQueue('q', { url: scene.url }),
       identity: { id: m => m.id },
       retention: { markers: '3d' },
       handle() {},

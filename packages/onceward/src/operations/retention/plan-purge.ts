@@ -13,7 +13,7 @@ export interface PlannedKind {
   readonly before: string
   /** Finished rows only: unfinished rows stay, regardless of age. */
   readonly rows: number
-  /** An unfinished message is older than the term: every later row stays. */
+  /** An unfinished message, held or queued, is older than the term: every later row stays. */
   readonly heldBack: boolean
 }
 

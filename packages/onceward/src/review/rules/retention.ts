@@ -2,9 +2,16 @@ import type { Consumer } from '../../contract/define-consumer.ts'
 import { durationText } from '../../contract/duration.ts'
 import { isGrave } from '../../contract/failure-rules.ts'
 import { neededRetention } from '../../contract/needed-retention.ts'
+import { adviseRetention, reportsWindow, retentionText } from '../../contract/retention-advice.ts'
 import type { Rule } from '../rule.ts'
 
 const deadLettersMinMs = 7 * 86_400_000
+
+/** With a section that starts, as it is. */
+function missing(consumer: Consumer): string | null {
+  if (consumer.retention !== null || consumer.dedup !== 'marker') return null
+  return `the contract has no retention; add ${retentionText(adviseRetention(consumer))}`
+}
 
 export const retentionRules: readonly Rule<Consumer>[] = [
   {
@@ -12,9 +19,8 @@ export const retentionRules: readonly Rule<Consumer>[] = [
     severity: 'note',
     title: 'Retention is configured',
     reason: 'Without a retention section nothing is removed. Correct, but tables grow without bound.',
-    fix: 'Set retention; retention: {} uses the defaults of the risk.',
-    judge: ({ retention, dedup }) =>
-      retention === null && dedup === 'marker' ? 'the contract has no retention' : null,
+    fix: 'Add the section that is named, or longer terms. Terms that are left out follow the risk.',
+    judge: consumer => (isGrave(consumer.risk) ? null : missing(consumer)),
   },
   {
     id: 'OW162',
@@ -43,8 +49,9 @@ export const retentionRules: readonly Rule<Consumer>[] = [
       retention !== null &&
       retention.sourceKeeps === null &&
       dedup === 'marker' &&
-      (source.kind === 'postgres' || source.kind === 'file')
-        ? `retention without sourceKeeps on a ${source.kind} source`
+      (source.kind === 'postgres' || source.kind === 'file') &&
+      !reportsWindow(source)
+        ? `retention without sourceKeeps on ${source.kind === 'file' ? 'a file source' : 'a queue in another database'}`
         : null,
   },
   {
@@ -68,5 +75,14 @@ export const retentionRules: readonly Rule<Consumer>[] = [
       retention !== null && retention.deadLetters !== null && retention.deadLetters < deadLettersMinMs
         ? `retention.deadLetters is ${durationText(retention.deadLetters)}`
         : null,
+  },
+  {
+    id: 'OW166',
+    severity: 'error',
+    title: 'The retention of money is decided',
+    reason:
+      'How long a payment is recognised is a decision for auditors. Without a retention section it was not made, and tables grow without bound until an operator removes rows by hand.',
+    fix: 'Add the section that is named, or longer terms. Terms that are left out follow the risk.',
+    judge: consumer => (isGrave(consumer.risk) ? missing(consumer) : null),
   },
 ]

@@ -157,4 +157,16 @@ export const effects = {
     'effects/projection-gaps.test.ts',
     'are treated as declared when a key or all of them have too many',
   ),
+  after: proof(
+    'effects/after.test.ts',
+    'a transition publishes, calls and writes with its result, in the order of its versions',
+  ),
+  hopping: proof(
+    'effects/hopping-windows.test.ts',
+    'counts in every window that contains its time, once however often it arrives',
+  ),
+  byReason: proof(
+    'effects/hopping-windows.test.ts',
+    'results of transitions and contributions are counted by reason',
+  ),
 }

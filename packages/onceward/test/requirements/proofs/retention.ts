@@ -34,4 +34,16 @@ export const retention = {
     'replay/archive.test.ts',
     'applies dead letters once, although retention died and archived them twice',
   ),
+  ownQueue: proof(
+    'retention/own-queue.test.ts',
+    'keeps its marker and everything younger than itself, until it is removed',
+  ),
+  advice: proof(
+    'check/retention-advice.test.ts',
+    'is {} for a queue of ours, and its absence is an error for money alone',
+  ),
+  lateWindows: proof(
+    'unit/retention-contract.test.ts',
+    'longer than the declared term of markers is refused at start, with the numbers',
+  ),
 }

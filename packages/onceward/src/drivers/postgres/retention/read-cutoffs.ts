@@ -13,7 +13,7 @@ export interface Cutoff {
   readonly table: string
   /** Its blocks at the time of reading: later blocks are younger. */
   readonly blocks: number
-  /** The oldest unfinished message limits the cutoff to its own time. */
+  /** The oldest unfinished message, held or queued in this database, limits the cutoff to its own time. */
   readonly heldBack: boolean
   /**
    * Additional time beyond the term, because the database's clock was set forward within it.
@@ -28,6 +28,21 @@ const oldestUnfinished = `
   select min(first_at) from onceward.held where consumer_id = $1 and state in ('stored', 'waiting', 'parked')`
 
 /**
+ * A message in a queue of this database can be redelivered until it is removed, however long that takes. Its
+ * marker is younger than its publication, so no marker younger than the oldest message of a queue is removed.
+ * This holds for every queue that the consumer has read. The first message by id is the oldest, give or take
+ * concurrent publishers and a clock that was set back: a day covers both.
+ */
+const oldestQueued = `
+  select min(first.published_at) - interval '1 day'
+  from onceward.consumer c
+    join onceward.reader r on r.consumer_name = c.name and r.kind = 'postgres'
+    join onceward.queue q on q.name = r.source
+    cross join lateral (
+      select m.published_at from onceward.queue_message m where m.queue_id = q.id order by m.id limit 1) as first
+  where c.id = $1`
+
+/**
  * Rows written before a clock step may be younger than their timestamp by the sum of all later steps. A step
  * counts until rows written before it are as old as the term, measured by the corrected clock.
  */
@@ -40,7 +55,7 @@ const longer = `
 const read = (table: string) => `
   with stepped as materialized (select (${longer}) as longer),
   age as materialized (
-    select clock_timestamp() - $2::double precision * interval '1 millisecond' - longer as term, (${oldestUnfinished}) as unfinished,
+    select clock_timestamp() - $2::double precision * interval '1 millisecond' - longer as term, least((${oldestUnfinished}), (${oldestQueued})) as unfinished,
       longer from stepped)
   select ${isoTime('least(term, unfinished)')} as cutoff, unfinished is not null and unfinished < term as "heldBack",
     (extract(epoch from longer) * 1000)::float8 as "longerMs",
