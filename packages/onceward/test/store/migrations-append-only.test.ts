@@ -10,6 +10,11 @@ const landed = [
     name: 'first set',
     sha256: '64995401f5845c67dda7f9f6686ed9c21b131ad348d9f9e3b6d6e2d7bc6d91a6',
   },
+  {
+    version: 2,
+    name: 'evidence',
+    sha256: '92d6a0e4f5294baeb2d700fa9f2049a1367675c09a796b58a5afbd01c1a91e5d',
+  },
 ]
 
 const described = migrations.map(({ version, name, sql }) => ({

@@ -14,6 +14,7 @@ import type {
   NewMarker,
   Outgoing,
   OutgoingSession,
+  ReceiptSession,
   Savepoint,
   StoreSession,
   SuspectSession,
@@ -29,6 +30,7 @@ import { givenUpElsewhere } from './sql/given-up.ts'
 import { insertBusinessKeys } from './sql/insert-business-keys.ts'
 import { insertMarkers } from './sql/insert-markers.ts'
 import { keepMessages } from './sql/keep-messages.ts'
+import { keepReceipts } from './sql/keep-receipts.ts'
 import { keysAtWork } from './sql/keys-at-work.ts'
 import { makeLive } from './sql/make-live.ts'
 import { notePublished } from './sql/note-published.ts'
@@ -85,6 +87,10 @@ export class SqlSession<Tx> implements StoreSession<Tx> {
 
   get businessKeys(): BusinessKeySession {
     return { insert: claims => insertBusinessKeys(this.#client, this.#enrolment, claims) }
+  }
+
+  get receipts(): ReceiptSession {
+    return { keep: messages => keepReceipts(this.#client, this.#enrolment, messages) }
   }
 
   get keyOrder(): KeyOrderSession {
