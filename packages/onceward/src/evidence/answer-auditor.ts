@@ -30,10 +30,10 @@ export function answerAuditor(known: KnownFacts): readonly AuditAnswer[] {
     kept('event type', receipt?.facts.type, row?.messageType, known, unread),
     kept('event version', receipt?.facts.schemaVersion, row?.schemaVersion, known, unread),
     kept('event id', receipt?.facts.eventId, undefined, known, unread),
-    kept('producer', receipt?.facts.producer, undefined, known, unread),
+    kept('producer', receipt?.facts.producer, row?.producer, known, unread),
     kept('correlation id', receipt?.facts.correlationId, row?.correlationId, known, unread),
     kept('causation id', receipt?.facts.causationId, undefined, known, unread),
-    kept('aggregate', aggregateOf(receipt), undefined, known, unread),
+    kept('aggregate', aggregateOf(receipt?.facts), row && aggregateOf(row), known, unread),
     sourceTime(known, unread),
     receipt === null
       ? answer('ingested at', first?.toISOString(), 'its first trace')
@@ -83,8 +83,10 @@ function kept(
   return answer(asked, inRow, held.rows.length === 0 ? unread : 'the held row')
 }
 
-function aggregateOf(receipt: ReceiptStory | null): string | null {
-  const { aggregateId = null, aggregateVersion = null } = receipt?.facts ?? {}
+function aggregateOf(
+  of: { readonly aggregateId?: string | null; readonly aggregateVersion?: string | null } | undefined,
+): string | null {
+  const { aggregateId = null, aggregateVersion = null } = of ?? {}
   return aggregateId === null || aggregateVersion === null
     ? aggregateId
     : `${aggregateId}, version ${aggregateVersion}`

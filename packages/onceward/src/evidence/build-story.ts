@@ -20,9 +20,6 @@ export interface Lead {
   readonly rows: readonly string[]
 }
 
-const withoutMarker =
-  'External effects are searched by the time of the marker. Without a marker they are found by --effect only.'
-
 /** All traces of one message at one consumer, in order of time. */
 export async function buildStory(
   pool: SqlPool,
@@ -37,13 +34,13 @@ export async function buildStory(
   const [receipt, held, ledger, outbox, campaigns, idTime] = await Promise.all([
     readReceipt(pool, subject, withPayload),
     readHeld(pool, subject, marker, trouble.heldIds, withPayload),
-    readLedger(pool, subject, marker, withPayload),
+    readLedger(pool, subject, withPayload),
     readOutbox(pool, subject, trouble, options),
     readCampaigns(pool, subject),
     timeInId(pool, subject.messageId),
   ])
   const traced = await readTraces(pool, subject, options)
-  limits.push(...held.limits, ...traced.limits, ...(marker === null ? [withoutMarker] : []))
+  limits.push(...held.limits, ...traced.limits)
   const known = [
     ...(receipt === null ? [] : [receipt.event]),
     ...(marker === null ? [] : markerEvents(marker)),

@@ -503,6 +503,10 @@ export interface HandlerTransaction<Tx> {
 
 export interface Intent {
   readonly messageId: string
+  /** The business key of the message; null when it has none. */
+  readonly businessKey: string | null
+  /** The kind of the target. */
+  readonly effectType: string
   readonly target: string
   readonly key: string
   readonly body: Buffer
@@ -582,7 +586,19 @@ export interface HeldKey {
 export const heldStates = ['stored', 'waiting', 'parked', 'dead', 'quarantined'] as const
 export type HeldState = (typeof heldStates)[number]
 
-export interface HeldRecord extends HeldKey {
+/**
+ * What a message is, read from it once and kept beside its bytes. Null: it has none, or could not be read.
+ */
+export interface HeldIdentities {
+  readonly messageType: string | null
+  readonly schemaVersion: string | null
+  readonly producer: string | null
+  readonly correlationId: string | null
+  readonly aggregateId: string | null
+  readonly aggregateVersion: string | null
+}
+
+export interface HeldRecord extends HeldKey, HeldIdentities {
   readonly state: HeldState
   /**
    * The row it had until now, which is its place in the order of its key, and the lease that ends with this.
@@ -608,7 +624,4 @@ export interface HeldRecord extends HeldKey {
   readonly position: string | null
   readonly brokerKey: string | null
   readonly deliveryCount: number
-  readonly correlationId: string | null
-  readonly messageType: string | null
-  readonly schemaVersion: string | null
 }

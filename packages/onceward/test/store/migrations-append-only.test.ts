@@ -13,7 +13,7 @@ const landed = [
   {
     version: 2,
     name: 'evidence',
-    sha256: '92d6a0e4f5294baeb2d700fa9f2049a1367675c09a796b58a5afbd01c1a91e5d',
+    sha256: 'd591a5241237f2be31ab84e5a57207a7aeb875cb8eae20ffa768e49d54fa42bc',
   },
 ]
 
