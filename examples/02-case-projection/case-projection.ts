@@ -1,4 +1,4 @@
-import { defineConsumer, type SqlTransaction } from 'onceward'
+import { defineConsumer, projection, type SqlTransaction } from 'onceward'
 import { topic } from 'onceward/kafka'
 import { CaseEvent } from './messages.ts'
 import { readSettings, type Settings } from './settings.ts'
@@ -29,33 +29,28 @@ export function caseProjection(settings: Settings) {
     order: 'key',
     failure: { attemptsMax: 5, delayMs: 200, deadLetter: settings.deadLetters },
 
-    async handle({ message, tx, mode }) {
-      const { eventId, caseId, caseVersion, newState, occurredAt } = message
-      const table = mode === 'rebuild' ? 'case_projection_rebuilt' : 'case_projection'
-      const before = await tx.query<{ version: string }>(`select version from ${table} where case_id = $1`, [
-        caseId,
-      ])
-      const found = before.rows.length === 0 ? null : Number(before.rows[0]!.version)
-      // The guard: the version only increases, in any order of arrival.
-      const { rowCount } = await tx.query(
-        `insert into ${table} as held (case_id, version, state, occurred_at, event_id, moves)
-         values ($1, $2, $3, $4, $5, 1)
-         on conflict (case_id) do update
-         set version = excluded.version, state = excluded.state, occurred_at = excluded.occurred_at,
-             event_id = excluded.event_id, moves = held.moves + 1
-         where held.version < excluded.version`,
-        [caseId, caseVersion, newState, occurredAt, eventId],
-      )
-      const kind = rowCount === 0 ? 'stale' : caseVersion > (found ?? 0) + 1 ? 'gap' : null
-      if (kind === null) return
-      await tx.query('insert into case_note values ($1, $2, $3, $4, $5, $6)', [
-        settings.generation,
-        eventId,
-        caseId,
-        caseVersion,
-        found,
-        kind,
-      ])
+    effect: {
+      apply: projection<CaseEvent>({
+        table: 'case_projection',
+        rebuildTable: 'case_projection_rebuilt',
+        key: { case_id: 'caseId' },
+        // The guard: the version only increases, in any order of arrival.
+        version: { version: 'caseVersion' },
+        columns: { state: 'newState', occurred_at: 'occurredAt', event_id: 'eventId' },
+        gap: 'accept latest',
+        // The history of the row, written with it: only for events that moved it.
+        async after({ message, result, tx }) {
+          const { eventId, caseId, newState } = message
+          await tx.query('insert into case_move values ($1, $2, $3, $4, $5, $6)', [
+            settings.generation,
+            eventId,
+            caseId,
+            result.from,
+            result.version,
+            newState,
+          ])
+        },
+      }),
     },
   })
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
+import { until } from 'onceward/testing'
 import { skipWithout } from '../../packages/onceward/test/services/services.ts'
 import consumer from './case-workflow.ts'
 import { caseStep, life, sample } from './produce.ts'
@@ -87,12 +88,47 @@ describe('case workflow', await skipWithout('postgres'), () => {
     })
   }
 
+  it('publishes the steps that happened, each once, and none that did not', async t => {
+    const scene = await openScene(t)
+    await scene.send(...sample(3).reverse())
+    await scene.run()
+    await scene.empty()
+    await until(
+      'all are published',
+      async () => (await scene.rows('select from onceward.outbox')).length === 0,
+    )
+    assert.deepEqual(
+      await scene.rows(
+        `select count(*)::int, count(distinct message_id)::int as ids,
+           count(*) filter (where body is null)::int as empty
+         from onceward.queue_message`,
+      ),
+      [{ count: 18, ids: 18, empty: 0 }],
+    )
+    assert.deepEqual(
+      await scene.rows(
+        `select convert_from(body, 'utf8')::json->>'from' as from, convert_from(body, 'utf8')::json->>'to' as to
+         from onceward.queue_message where key = 'case-0' order by id limit 2`,
+      ),
+      [
+        { from: null, to: 'NEW' },
+        { from: 'NEW', to: 'UNDER_REVIEW' },
+      ],
+    )
+  })
+
   it('alerts once per escalation, under any message', async t => {
     const scene = await openScene(t)
     const again = caseStep('a', 3, { messageId: 'resent', transitionId: 'resent' })
     await scene.send(...life('a'), again)
+    await scene.run()
     await scene.runAlerts()
-    await scene.empty('alertQueue')
+    await scene.empty()
+    await until(
+      'the outbox is empty',
+      async () => (await scene.rows('select from onceward.outbox')).length === 0,
+    )
+    await scene.empty('moveQueue')
     assert.deepEqual(await scene.rows('select case_id, correlation_id, causation_id from supervisor_alert'), [
       { case_id: 'a', correlation_id: 'a-v3', causation_id: 'a-v3' },
     ])

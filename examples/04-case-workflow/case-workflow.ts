@@ -1,6 +1,6 @@
 import { defineConsumer, type StateMachine, transition } from 'onceward'
 import { postgresQueue } from 'onceward/postgres'
-import { CaseStep } from './messages.ts'
+import { type CaseMoved, CaseStep } from './messages.ts'
 import { readSettings, type Settings } from './settings.ts'
 
 /** All transitions of a case. Others are refused. */
@@ -18,7 +18,7 @@ export const lifecycle: StateMachine = {
   },
 }
 
-export function caseWorkflow({ queue, leaseMs }: Settings) {
+export function caseWorkflow({ queue, moveQueue, leaseMs }: Settings) {
   return defineConsumer<CaseStep>({
     name: 'case_workflow',
     owner: 'case platform team',
@@ -28,6 +28,7 @@ export function caseWorkflow({ queue, leaseMs }: Settings) {
     identity: { id: m => m.messageId, aggregateId: m => m.caseId, type: m => m.type },
     failure: { attemptsMax: 8 },
     effect: {
+      publish: { moves: { broker: 'postgres', queue: moveQueue } },
       apply: transition<CaseStep>({
         machine: lifecycle,
         aggregate: { table: 'case_workflow', key: 'case_id', state: 'state', version: 'version' },
@@ -41,6 +42,20 @@ export function caseWorkflow({ queue, leaseMs }: Settings) {
         set: { outcome: m => m.outcome },
         on: { illegal: 'reject' },
         retryDelayMs: 500,
+        // Only for steps that happened, in the transaction that wrote them.
+        after({ message, result, effects }) {
+          const { transitionId, aggregateId, from, to, version } = result
+          const { reason } = message
+          const moved: CaseMoved = {
+            transitionId,
+            caseId: aggregateId,
+            from,
+            to,
+            version: Number(version),
+            reason,
+          }
+          effects.publish('moves', { key: aggregateId, type: 'CaseMoved', body: moved })
+        },
       }),
     },
   })

@@ -17,3 +17,15 @@ export const CaseStep = z.object({
 })
 
 export type CaseStep = z.infer<typeof CaseStep>
+
+/** A step that happened: what the workflow publishes. */
+export const CaseMoved = z.object({
+  transitionId: z.string().min(1),
+  caseId: z.string().min(1),
+  from: z.string().nullable(),
+  to: z.string(),
+  version: z.int().positive(),
+  reason: z.string(),
+})
+
+export type CaseMoved = z.infer<typeof CaseMoved>

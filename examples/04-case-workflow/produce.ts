@@ -33,29 +33,18 @@ export function caseStep(caseId: string, version: number, changes: Partial<CaseS
 export const life = (caseId: string, steps = 6) =>
   Array.from({ length: steps }, (_, n) => caseStep(caseId, n + 1))
 
-/** Resolves when the steps are committed, in all queues or in none. */
+/** Resolves when the steps are committed, all or none. */
 export async function send(
   pool: ReturnType<typeof createPool>,
-  queues: readonly string[],
+  queue: string,
   steps: readonly object[],
 ): Promise<void> {
-  const client = await pool.connect()
-  try {
-    await client.query('begin')
-    for (const queue of queues)
-      await publish(
-        client,
-        queue,
-        steps.map(body => ({ body })),
-      )
-    await client.query('commit')
-  } catch (error) {
-    await client.query('rollback')
-    throw error
-  } finally {
-    client.release()
-  }
-  for (const queue of queues) await hint(pool, queue)
+  await publish(
+    pool,
+    queue,
+    steps.map(body => ({ body })),
+  )
+  await hint(pool, queue)
 }
 
 /**
@@ -78,12 +67,12 @@ export function sample(count: number): CaseStep[] {
 
 async function main(): Promise<void> {
   const { values } = parseArgs({ options: { cases: { type: 'string', default: '10' } } })
-  const { queue, alertQueue } = readSettings()
+  const { queue, moveQueue } = readSettings()
   const pool = createPool(process.env.ONCEWARD_DATABASE_URL!, { max: 2 })
-  for (const name of [queue, alertQueue]) await createQueue(pool, name)
+  for (const name of [queue, moveQueue]) await createQueue(pool, name)
   const steps = sample(Number(values.cases))
-  await send(pool, [queue, alertQueue], steps)
-  console.log(`${steps.length} steps in ${queue} and ${alertQueue}`)
+  await send(pool, queue, steps)
+  console.log(`${steps.length} steps in ${queue}`)
   await pool.end()
 }
 

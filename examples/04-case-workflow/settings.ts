@@ -1,6 +1,7 @@
 export interface Settings {
   readonly queue: string
-  readonly alertQueue: string
+  /** Steps that happened: the workflow publishes them, the alerts read them. */
+  readonly moveQueue: string
   /** How long the messages of a killed process wait for another. */
   readonly leaseMs: number
 }
@@ -8,7 +9,7 @@ export interface Settings {
 export function readSettings(environment: NodeJS.ProcessEnv = process.env): Settings {
   return {
     queue: environment.CASE_QUEUE ?? 'case-steps',
-    alertQueue: environment.CASE_ALERT_QUEUE ?? 'case-steps-for-alerts',
+    moveQueue: environment.CASE_MOVE_QUEUE ?? 'case-moves',
     leaseMs: Number(environment.CASE_LEASE_MS ?? 10_000),
   }
 }

@@ -1,23 +1,23 @@
 import { commandFrom, defineConsumer, ignore, type SqlTransaction } from 'onceward'
 import { postgresQueue } from 'onceward/postgres'
-import { CaseStep } from './messages.ts'
+import { CaseMoved } from './messages.ts'
 import { readSettings, type Settings } from './settings.ts'
 
 /** Turns an escalation into a command that ensures one alert for this step of this case. */
-export function supervisorAlerts({ alertQueue, leaseMs }: Settings) {
-  return defineConsumer<CaseStep, SqlTransaction>({
+export function supervisorAlerts({ moveQueue, leaseMs }: Settings) {
+  return defineConsumer<CaseMoved, SqlTransaction>({
     name: 'supervisor_alerts',
     owner: 'case platform team',
     risk: 'notification',
-    source: postgresQueue(alertQueue, { leaseMs }),
-    message: CaseStep,
-    identity: { id: m => m.messageId, eventId: m => m.transitionId, type: m => m.type },
+    source: postgresQueue(moveQueue, { leaseMs }),
+    message: CaseMoved,
+    identity: { id: { property: 'messageId' }, eventId: m => m.transitionId },
     async handle({ message, envelope, tx }) {
-      if (message.type !== 'CaseEscalated') return ignore('only escalations alert')
+      if (message.to !== 'ESCALATED') return ignore('only escalations alert')
       const command = commandFrom(envelope, {
         consumer: 'supervisor_alerts',
         type: 'CreateSupervisorAlert',
-        cause: ['case-escalation', message.caseId, message.caseVersion],
+        cause: ['case-escalation', message.caseId, message.version],
         body: { caseId: message.caseId, text: message.reason },
       })
       await tx.query(

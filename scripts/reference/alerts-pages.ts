@@ -4,12 +4,12 @@ import { runbooks } from '../../packages/onceward/src/telemetry/alerts/runbooks.
 import { catalogue, prometheusName } from '../../packages/onceward/src/telemetry/catalogue.ts'
 import { everything } from '../../packages/onceward/test/alerts/declared.ts'
 import { alertOrigins } from './alert-origins.ts'
-import { table } from './markdown.ts'
+import { table, wrapped } from './markdown.ts'
 
 /** `docs/runbooks.md`: the introduction stays, and the runbooks are the output of the command. */
 export function withRunbooks(page: string): string {
   const [head] = page.split(/^## /m)
-  return `${head}${runbooks.map(runbook => renderRunbook(runbook, everything)).join('\n')}`
+  return wrapped(`${head}${runbooks.map(runbook => renderRunbook(runbook, everything)).join('\n')}`)
 }
 
 /** Every alert with its runbook and metrics, for `docs/alerts.md`. */

@@ -1,4 +1,5 @@
 import { questions } from '../../packages/onceward/test/check/checklist-questions.ts'
+import { wrapped } from './markdown.ts'
 
 const titles: Record<string, string> = {
   '000 §25': 'Anti-patterns of queue consumers (000 §25)',
@@ -16,17 +17,18 @@ export function checklistsPage(): string {
   const tables = [...Map.groupBy(questions, question => question.section)].map(
     ([section, rows]) => `## ${titles[section]}
 
-| question or anti-pattern | rules | answered in the contract by | shown by | how |
+| question or anti-pattern | rules | contract fields | test | answer |
 | --- | --- | --- | --- | --- |
 ${rows.map(row => `| ${[row.asks, links(row.rules), codes(row.fields), shown(row.shownBy), row.how].join(' | ')} |`).join('\n')}
 `,
   )
-  return `# Checklists
+  return wrapped(`# Checklists
 
-Reviews of consumers ask the same questions again and again. Each of them is answered here by a rule of \`onceward check\`, by a field of the contract, or by the
-design, and then by the test that shows it. The rules are on [checks.md](checks.md). This page is written by \`npm run reference\` and tested against the code.
+Reviews of consumers ask the same questions. A rule of \`onceward check\`, a field of the contract or the design
+answers each of them; a test shows each answer of the design. [checks.md](checks.md) describes the rules.
+\`npm run reference\` writes this page, and a test compares it with the code.
 
-${tables.join('\n')}`
+${tables.join('\n')}`)
 }
 
 function links(rules: readonly string[] = []): string {

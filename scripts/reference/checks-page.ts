@@ -1,20 +1,26 @@
 import { catalogue, type Topic } from '../../packages/onceward/src/review/catalogue.ts'
+import { wrapped } from './markdown.ts'
 
 const about: Record<Topic, string> = {
-  contract: 'Looked at by every check, from the contract alone.',
-  'contracts together': 'Looked at by every check, over all contracts that are given to it.',
+  contract: 'Every check applies these rules to each contract alone.',
+  samples:
+    'Every check calls the identity functions several times, with another clock and another random source. `--samples` names a file of messages; without it the functions get an empty message.',
+  'contracts together': 'Every check applies these rules to all its contracts together.',
   RabbitMQ:
-    'With `--live`. Queues, exchanges, bindings, policies and alarms, asked over AMQP and the management plugin.',
-  Kafka: 'With `--live`. Metadata and configuration, and the newest records for how keys are spread.',
-  PostgreSQL: 'With `--live`. Settings, roles, our own tables, the clock, and what stands between.',
-  memory: 'With `--live`. A contract against what the database remembers and what its source may repeat.',
-  'the check itself': 'What could not be judged, and what became of waivers.',
+    'With `--live`. The check reads queues, exchanges, bindings, policies and alarms over AMQP and the management plugin.',
+  Kafka:
+    'With `--live`. The check reads metadata, configuration and the newest records, for the distribution of keys.',
+  PostgreSQL:
+    'With `--live`. The check reads settings, roles, the tables of Onceward, the clock, and detects a pooler.',
+  memory:
+    'With `--live`. The check compares a contract with the consumers and markers in the database, and with the time that its source may repeat messages.',
+  'the check itself': 'Contracts and servers that could not be checked, and the state of waivers.',
 }
 
 /** `docs/checks.md`: the use of the command, and every rule under its anchor. */
 export function checksPage(): string {
   const topics = [...Map.groupBy(catalogue, rule => rule.topic)]
-  return `${introduction}
+  return wrapped(`${introduction}
 ${topics
   .map(
     ([topic, rules]) => `## Rules: ${topic}
@@ -34,32 +40,42 @@ Fix: ${fix}
   )
   .join('\n')}`,
   )
-  .join('\n')}`
+  .join('\n')}`)
 }
 
 const introduction = `# Checks
 
-\`onceward check\` reviews contracts before they run; \`--live\` compares them with the broker and the database they will run on. It only reads:
-no queue is declared, no group joined, no record consumed, no row written. A server that does not answer within 15 s is a finding.
+\`onceward check\` reviews contracts before they run; \`--live\` compares them with the broker and the
+database they will run on. The check only reads: it declares no queue, joins no group, consumes no record and
+writes no row. A server that does not answer within 15 s is a finding.
 
 \`\`\`sh
 onceward check src/consumers/*.ts
+onceward check --samples messages.jsonl src/consumers/payments.ts
 onceward check --live src/consumers/*.ts
 onceward check --live --strict --json src/consumers/*.ts
 \`\`\`
 
 | exit code | meaning |
 | --- | --- |
-| 0 | nothing wrong, or all of it waived; warnings and notes may be there |
-| 1 | an error; with \`--strict\` a warning too |
+| 0 | no error, or all errors are waived; there may be warnings and notes |
+| 1 | an error, or with \`--strict\` a warning |
 | 2 | wrong use: no such file, an unknown flag |
 
-**error**: messages or effects can be lost or doubled, or the consumer will not start. **warning**: it works until something else happens.
-**note**: for information.
+**error**: messages or effects can be lost or doubled, or the consumer will not start. **warning**: the
+consumer works until another fault occurs. **note**: for information.
 
-Servers are named by the environment (\`onceward --help\` lists the variables) or by the contract itself. Without \`ONCEWARD_DATABASE_URL\` the check reads no database
-and starts none. It reads each server once, for all contracts. RabbitMQ does not report its \`consumer_timeout\`; without a
+The addresses of servers come from the environment (\`onceward --help\` lists the variables) or from the
+contract. Without \`ONCEWARD_DATABASE_URL\` the check reads no database and starts none. It reads each server
+once, for all contracts. RabbitMQ does not report its \`consumer_timeout\`; without a
 policy or argument the check assumes the default of 30 minutes.
+
+## Samples
+
+\`--samples\` names a file of JSON lines, each a message of this consumer. A line is the body of a message; or an object with \`body\`
+(or \`base64\`, for bytes that are no JSON) and, if needed, \`headers\`, \`properties\` and \`key\`. Each message is decoded, validated and identified
+several times: again, with another clock, with another random source, and as a later delivery. What differs is a finding. A few dozen
+recent messages are enough; two versions of one entity and a captured change show more than a hundred of one kind.
 
 ## Waivers
 
@@ -76,6 +92,7 @@ waivers:
     until: 2027-03-31
 \`\`\`
 
-Without \`consumer\` it holds for all of them and for the servers. \`until\` is its last day, in UTC. A waiver that has expired, matches no finding or names no rule is a
-finding itself. The review question that each rule answers is in [checklists.md](checklists.md).
+Without \`consumer\`, the waiver applies to all consumers and to the servers. \`until\` is its last day, in UTC. A
+waiver that has expired, matches no finding or names no rule is a finding itself.
+[checklists.md](checklists.md) lists the review question that each rule answers.
 `

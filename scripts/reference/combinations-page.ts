@@ -6,6 +6,7 @@ import {
   dimensions,
 } from '../../packages/onceward/test/matrix/dimensions.ts'
 import { choosable, pairRefusal } from '../../packages/onceward/test/matrix/refusal.ts'
+import { wrapped } from './markdown.ts'
 
 const titles: Record<Dimension, string> = {
   mode: 'mode of the run',
@@ -24,25 +25,27 @@ export function combinationsPage(): string {
     dimensionNames.slice(index + 1).map(second => table(first, second, reasons)),
   )
   const listed = reasons.map((reason, index) => `${index + 1}. ${reason}`)
-  return `# Combinations
+  return wrapped(`# Combinations
 
-A contract chooses a source, an inbox mode, a failure mode, a way to remember, an order and a store, and it runs live
-or in a campaign. Of ${Object.values(dimensions)
+A contract chooses a source, an inbox mode, a failure mode, a dedup method, an order and a store, and it runs
+live or in a campaign. Of ${Object.values(dimensions)
     .reduce((product, values) => product * values.length, 1)
     .toLocaleString(
       'en',
-    )} combinations ${choosable.length.toLocaleString('en')} can be chosen; the others are refused before anything starts.
-This page shows every pair of choices. \`run\` means that \`test/matrix\` runs the pair on real servers: live work with
-failures, a restart, duplicates, a campaign, and live work again. A number means that the pair is refused, and why.
+    )} combinations, ${choosable.length.toLocaleString('en')} can be chosen. Onceward refuses the others before anything starts.
 
-The test runs ${coveringCombinations().length} combinations in which every pair occurs, and some more that a seed draws
-(\`ONCEWARD_MATRIX_SEED\`, \`ONCEWARD_MATRIX_DRAWN\`). Queues keep no history, so their campaigns read a file.
+This page shows every pair of choices. \`run\` means that \`test/matrix\` runs the pair on real servers: live work with
+failures, a restart, duplicates, a campaign, and live work again. A number means that the pair is refused, and
+links to the reason.
+
+The test runs ${coveringCombinations().length} combinations that together contain every pair, and some random ones from a seed
+(\`ONCEWARD_MATRIX_SEED\`, \`ONCEWARD_MATRIX_DRAWN\`). Queues keep no history, so campaigns for them read a file.
 
 ${tables.join('\n')}
 ## Why a pair is refused
 
 ${listed.join('\n')}
-`
+`)
 }
 
 function table(first: Dimension, second: Dimension, reasons: string[]): string {

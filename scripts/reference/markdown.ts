@@ -20,3 +20,38 @@ export function replaceTable(text: string, written: string, where: string): stri
   const length = lines.slice(from).findIndex(line => !line.startsWith('|'))
   return lines.toSpliced(from, length === -1 ? lines.length - from : length, written).join('\n')
 }
+
+/** Paragraphs and list items wrapped at 110 columns. Code blocks, tables and headings stay as they are. */
+export function wrapped(text: string): string {
+  const parts = text.split(/^( *```[^\n]*\n[\s\S]*?^ *```)$/m)
+  return parts.map((part, index) => (index % 2 === 1 ? part : wrappedProse(part))).join('')
+}
+
+const columns = 110
+const fixed = /^$|^#|^<!--|^\s*\|/
+
+function wrappedProse(text: string): string {
+  const blocks: string[] = []
+  for (const line of text.split('\n')) {
+    const last = blocks.at(-1)
+    const continues =
+      last !== undefined && !fixed.test(last) && !fixed.test(line) && !/^ *(- |\d+\. )/.test(line)
+    if (continues) blocks[blocks.length - 1] = `${last} ${line.trim()}`
+    else blocks.push(line)
+  }
+  return blocks.flatMap(wrappedBlock).join('\n')
+}
+
+function wrappedBlock(block: string): string[] {
+  if (fixed.test(block)) return [block]
+  const [start = ''] = block.match(/^ *(- |\d+\. )?/)!
+  // Code spans and links stay whole.
+  const words = block.slice(start.length).match(/(\[[^\]]*\]\([^)]*\)|`[^`]*`|\S)+/g) ?? []
+  const lines = [start + words.shift()]
+  for (const word of words) {
+    const last = lines.at(-1)!
+    if (last.length + 1 + word.length <= columns) lines[lines.length - 1] = `${last} ${word}`
+    else lines.push(' '.repeat(start.length) + word)
+  }
+  return lines
+}

@@ -10,6 +10,7 @@ import { errorsPage } from './errors-page.ts'
 import { replaceTable } from './markdown.ts'
 import { metricsTable } from './metrics-table.ts'
 import { policyPage } from './policy-page.ts'
+import { requirementsPage } from './requirements-page.ts'
 
 export const docs = join(dirname(fileURLToPath(import.meta.url)), '..', '..', 'docs')
 
@@ -21,6 +22,7 @@ export const wholePages: Readonly<Record<string, () => string>> = {
   'checks.md': checksPage,
   'checklists.md': checklistsPage,
   'combinations.md': combinationsPage,
+  'requirements.md': requirementsPage,
 }
 
 /** Generated tables in handwritten pages; the head identifies the table. */

@@ -22,10 +22,10 @@ export async function openScene(t: TestContext) {
     await pool.end()
     await database.drop()
   })
-  const settings: Settings = { queue: 'steps', alertQueue: 'alerts', leaseMs: 30_000 }
+  const settings: Settings = { queue: 'steps', moveQueue: 'moves', leaseMs: 30_000 }
   await migrate(pool)
   await pool.query(readFileSync(new URL('../tables.sql', import.meta.url), 'utf8'))
-  for (const queue of [settings.queue, settings.alertQueue]) await createQueue(pool, queue)
+  for (const queue of [settings.queue, settings.moveQueue]) await createQueue(pool, queue)
 
   const run = async <M>(consumer: Consumer<M, SqlTransaction>): Promise<Running> => {
     const running = await runConsumer(consumer, { databaseUrl: database.url })
@@ -34,10 +34,10 @@ export async function openScene(t: TestContext) {
   }
   return {
     rows: async (sql: string) => (await pool.query(sql)).rows,
-    send: (...steps: object[]) => send(pool, [settings.queue, settings.alertQueue], steps),
+    send: (...steps: object[]) => send(pool, settings.queue, steps),
     run: () => run(caseWorkflow(settings)),
     runAlerts: () => run(supervisorAlerts(settings)),
-    empty: (queue: 'queue' | 'alertQueue' = 'queue') =>
+    empty: (queue: 'queue' | 'moveQueue' = 'queue') =>
       until(`${queue} is empty`, async () => (await queueDepth(pool, settings[queue])).messages === 0),
 
     /** A process of its own that dies at the point. */

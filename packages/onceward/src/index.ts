@@ -1,5 +1,5 @@
 export type { ConsumerContract, Risk, SourceDeclaration } from './contract/contract.ts'
-export type { DeclaredEffect } from './contract/declared-effect.ts'
+export type { After, AfterContext, DeclaredEffect, EffectContext } from './contract/declared-effect.ts'
 export { type Consumer, defineConsumer } from './contract/define-consumer.ts'
 export type {
   CallOutcome,
@@ -37,10 +37,14 @@ export type {
   ReplaySection,
   RetentionSection,
 } from './contract/upkeep-sections.ts'
-export { type AuditDeclaration, audit } from './effects/audit/audit.ts'
+export { type AuditDeclaration, type AuditResult, audit } from './effects/audit/audit.ts'
 export { type Command, type CommandOptions, commandFrom } from './effects/command/command-from.ts'
 export { type ContributionEffect, contribution, type Drift } from './effects/contribution/contribution.ts'
-export type { ContributionDeclaration, ContributionWindow } from './effects/contribution/declaration.ts'
+export type {
+  ContributionDeclaration,
+  ContributionResult,
+  ContributionWindow,
+} from './effects/contribution/declaration.ts'
 export type { EffectResponse } from './effects/declared/respond.ts'
 export { type NotificationIdentity, notification } from './effects/external/notification.ts'
 export type { Mail } from './effects/external/smtp/mail.ts'
@@ -56,10 +60,15 @@ export type {
   ProjectedFact,
   ProjectedKey,
   ProjectionOptions,
+  ProjectionResult,
   Repair,
 } from './effects/projection/declaration.ts'
 export { projection } from './effects/projection/projection.ts'
-export type { AggregateTable, TransitionDeclaration } from './effects/transition/declaration.ts'
+export type {
+  AggregateTable,
+  TransitionDeclaration,
+  TransitionResult,
+} from './effects/transition/declaration.ts'
 export type { DeclaredMove, StateMachine } from './effects/transition/state-machine.ts'
 export { transition } from './effects/transition/transition.ts'
 export type { Decision, Outcome } from './engine/batch/outcome.ts'

@@ -47,7 +47,7 @@ const namesOnly = (code: string) => withoutComments(code).replaceAll(/'(?:[^'\\\
 
 /** From the ground up. */
 const rooms = [
-  ...['message', 'ports', 'drivers', 'contract', 'engine', 'inbox', 'telemetry', 'effects', 'operations'],
+  ...['message', 'ports', 'drivers', 'contract', 'engine', 'work', 'telemetry', 'effects', 'operations'],
   ...['replay', 'evidence', 'review', 'runtime', 'testing', 'cli'],
 ]
 
@@ -80,7 +80,7 @@ describe('import boundaries', () => {
 
   test('the engine and what is below it import no driver, not even a type', () => {
     const core = imports.filter(({ file }) =>
-      within(file, 'engine/', 'message/', 'contract/', 'ports/', 'inbox/'),
+      within(file, 'engine/', 'message/', 'contract/', 'ports/', 'work/'),
     )
     assert.deepEqual(listed(core.filter(({ to }) => within(to, 'drivers/'))), [])
   })
@@ -183,7 +183,7 @@ describe('the env is passed in', () => {
     /\bconsole\./,
   ]
   const worldless = [
-    ...['engine/', 'message/', 'effects/', 'inbox/', 'operations/', 'evidence/', 'replay/', 'review/'],
+    ...['engine/', 'message/', 'effects/', 'work/', 'operations/', 'evidence/', 'replay/', 'review/'],
     ...['contract/', 'ports/', 'telemetry/alerts/', 'cli/init/'],
   ]
   for (const folder of worldless) {
@@ -325,7 +325,8 @@ const publicNames: Record<string, string> = {
     Cause cause ReconcileSection
     ConsumerParts consumerParts loadPolicy Policy withPolicy
     OutgoingMessage PublishAnswer Publisher RangeReader
-    Gap GapAction GapPolicy ProjectedFact ProjectedKey projection ProjectionOptions Repair`,
+    Gap GapAction GapPolicy ProjectedFact ProjectedKey projection ProjectionOptions ProjectionResult Repair
+    After AfterContext AuditResult ContributionResult EffectContext TransitionResult`,
   './rabbitmq': `BrokerTls createRabbitPublisher createRabbitSource ensureDeadLetterQueue ensureRetryLevels RabbitOutgoingMessage OutgoingTarget PublishResult queue
     QueueDeclaration QueueOptions RabbitPublisher RabbitPublisherOptions RabbitSourceOptions`,
   './kafka': `createKafkaPublisher createKafkaSource createRetryTopicSource CreateTopicOptions ensureTopic KafkaConnectionOptions KafkaOutgoingMessage KafkaPublisher

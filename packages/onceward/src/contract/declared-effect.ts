@@ -1,7 +1,14 @@
 import type { Environment } from '../environment.ts'
 import type { ConsumerContract } from './contract.ts'
 import type { Consumer } from './define-consumer.ts'
-import type { BatchContext, BatchHandler, SqlTransaction } from './handler.ts'
+import type {
+  BatchContext,
+  BatchHandler,
+  BatchItem,
+  Handler,
+  HandlerContext,
+  SqlTransaction,
+} from './handler.ts'
 
 /**
  * An effect that is declared instead of coded. It is made by `projection(...)` and similar functions, and set
@@ -58,8 +65,32 @@ export interface DeclaredEffect<M = unknown> {
   mermaid?(): string
 
   /** Called like `handleBatch`, with the same guarantees. */
-  apply(context: BatchContext<M, SqlTransaction>): ReturnType<BatchHandler<M, SqlTransaction>>
+  apply(context: EffectContext<M>): ReturnType<BatchHandler<M, SqlTransaction>>
+
+  /** The `after` of the declaration. Called by the engine for each message that `apply` reported. */
+  after?(context: AfterContext<M, never>): ReturnType<Handler<M, SqlTransaction>>
 }
+
+/** What `apply` receives. */
+export interface EffectContext<M> extends BatchContext<M, SqlTransaction> {
+  /**
+   * Present with `after`. Call it once for each message that changed something, in the order of the changes
+   * of an entity. `after` is called for one message of an entity at a time.
+   */
+  readonly report?: (item: BatchItem<M>, entity: string, result: object) => void
+}
+
+/** What `after` of a declared effect receives: the context of a handler, and what the effect did. */
+export interface AfterContext<M, R> extends HandlerContext<M, SqlTransaction> {
+  readonly result: R
+}
+
+/**
+ * Called for each message that a declared effect applied, in the same transaction. If it throws or returns a
+ * verdict, the effect on its message is undone too, and the message follows the failure policy or the
+ * verdict.
+ */
+export type After<M, R> = (context: AfterContext<M, R>) => ReturnType<Handler<M, SqlTransaction>>
 
 /** A table that an effect writes, and the columns that identify its rows. Names are as declared. */
 export interface EffectTrace {

@@ -3,10 +3,10 @@ import {
   type FixRow,
   type RedriveRow,
   readApprovals,
+  readClassifications,
   readFixes,
   readHeldActions,
   readRedrives,
-  readTriage,
 } from '../drivers/postgres/evidence/read-acts.ts'
 import type { SqlClient } from '../drivers/postgres/pool.ts'
 import type { Event, Subject } from './explanation.ts'
@@ -20,9 +20,9 @@ export async function readActs(
   const [fixes, moves] = await Promise.all([readFixes(client, subject), readRedrives(client, subject)])
   const ids = [...new Set([...heldIds, ...fixes.map(row => row.id), ...moves.map(row => row.id)])]
   if (ids.length === 0) return []
-  const [did, said, approved] = await Promise.all([
+  const [did, classified, approved] = await Promise.all([
     readHeldActions(client, ids),
-    readTriage(client, ids),
+    readClassifications(client, ids),
     readApprovals(client, ids),
   ])
   return [
@@ -35,7 +35,7 @@ export async function readActs(
       text: because,
       facts: { heldId: id },
     })),
-    ...said.map(({ at, actor, text, id }) => ({
+    ...classified.map(({ at, actor, text, id }) => ({
       at,
       what: 'classified',
       by: actor,

@@ -1,6 +1,6 @@
 import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib'
 import type { Limits } from './limits.ts'
-import { unreadableReason } from './unreadable.ts'
+import { unreadableReason } from './unreadable-encoding.ts'
 
 /** The body without its content encoding, bounded by the limit. Throws on an unknown encoding. */
 export function decompress(body: Buffer, encoding: string | undefined, limits: Limits): Buffer {

@@ -3,10 +3,10 @@ import type { Consumer } from '../contract/define-consumer.ts'
 import type { Envelope } from '../contract/handler.ts'
 import { errorText } from '../errors.ts'
 import type { Delivery } from '../ports/source.ts'
+import type { Keys } from './decoded-message.ts'
 import { businessDigestOf } from './digest.ts'
 import { idText, positionId, readerFor, readId, readsWithoutBody, storableText } from './identity.ts'
 import { inexactOf } from './inexact-numbers.ts'
-import type { Keys } from './read-out.ts'
 import type { Problem, ReadableMessage } from './received.ts'
 
 export type IdentityReader<M> = (message: M, delivery: Delivery) => unknown

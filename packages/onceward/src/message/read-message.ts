@@ -3,6 +3,7 @@ import type { Consumer } from '../contract/define-consumer.ts'
 import { errorText } from '../errors.ts'
 import type { Delivery } from '../ports/source.ts'
 import { contentDigest, isTombstone, plainDigest } from './content-digest.ts'
+import { DecodedMessage, type Later } from './decoded-message.ts'
 import { decompress } from './decompress.ts'
 import { readId } from './identity.ts'
 import { carryInexact, InexactNumber } from './inexact-numbers.ts'
@@ -16,18 +17,17 @@ import {
   idWithoutBody,
   readKeys,
 } from './read-identities.ts'
-import { type Later, ReadOut } from './read-out.ts'
 import type { Problem, ProblemKind, Received } from './received.ts'
-import { knownOf, orElse, unreadable, unreadableBy } from './unread.ts'
-import { unreadableReason } from './unreadable.ts'
+import { unreadableReason } from './unreadable-encoding.ts'
+import { knownOf, orElse, unreadable, unreadableBy } from './unreadable-message.ts'
 
 /**
  * Waits for `work`, which never rejects, up to a time limit; then returns the result of `late` with the
  * reason.
  */
-export type Patience = <T>(work: Promise<T>, late: (reason: string) => T) => Promise<T>
+export type TimeLimit = <T>(work: Promise<T>, late: (reason: string) => T) => Promise<T>
 
-const endless: Patience = work => work
+const unlimited: TimeLimit = work => work
 
 export type MessageReader<M> = (delivery: Delivery) => Received<M> | Promise<Received<M>>
 
@@ -38,11 +38,11 @@ export type MessageReader<M> = (delivery: Delivery) => Received<M> | Promise<Rec
  */
 export function createMessageReader<M, Tx>(
   consumer: Consumer<M, Tx>,
-  patience: Patience = endless,
+  limitTime: TimeLimit = unlimited,
 ): MessageReader<M> {
   const broken = (delivery: Delivery, error: unknown) => unreadableBy(consumer, delivery, error)
   const read = compileReader(consumer, (delivery, work, late) =>
-    patience(
+    limitTime(
       work.catch(error => broken(delivery, error)),
       reason =>
         orElse(
@@ -58,13 +58,13 @@ export function createMessageReader<M, Tx>(
     )
 }
 
-type PatienceFor<M> = (
+type TimeLimitFor<M> = (
   delivery: Delivery,
   work: Promise<Received<M>>,
   late: (reason: string) => Received<M>,
 ) => Promise<Received<M>>
 
-function compileReader<M, Tx>(consumer: Consumer<M, Tx>, patience: PatienceFor<M>): MessageReader<M> {
+function compileReader<M, Tx>(consumer: Consumer<M, Tx>, limitTime: TimeLimitFor<M>): MessageReader<M> {
   const { codec, limits, schema, digestHeaders, tombstones } = consumer.message
   const identities = compileIdentities(consumer.identity)
   const unexpected = compileExpectation(consumer, identities)
@@ -100,13 +100,21 @@ function compileReader<M, Tx>(consumer: Consumer<M, Tx>, patience: PatienceFor<M
       const text = keyed.text + bodyless(delivery)
       return unreadable(delivery, digest, id.id, laneOf(delivery), keyed.kind, text)
     }
-    return new ReadOut(delivery, message, id.id, keyed, keyed.orderKey ?? laneOf(delivery), early, later)
+    return new DecodedMessage(
+      delivery,
+      message,
+      id.id,
+      keyed,
+      keyed.orderKey ?? laneOf(delivery),
+      early,
+      later,
+    )
   }
 
   return delivery => {
     const { held } = delivery
     if (held?.read !== undefined)
-      return new ReadOut(
+      return new DecodedMessage(
         delivery,
         held.read.message as M,
         held.messageId!,
@@ -147,8 +155,8 @@ function compileReader<M, Tx>(consumer: Consumer<M, Tx>, patience: PatienceFor<M
       return withoutMessage('undecodable', errorText(error, 500))
     }
     // Before the schema, which may belong to another type or version.
-    const stranger = unexpected?.(value as M, delivery) ?? null
-    if (stranger !== null) return withoutSchema(value, stranger.kind, stranger.text)
+    const mismatch = unexpected?.(value as M, delivery) ?? null
+    if (mismatch !== null) return withoutSchema(value, mismatch.kind, mismatch.text)
     if (schema === undefined) return read(delivery, digest, value)
 
     const invalid = (text: string) => withoutSchema(value, 'invalid', text)
@@ -161,7 +169,7 @@ function compileReader<M, Tx>(consumer: Consumer<M, Tx>, patience: PatienceFor<M
       const result = schema['~standard'].validate(value)
       if (!(result instanceof Promise)) return conclude(result)
       const read = result.then(conclude).catch(error => invalid(errorText(error, 500)))
-      return patience(delivery, read, reason => withoutSchema(value, 'unvalidated', reason))
+      return limitTime(delivery, read, reason => withoutSchema(value, 'unvalidated', reason))
     } catch (error) {
       return invalid(errorText(error, 500))
     }

@@ -1,9 +1,9 @@
 import { acts } from '../drivers/postgres/acts.ts'
 import type { SqlPool } from '../drivers/postgres/pool.ts'
 import { type LedgerDetail, showLedger } from '../telemetry/ledger.ts'
-import { act } from './parking/act.ts'
+import { act } from './act.ts'
 
-export interface LedgerOrder {
+export interface LedgerRequest {
   readonly id: string
   /** Consumer name, as confirmation: a mistyped id cannot change another consumer's effect. */
   readonly consumer: string
@@ -16,10 +16,10 @@ export type EffectResolution = 'completed' | 'not done'
 /** Records the real outcome: `completed`, or `failed`, which did not happen and may be tried again. */
 export async function reconcileEffect(
   pool: SqlPool,
-  order: LedgerOrder,
+  request: LedgerRequest,
   finding: EffectResolution,
 ): Promise<LedgerDetail> {
-  return change(pool, order, ['reconcile', finding === 'completed' ? 'completed' : 'failed'])
+  return change(pool, request, ['reconcile', finding === 'completed' ? 'completed' : 'failed'])
 }
 
 /**
@@ -27,8 +27,8 @@ export async function reconcileEffect(
  * keeps it, so the target's policy still decides: an at-most-once effect, or one whose idempotency key has
  * expired, is not sent but set aside again.
  */
-export async function retryEffect(pool: SqlPool, order: LedgerOrder): Promise<LedgerDetail> {
-  return change(pool, order, ['retry', null])
+export async function retryEffect(pool: SqlPool, request: LedgerRequest): Promise<LedgerDetail> {
+  return change(pool, request, ['retry', null])
 }
 
 /**
@@ -37,7 +37,7 @@ export async function retryEffect(pool: SqlPool, order: LedgerOrder): Promise<Le
  */
 async function change(
   pool: SqlPool,
-  { id, consumer, because }: LedgerOrder,
+  { id, consumer, because }: LedgerRequest,
   [action, finding]: readonly ['reconcile', 'completed' | 'failed'] | readonly ['retry', null],
 ): Promise<LedgerDetail> {
   const { epoch } = await showLedger(pool, id)
@@ -46,7 +46,7 @@ async function change(
     acts.actOnEffect,
     [id, consumer, epoch, action, finding, because],
     undefined,
-    'onceward ledger show',
+    `onceward ledger show ${id}`,
   )
   return showLedger(pool, id)
 }

@@ -2,7 +2,7 @@ import { acts } from '../drivers/postgres/acts.ts'
 import { type DeclaredLoss, readDeclaredLosses } from '../drivers/postgres/losses/read-losses.ts'
 import { assertUsable } from '../drivers/postgres/migrate.ts'
 import type { SqlPool } from '../drivers/postgres/pool.ts'
-import { act } from './parking/act.ts'
+import { act } from './act.ts'
 
 export async function readLosses(pool: SqlPool): Promise<readonly DeclaredLoss[]> {
   await assertUsable(pool)

@@ -2,7 +2,7 @@ import { acts } from '../drivers/postgres/acts.ts'
 import { assertUsable } from '../drivers/postgres/migrate.ts'
 import { readStuck, type StuckMessage } from '../drivers/postgres/outbox/read-stuck.ts'
 import type { SqlPool } from '../drivers/postgres/pool.ts'
-import { act } from './parking/act.ts'
+import { act } from './act.ts'
 
 /** Messages that block the most others come first. */
 export async function listStuck(pool: SqlPool, limit = 100): Promise<readonly StuckMessage[]> {

@@ -74,7 +74,7 @@ export interface HeldSession {
    * of any row is lost. Of the keys given, returns those that have unfinished work before the row, and its
    * state.
    */
-  takeUp(work: readonly TakenWork[]): Promise<ReadonlyMap<string, 'stored' | 'parked'>>
+  confirmLeases(work: readonly TakenWork[]): Promise<ReadonlyMap<string, 'stored' | 'parked'>>
 
   /**
    * The fence of a worker. Removes finished rows and updates their markers; postpones rows to be tried again.

@@ -3,7 +3,7 @@ import type { SqlTransaction } from '../contract/handler.ts'
 import type { StoreCapabilities } from './capabilities.ts'
 import type { HeldSession, WorkQueue } from './held-work.ts'
 import type { BrokerIdentity, Delivery, HeldFacts, Loss, Ownership, Position, Progress } from './source.ts'
-import type { SuspectLedger } from './suspects.ts'
+import type { SuspectStore } from './suspects.ts'
 import type { TopicLimits } from './topic-limits.ts'
 
 /**
@@ -52,7 +52,7 @@ export interface Store<Tx> {
   readonly work?: WorkQueue
 
   /** Durable stores: which runs crashed, and while handling what. Sessions then have `suspects`. */
-  readonly suspects?: SuspectLedger
+  readonly suspects?: SuspectStore
 
   /** SQL stores: statements outside any batch. Declared effects and campaigns need them. */
   readonly sql?: StoreSql
@@ -141,8 +141,15 @@ export type StoreTrouble =
   | 'statement'
 
 /**
- * The calls of one batch inside one transaction, in this order: `insertMarkers`, `businessKeys`, handler
- * transactions, `outgoing`, `countAttempts`, `conclude`, `log.advance`.
+ * The calls of one batch inside one transaction, in this order; most batches need only some of them:
+ *
+ * 1. insert: `log.positions`, `campaign.givenUp`, `insertMarkers`, `held.makeLive`,
+ *    `history.givenUpElsewhere`, `businessKeys`, `parkedTotal`, `keyOrder`, `held.keysAtWork`,
+ *    `history.horizon`;
+ * 2. apply: handler transactions and savepoints, `outgoing`;
+ * 3. conclude: `suspects.withdrawAttempts`, `countAttempts`, `parkedTotal`, calls of `held`,
+ *    `outgoing.publish` for retry copies, `conclude`, `campaign.journal`;
+ * 4. `log.advance`, the last.
  *
  * The members up to `parkedTotal` are required. A group is present when the store's capabilities, or the
  * store's group of the same feature, say so.
@@ -235,8 +242,8 @@ export interface OutgoingSession {
 
 export interface LogSession {
   /**
-   * The stored positions. Only called after `position_moved`, to learn whether an unconfirmed commit took
-   * effect.
+   * The stored positions. Called after `position_moved`, and when an earlier attempt of the batch may have
+   * committed, to learn whether it did.
    */
   positions(partitions: readonly string[]): Promise<ReadonlyMap<string, Position>>
 

@@ -6,7 +6,7 @@ import type { Enrolment } from './store.ts'
  * call is a short transaction, on the store's clock. It never decides what is applied: a run wrongly taken
  * for crashed costs time, not correctness.
  */
-export interface SuspectLedger {
+export interface SuspectStore {
   /**
    * Called at start and then every few seconds: the heartbeat of this run. Returns the other open runs of the
    * consumer without a heartbeat since this one began, or for `silentMs`, and those that halted. A live

@@ -13,11 +13,12 @@ import { kafkaOutletRules, rabbitOutletRules } from './rules/outlets.ts'
 import { postgresRules } from './rules/postgres.ts'
 import { rabbitRules } from './rules/rabbitmq.ts'
 import { retentionRules } from './rules/retention.ts'
+import { sampleRules } from './rules/samples.ts'
 import { severalRules } from './rules/several.ts'
 import { streamRules } from './rules/stream.ts'
 import { timingRules } from './rules/timing.ts'
 
-/** Rules over one contract as it is written. */
+/** Rules about one contract without servers. */
 export const contractRules: readonly Rule<Consumer>[] = [
   ...identityRules,
   ...orderRules,
@@ -29,9 +30,10 @@ export const contractRules: readonly Rule<Consumer>[] = [
   ...operationRules,
 ]
 
-/** Where a rule gets its facts: what people look for first on the page of rules. */
+/** Where a rule gets its facts; the sections of docs/checks.md. */
 export type Topic =
   | 'contract'
+  | 'samples'
   | 'contracts together'
   | 'RabbitMQ'
   | 'Kafka'
@@ -41,6 +43,7 @@ export type Topic =
 
 const topics: readonly (readonly [Topic, readonly RuleText[]])[] = [
   ['contract', contractRules],
+  ['samples', sampleRules],
   ['contracts together', severalRules],
   ['RabbitMQ', [...rabbitRules, ...streamRules, ...rabbitOutletRules]],
   ['Kafka', [...kafkaRules, ...kafkaOutletRules]],
@@ -49,7 +52,7 @@ const topics: readonly (readonly [Topic, readonly RuleText[]])[] = [
   ['the check itself', rulesOfTheCheck],
 ]
 
-/** Every rule there is, by topic. */
+/** All rules, by topic. */
 export const catalogue: readonly (RuleText & { readonly topic: Topic })[] = topics.flatMap(([topic, rules]) =>
   rules.map(({ id, severity, title, reason, fix }) => ({ id, severity, title, reason, fix, topic })),
 )

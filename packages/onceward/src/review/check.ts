@@ -2,10 +2,12 @@ import { catalogue, contractRules, liveIds } from './catalogue.ts'
 import { type Checked, judgeAll, type LiveAccess } from './live/access.ts'
 import { type Finding, findingsOf, type Severity } from './rule.ts'
 import { refusedContract } from './rules/itself.ts'
+import { sampleRules } from './rules/samples.ts'
 import { severalRules } from './rules/several.ts'
+import { type IdentityTrial, tryIdentities } from './samples/try-identities.ts'
 import { applyWaivers, type WaivedFinding, type Waiver } from './waiver.ts'
 
-/** A file, and the contract in it or what is wrong with it. */
+/** A file, with its contract or its problems. */
 export type LoadedContract =
   | Checked
   | { readonly file: string; readonly consumer?: undefined; readonly problems: readonly LoadProblem[] }
@@ -22,6 +24,8 @@ export interface CheckOptions {
   readonly waivers: readonly Waiver[]
   /** As in 2026-11-15, in UTC. */
   readonly today: string
+  /** Try the identities of every contract as well. */
+  readonly trial?: IdentityTrial | undefined
   /** Compare with the servers as well. */
   readonly live?: LiveAccess | undefined
 }
@@ -46,6 +50,7 @@ export async function check(loaded: readonly LoadedContract[], options: CheckOpt
     ...loaded.flatMap(refused),
     ...contracts.flatMap(judgeContract),
     ...judgeTogether(contracts),
+    ...(await judgeIdentities(contracts, options.trial)),
   ])
   if (options.live !== undefined) {
     const { checkLive } = await import('./live/check-live.ts')
@@ -86,6 +91,20 @@ function refused(one: LoadedContract): Finding[] {
 
 function judgeContract({ consumer, file }: Checked): Finding[] {
   return judgeAll(contractRules, consumer, { consumer: consumer.name, place: file })
+}
+
+/** One contract after the other, because the clock is replaced meanwhile. */
+async function judgeIdentities(
+  contracts: readonly Checked[],
+  trial: IdentityTrial | undefined,
+): Promise<readonly Finding[]> {
+  const findings: Finding[] = []
+  if (trial === undefined) return findings
+  for (const { consumer, file } of contracts) {
+    const subject = { consumer, samples: await tryIdentities(consumer, trial) }
+    findings.push(...judgeAll(sampleRules, subject, { consumer: consumer.name, place: file }))
+  }
+  return findings
 }
 
 function judgeTogether(contracts: readonly Checked[]): Finding[] {

@@ -14,8 +14,8 @@ export interface DeadLetterRoute {
 }
 
 /**
- * Pure. Null for a queue without a dead-letter exchange. `comesBack`: messages wait in queues of ours, and
- * come back by the queue's name.
+ * Pure. Null for a queue without a dead-letter exchange. With `comesBack`, messages also return from
+ * Onceward's retry queues, by the queue's name.
  */
 export function deadLetterRoute(
   queue: QueueState,
@@ -46,9 +46,9 @@ export function deadLetterRoute(
 }
 
 /**
- * What messages of this queue may have as their key: what it is bound with, or its name where it is bound to
- * nothing but the default exchange. Patterns stay patterns, and exchanges that do not go by the key let any
- * pass.
+ * The routing keys that messages of this queue may have: those of its bindings, or its name if only the
+ * default exchange leads to it. Patterns stay patterns. An exchange that does not route by key allows any
+ * key.
  */
 function keysOf(queue: string, { exchanges, bindings }: Topology): string[] {
   const bound = bindings.filter(one => one.source !== '' && !one.toExchange && one.destination === queue)
@@ -79,14 +79,14 @@ export function reach(
   const queues = taken.flatMap(({ destination, toExchange }) =>
     toExchange ? reach(destination, key, topology, names, seen) : names.has(destination) ? [destination] : [],
   )
-  // As RabbitMQ does it: a binding that takes is enough, also one to an exchange that leads nowhere.
+  // As in RabbitMQ, one matching binding is enough, even one to an exchange without queues.
   if (taken.length > 0 || found.alternate === null) return queues
   return reach(found.alternate, key, topology, names, seen)
 }
 
 /**
- * Headers and plugins decide by what we cannot see: there a binding counts as one that takes. A direct
- * exchange knows no patterns: `#` bound there takes nothing but a message whose key is that character.
+ * Headers exchanges and plugins route by data that the check cannot see: their bindings count as matching. A
+ * direct exchange has no patterns: `#` bound there matches only a key of that character.
  */
 function takes(type: string, pattern: string, key: string): boolean {
   if (type === 'direct') return pattern === key && !key.split('.').some(word => word === '*' || word === '#')

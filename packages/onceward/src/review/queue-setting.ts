@@ -3,8 +3,8 @@ import type { QueueState } from '../drivers/rabbitmq/describe-broker.ts'
 import { limitInForce } from '../drivers/rabbitmq/management.ts'
 
 /**
- * Pure: what is in force where an argument of a queue and a policy say something. RabbitMQ decides it
- * differently for each kind of value.
+ * Pure. The effective value if both an argument of the queue and a policy set it. RabbitMQ has a different
+ * rule for each kind of value.
  */
 
 /** An argument wins over a policy; `overflow` of a quorum queue is the other way round. */

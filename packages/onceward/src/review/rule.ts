@@ -1,8 +1,8 @@
 import type { Consumer } from '../contract/define-consumer.ts'
 
 /**
- * `error`: messages or effects can be lost or doubled, or the consumer will not start. `warning`: it works
- * until something else happens.
+ * `error`: messages or effects can be lost or doubled, or the consumer will not start. `warning`: the
+ * consumer works until another fault occurs.
  */
 export type Severity = 'error' | 'warning' | 'note'
 

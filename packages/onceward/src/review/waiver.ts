@@ -43,13 +43,13 @@ export function applyWaivers(
     if (!isDay(waiver.until))
       return findingsOf(
         waiverRules.over,
-        `The waiver of ${named} has no readable end: ${waiver.until}.`,
+        `The waiver of ${named} has an invalid end: ${waiver.until}.`,
         place,
       )
     if (waiver.until < today)
       return findingsOf(
         waiverRules.over,
-        `The waiver of ${named} ended on ${waiver.until}; ${waiver.owner} answers for it.`,
+        `The waiver of ${named} ended on ${waiver.until}; its owner is ${waiver.owner}.`,
         place,
       )
     if (skipped(waiver.rule) || findings.some(finding => matches(waiver, finding))) return []

@@ -37,7 +37,7 @@ export class LearnedLimits implements TopicLimits, RelayHandle {
   #readMs = Number.NEGATIVE_INFINITY
   #cancel: () => void = () => {}
   #closed = false
-  #said = ''
+  #reported = ''
 
   constructor(options: LimitsOptions) {
     this.#options = options
@@ -114,12 +114,12 @@ export class LearnedLimits implements TopicLimits, RelayHandle {
   /** Logs each reason once, not every five minutes. */
   #say(unknown: string): void {
     const { env, outlet } = this.#options
-    if (unknown !== '' && unknown !== this.#said && !this.#closed)
+    if (unknown !== '' && unknown !== this.#reported && !this.#closed)
       env.log.info('max.message.bytes of Kafka topics is unknown; using the declared or fixed limit', {
         broker: outlet.label,
         reason: unknown,
       })
-    this.#said = unknown
+    this.#reported = unknown
   }
 }
 

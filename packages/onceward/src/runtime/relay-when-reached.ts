@@ -18,7 +18,7 @@ export class RelayWhenReached implements RelayCarrier {
   readonly #end = Promise.withResolvers<void>()
   #relay: RelayCarrier | null = null
   #closed = false
-  #said = ''
+  #reported = ''
   #cancel: () => void = () => {}
 
   constructor(outlet: Outlet, begin: (destination: string) => RelayCarrier, env: Environment) {
@@ -77,12 +77,12 @@ export class RelayWhenReached implements RelayCarrier {
       if (errorCode(error) === 'configuration') return this.#refuse(error)
       const reason = errorText(error)
       // Logs once: an hour of outage would be 3,600 lines.
-      if (reason !== this.#said)
+      if (reason !== this.#reported)
         this.#env.log.warn('relay cannot reach its broker yet; rows wait in the outbox', {
           broker: this.#outlet.label,
           error: reason,
         })
-      this.#said = reason
+      this.#reported = reason
       this.#cancel = this.#env.timers.after(againMs, () => void this.#reach())
     }
   }

@@ -40,7 +40,7 @@ export interface ReplayOptions extends BrokerSecurity {
    * How long a campaign or swap waits for a live consumer that is behind, and under key order for live
    * workers without a heartbeat, before it is refused or ends. Default one minute.
    */
-  readonly patienceMs?: number
+  readonly waitMaxMs?: number
 }
 
 /** Steps of a campaign that need the consumer's contract; the others need only the database. */
@@ -56,7 +56,7 @@ export interface Replay {
     options?: {
       readonly onProgress?: (progress: CampaignProgress) => void
       readonly signal?: AbortSignal
-      readonly patienceMs?: number
+      readonly waitMaxMs?: number
     },
   ): Promise<Campaign>
   /**
@@ -75,7 +75,7 @@ export interface Replay {
       readonly acceptUnknown?: boolean
       /** Swaps even if rows differ: a reason by table name. */
       readonly accept?: Accepted
-      readonly patienceMs?: number
+      readonly waitMaxMs?: number
     },
   ): Promise<Swap>
   /** Rebuild: compares the live tables with the rebuilt ones. Changes nothing. */
@@ -110,9 +110,9 @@ export async function openReplay<M>(
     createPostgresStore({ pool, incarnation, log: env.log, ...(environment && { environment }) })
   const instance = options.instance ?? instanceName()
   const openReader = (selection: Selection) => openSelection(selection, consumer, { ...reached, pool })
-  const { patienceMs = 60_000 } = options
+  const { waitMaxMs = 60_000 } = options
   const callInline = createInlineCalls(consumer, { env, readVariable: name => process.env[name] })
-  const around = { consumer, store, pool, openReader, env, instance, patienceMs, callInline }
+  const around = { consumer, store, pool, openReader, env, instance, waitMaxMs, callInline }
   const rebuild: RebuildOptions = around
   return {
     async create(request) {

@@ -49,7 +49,7 @@ function isTrouble(error: unknown): error is OncewardError {
 async function ofTopic(declaration: TopicDeclaration, access: Addresses): Promise<SourceWindow> {
   const { topic } = declaration
   const connection = kafkaAddress(declaration, access.kafkaBootstrap, access)
-  if (connection === null) return { unknown: 'no address of Kafka is known' }
+  if (connection === null) return { unknown: 'the address of Kafka is not set' }
   const { topicRetentionMs } = await import('../drivers/kafka/topic-retention.ts')
   return topicWindow(topic, await topicRetentionMs(connection, topic))
 }
@@ -88,7 +88,7 @@ async function ofStream(declaration: WindowedStream, access: Addresses): Promise
 }
 
 async function ask({ managementUrl }: RabbitDeclaration, queue: string, url: string | undefined) {
-  if (url === undefined) return { unknown: 'no address of RabbitMQ is known' }
+  if (url === undefined) return { unknown: 'the address of RabbitMQ is not set' }
   const { askQueue } = await import('../drivers/rabbitmq/management.ts')
   return askQueue(managementUrl, url, queue)
 }

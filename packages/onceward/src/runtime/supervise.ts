@@ -46,7 +46,7 @@ export async function supervise(options: SuperviseOptions): Promise<number> {
       child = start(options)
       const end = await watch(child, options)
       child = null
-      if (end.said || stopping) return end.code ?? 1
+      if (end.announced || stopping) return end.code ?? 1
       if (performance.now() - began > settledMs) deaths = 0
       const delayMs = Math.min(restartMaxMs, restartMinMs * 2 ** Math.min(deaths, 10))
       log.error('consumer process crashed, restarting', { how: end.how, delayMs })
@@ -67,7 +67,7 @@ export async function supervise(options: SuperviseOptions): Promise<number> {
 
 interface End {
   /** The child announced its end. */
-  readonly said: boolean
+  readonly announced: boolean
   readonly code: number | null
   readonly how: string
 }
@@ -85,7 +85,7 @@ function start({ program, args, environment, memoryMaxMb }: SuperviseOptions): C
 
 function watch(child: ChildProcess, { deadlineMs, log }: SuperviseOptions): Promise<End> {
   return new Promise(resolve => {
-    let said = false
+    let announced = false
     let silent = false
     let timer: NodeJS.Timeout | undefined
     const expect = (withinMs: number) => {
@@ -98,7 +98,7 @@ function watch(child: ChildProcess, { deadlineMs, log }: SuperviseOptions): Prom
     }
     expect(Math.max(startMs, deadlineMs))
     child.on('message', message => {
-      if (message === 'ending') said = true
+      if (message === 'ending') announced = true
       expect(deadlineMs)
     })
     child.once('error', error => log.error('consumer process cannot be reached', { error: error.message }))
@@ -109,7 +109,7 @@ function watch(child: ChildProcess, { deadlineMs, log }: SuperviseOptions): Prom
         : signal !== null
           ? `by ${signal}`
           : `with code ${code}`
-      resolve({ said: said && signal === null, code, how })
+      resolve({ announced: announced && signal === null, code, how })
     })
   })
 }

@@ -17,7 +17,7 @@ export function dieAt(point: CrashPoint, { hit = 1, witness }: DeathOptions = {}
   if (!Object.hasOwn(crashPoints, point)) {
     throw new OncewardError(
       'usage',
-      `"${point}" is no crash point. Known: ${Object.keys(crashPoints).join(', ')}.`,
+      `"${point}" is not a crash point. Known: ${Object.keys(crashPoints).join(', ')}.`,
     )
   }
   let passages = 0

@@ -27,7 +27,7 @@ export async function probeRollback<Tx>({ store, run, observe }: RollbackProbe<T
   if (!isDeepStrictEqual(before, after)) {
     throw new OncewardError(
       'tx_bypassed',
-      'The transaction was rolled back, yet something the handler did is still there: it bypassed `tx`. A retry would do it again. Send every statement through `tx`, and ask for external calls with `effects.external`.',
+      'The transaction was rolled back, but a change of the handler remains: it bypassed `tx`. A retry would repeat it. Send every statement through `tx`, and request external calls with `effects.external`.',
       { details: { before, after } },
     )
   }

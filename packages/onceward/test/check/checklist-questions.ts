@@ -1,20 +1,20 @@
 /**
- * What answers a question of a review or rules an anti-pattern out: a rule of the checker, a field the
- * contract must or can answer it by, or the design, shown by a test.
+ * The answer to a review question or anti-pattern: a rule of `onceward check`, a field of the contract, or a
+ * test of the design.
  */
 export interface Answer {
   readonly rules?: readonly string[]
   /** Paths of the contract: `retention.markers`. */
   readonly fields?: readonly string[]
-  /** A file below packages/onceward/test and words that stand in it. */
+  /** A file below packages/onceward/test and a text in it. */
   readonly shownBy?: readonly [file: string, words: string]
-  /** How, in a sentence. */
+  /** One sentence. */
   readonly how: string
 }
 
 export interface Question extends Answer {
   readonly section: string
-  /** In our words. */
+  /** Paraphrased from the source document. */
   readonly asks: string
 }
 
@@ -57,58 +57,58 @@ export const questions: readonly Question[] = [
       asks: 'Automatic acknowledgement of work that matters',
       rules: ['OW121'],
       fields: ['settle.lossAcceptable'],
-      how: 'Sources have no such mode; telling the broker first must be asked for with a reason, and is refused for money.',
+      how: 'Sources have no such mode. A contract can ask for acknowledgement before the effect, with a reason; for money this is refused.',
     },
     {
       asks: 'Acknowledging before the database has committed',
       shownBy: crashSuite,
-      how: 'Settling follows the commit; a process is killed between the two and nothing is lost.',
+      how: 'The consumer acknowledges after the commit. The crash tests kill a process between the two, and nothing is lost.',
     },
     {
-      asks: 'Looking for a marker first and inserting it afterwards',
+      asks: 'Checking for a marker, then inserting it',
       shownBy: racing,
-      how: 'The marker is inserted with conflicts ignored; the unique constraint decides.',
+      how: 'The consumer inserts the marker and ignores conflicts; the unique constraint decides.',
     },
     {
       asks: 'A delivery tag as identity',
       rules: ['OW103'],
       shownBy: ['check/checklist-proofs.test.ts', 'is not read from a delivery tag: no such property exists'],
-      how: 'Tags are not among what identities can be read from, and headers that change with each delivery are an error.',
+      how: 'Identities cannot be read from delivery tags. A header that changes with each delivery is an error.',
     },
     {
-      asks: 'Markers forgotten too early',
+      asks: 'Markers removed too early',
       rules: ['OW162', 'OW163', 'OW501', 'OW502'],
-      how: 'Retention is held against retries, campaigns and what the broker really keeps, here and at every start.',
+      how: 'The check, and every start, compare retention with retries, campaigns and the retention of the broker.',
     },
     {
-      asks: 'Remembering in memory only',
+      asks: 'Deduplication state in memory only',
       shownBy: racing,
-      how: 'Markers are rows; the memory store is for tests and says that it is not durable.',
+      how: 'Markers are rows. The memory store is for tests and reports that it is not durable.',
     },
     {
-      asks: 'A slow call inside the delivery',
+      asks: 'A slow call in the handler',
       rules: ['OW122', 'OW151', 'OW210'],
       fields: ['effect.external'],
-      how: 'Calls are intents that a dispatcher makes after the commit.',
+      how: 'The handler records the call, and a dispatcher makes it after the commit.',
     },
     {
-      asks: 'Trying again what can never succeed',
+      asks: 'Retrying permanent failures',
       rules: ['OW133'],
-      how: 'Validation, poison and corruption have one attempt unless a contract says otherwise.',
+      how: 'Validation, poison and corruption have one attempt unless the contract sets more.',
     },
     {
-      asks: 'The same id with another payload goes unnoticed',
+      asks: 'The same id with another payload is not detected',
       rules: ['OW105'],
       shownBy: conflicting,
-      how: 'The digest of the raw bytes is kept with the marker; a difference is quarantined.',
+      how: 'The marker has the digest of the raw bytes. A message with another digest is quarantined.',
     },
     {
-      asks: 'Taking a stream offset for proof that the effect happened',
+      asks: 'Using a stream offset as proof of the effect',
       shownBy: [
         'rebalance/with-effect.test.ts',
         'processes join, leave, die, freeze and restart under load: position with the effect',
       ],
-      how: 'The position follows the effect, or is written in its transaction.',
+      how: 'The position is committed after the effect, or in its transaction.',
     },
   ]),
   ...list('000 §26', [
@@ -119,33 +119,33 @@ export const questions: readonly Question[] = [
       how: 'Required.',
     },
     {
-      asks: 'Which id names the business operation?',
+      asks: 'Which id identifies the business operation?',
       rules: ['OW104', 'OW106'],
       fields: ['identity.businessKey'],
-      how: 'A key of its own, beside the message id.',
+      how: 'The business key, in addition to the message id.',
     },
     {
       asks: 'Is the operation idempotent by nature?',
       fields: ['effect.apply'],
-      how: 'Declared effects are; a handler is made so by its marker.',
+      how: 'Declared effects are idempotent. A handler is protected by its marker.',
     },
     {
       asks: 'Do marker and business state commit together?',
       shownBy: together,
-      how: 'One transaction, also in the transactions of an ORM.',
+      how: 'Yes, in one transaction, also with an ORM.',
     },
     {
-      asks: 'What if it dies after the commit and before the ack?',
+      asks: 'What if the process dies after the commit and before the acknowledgement?',
       shownBy: crashSuite,
-      how: 'The redelivery finds its marker and is settled.',
+      how: 'The redelivered message finds its marker and is acknowledged.',
     },
     {
       asks: 'What if duplicates arrive at the same time?',
       shownBy: racing,
-      how: 'The second insert waits for the first one’s transaction.',
+      how: 'The second insert waits for the transaction of the first.',
     },
     {
-      asks: 'What if one id comes with two payloads?',
+      asks: 'What if one id has two payloads?',
       rules: ['OW105'],
       shownBy: conflicting,
       how: 'One is applied, the other quarantined.',
@@ -154,47 +154,47 @@ export const questions: readonly Question[] = [
       asks: 'How long are markers kept?',
       rules: ['OW161', 'OW162', 'OW501'],
       fields: ['retention.markers'],
-      how: 'As the contract says or its risk decides, never shorter than a repeat can come.',
+      how: 'As long as the contract or its risk class says, and never shorter than the source can repeat messages.',
     },
     {
       asks: 'Do external effects have a key or an outbox?',
       rules: ['OW122', 'OW123', 'OW124'],
       fields: ['effect.external', 'effect.publish'],
-      how: 'Each target has a key and a policy for repeats; messages go by the outbox.',
+      how: 'Each target has a key and a repeat policy. Messages are published through the outbox.',
     },
     {
       asks: 'Can history be replayed without repeating effects?',
       shownBy: suppressed,
-      how: 'In all modes but live, calls and messages are suppressed unless people approved them.',
+      how: 'Calls and messages are suppressed in all modes but live, unless a second person approved them.',
     },
     {
-      asks: 'Can duplicates be seen in metrics?',
+      asks: 'Do metrics show duplicates?',
       shownBy: counted,
-      how: 'Every outcome is counted, duplicates apart.',
+      how: 'Every outcome is counted; duplicates have their own counter.',
     },
     {
       asks: 'Is the duplicate path tested?',
       shownBy: ['conformance/rabbitmq.test.ts', 'deliveryConformance'],
-      how: 'The conformance suite of each source and store, which users can run as well.',
+      how: 'The conformance suite tests it for every source and store. Users can run it too.',
     },
   ]),
   ...list('001 §35', [
     {
       asks: 'Assuming that there are no duplicates',
       shownBy: racing,
-      how: 'Every message is claimed before it is applied.',
+      how: 'A marker is inserted for every message before its effect.',
     },
     {
-      asks: 'Committing before critical work is done',
+      asks: 'Committing the offset before critical work is done',
       rules: ['OW121'],
       fields: ['settle.when'],
-      how: 'Refused for money and regulatory.',
+      how: 'Refused for the risks money and regulatory.',
     },
     {
-      asks: 'Trying poison for ever',
+      asks: 'Retrying poison without end',
       rules: ['OW131', 'OW132', 'OW133'],
       fields: ['failure.attemptsMax'],
-      how: 'Attempts are counted durably and end.',
+      how: 'The database counts attempts, and attempts are limited.',
     },
     {
       asks: 'Dead letters without an owner',
@@ -202,49 +202,49 @@ export const questions: readonly Question[] = [
       how: 'An owner is required.',
     },
     {
-      asks: 'One order over everything',
+      asks: 'Global order',
       rules: ['OW113', 'OW309'],
       fields: ['order'],
-      how: 'Order is asked for by key, by partition, or not at all.',
+      how: 'A contract chooses order by key, by partition, or none.',
     },
     {
-      asks: 'Effects outside without a key',
+      asks: 'External effects without a key',
       rules: ['OW122', 'OW124'],
       fields: ['effect.external'],
-      how: 'A target without keys must say what may follow a lost call.',
+      how: 'A target without keys declares what follows a lost call.',
     },
     {
-      asks: 'Bytes that cannot be read stop the consumer before its handler',
+      asks: 'Unreadable bytes stop the consumer',
       rules: ['OW141', 'OW142', 'OW143'],
       fields: ['message'],
-      how: 'Reading never throws: such bytes get a row and an outcome.',
+      how: 'Decoding never throws: unreadable messages get a row and an outcome.',
     },
     {
-      asks: 'Taking exactly-once for a switch of the broker',
+      asks: 'Treating exactly-once as a broker setting',
       rules: ['OW302', 'OW404'],
-      how: 'The effect is in the database; a broker’s transactions are used only from topic to topic.',
+      how: 'The effect is in the database. Broker transactions are used only from topic to topic.',
     },
     {
       asks: 'No alert on lag',
       fields: ['objectives'],
-      how: 'Alerts are made from the contract’s objectives.',
+      how: 'Alerts are generated from the objectives of the contract.',
     },
     {
-      asks: 'A consumer for which replay is not safe',
+      asks: 'A consumer that is not safe to replay',
       rules: ['OW122', 'OW171'],
       fields: ['replay.modes'],
-      how: 'Suppression is the default; a contract says which modes people may start.',
+      how: 'Effects are suppressed by default, and the contract lists the allowed modes.',
     },
   ]),
   ...list('001 §37', [
     {
       asks: 'Which semantics are assumed?',
       fields: ['settle.when', 'dedup'],
-      how: 'At least once, applied once, unless said otherwise.',
+      how: 'At-least-once delivery, one effect, unless the contract says otherwise.',
     },
-    { asks: 'Can a message come twice?', shownBy: racing, how: 'It is taken for granted.' },
+    { asks: 'Can a message be delivered twice?', shownBy: racing, how: 'Yes: the design assumes it.' },
     {
-      asks: 'Which is the message id?',
+      asks: 'Which value is the message id?',
       rules: ['OW101', 'OW103'],
       fields: ['identity.id'],
       how: 'Required.',
@@ -252,10 +252,10 @@ export const questions: readonly Question[] = [
     { asks: 'Is the consumer idempotent?', fields: ['dedup'], how: 'By marker, position or version.' },
     { asks: 'Which effects are there?', rules: ['OW122'], fields: ['effect'], how: 'Declared.' },
     {
-      asks: 'Are effects outside deduplicated?',
+      asks: 'Are external effects deduplicated?',
       rules: ['OW123', 'OW124'],
       fields: ['effect.external'],
-      how: 'By consumer, target and effect key in the ledger.',
+      how: 'The ledger has one row per consumer, target and effect key.',
     },
     {
       asks: 'When is the message acknowledged?',
@@ -264,67 +264,67 @@ export const questions: readonly Question[] = [
       how: 'After the effect by default.',
     },
     {
-      asks: 'What if it dies before telling?',
+      asks: 'What if the process dies before the acknowledgement?',
       shownBy: crashSuite,
-      how: 'Redelivered, recognised, settled.',
+      how: 'The message is redelivered, recognised and acknowledged.',
     },
-    { asks: 'What if it dies after the effect?', shownBy: crashSuite, how: 'The same.' },
+    { asks: 'What if the process dies after the effect?', shownBy: crashSuite, how: 'The same.' },
     {
       asks: 'Is order needed?',
       rules: ['OW111', 'OW112'],
       fields: ['order'],
-      how: 'Said in the contract and held against the source.',
+      how: 'The contract declares it, and the check compares it with the source.',
     },
     {
-      asks: 'Which is the partition key?',
+      asks: 'Which value is the partition key?',
       rules: ['OW310', 'OW311'],
       fields: ['identity.orderKey'],
-      how: 'Sampled on the real topic.',
+      how: 'The check samples the real topic.',
     },
     {
       asks: 'What happens to poison?',
       fields: ['failure.poison'],
       rules: ['OW133'],
-      how: 'Parked, with everything needed to come back.',
+      how: 'It is parked with everything that a redrive needs.',
     },
     {
       asks: 'Do retries end?',
       rules: ['OW131', 'OW132'],
       fields: ['failure.attemptsMax'],
-      how: 'Always bounded.',
+      how: 'Yes, attempts are always limited.',
     },
     {
       asks: 'Who owns the dead letters?',
       fields: ['owner', 'failure.deadLetter'],
-      how: 'The owner, or the one named.',
+      how: 'The owner of the contract, or the one named for dead letters.',
     },
     {
       asks: 'Is replay safe?',
       rules: ['OW171', 'OW172'],
       fields: ['replay'],
-      how: 'Suppressed effects, and markers that skip what is done.',
+      how: 'External effects are suppressed, and markers skip applied messages.',
     },
     {
-      asks: 'Are broken schemas and bytes handled?',
+      asks: 'Are invalid schemas and bytes handled?',
       rules: ['OW141', 'OW142', 'OW143', 'OW144'],
       fields: ['message'],
-      how: 'Set aside with the reason.',
+      how: 'Such messages are set aside with the reason.',
     },
-    { asks: 'Is lag watched?', fields: ['objectives'], how: 'Alerts are made from it.' },
+    { asks: 'Is lag monitored?', fields: ['objectives'], how: 'Alerts are generated from the objectives.' },
     {
-      asks: 'Are there tests of duplicates?',
+      asks: 'Are duplicates tested?',
       shownBy: ['conformance/kafka.test.ts', 'deliveryConformance'],
-      how: 'The conformance suites.',
+      how: 'By the conformance suites.',
     },
     {
       asks: 'Are crash windows tested?',
       shownBy: crashSuite,
-      how: 'A process is killed at every named point.',
+      how: 'The crash tests kill a process at every named crash point.',
     },
     {
       asks: 'Is there a runbook?',
       fields: ['owner', 'objectives'],
-      how: 'Made per consumer by "onceward runbook".',
+      how: '"onceward runbook" prints one for each consumer.',
     },
   ]),
   ...list('003 §23', [
@@ -332,14 +332,14 @@ export const questions: readonly Question[] = [
       asks: 'The offset first, the effect later',
       rules: ['OW121'],
       shownBy: crashSuite,
-      how: 'The order is the engine’s, not the handler’s.',
+      how: 'The engine orders the steps, not the handler.',
     },
-    { asks: 'Deduplicating in memory', shownBy: racing, how: 'Markers are rows, shared by all processes.' },
+    { asks: 'Deduplicating in memory', shownBy: racing, how: 'Markers are rows that all processes share.' },
     {
       asks: 'The offset as business identity',
       rules: ['OW101', 'OW102'],
       fields: ['identity.id'],
-      how: "'position' must be asked for, and is an error where money is concerned.",
+      how: "A contract must ask for 'position', and it is an error for money.",
     },
     {
       asks: 'One table of markers for all consumers',
@@ -348,27 +348,27 @@ export const questions: readonly Question[] = [
       how: 'The consumer is part of the key.',
     },
     {
-      asks: 'Poison that is skipped without evidence',
+      asks: 'Poison skipped without evidence',
       shownBy: [
         'poison/killers.test.ts',
         'is found within (attempts + log2 n + 1) restarts while thousands of neighbours arrive once',
       ],
-      how: 'Nothing is skipped: it is parked, dead-lettered or quarantined with its bytes.',
+      how: 'Poison is parked, dead-lettered or quarantined with its bytes.',
     },
     {
       asks: 'Markers deleted too early',
       rules: ['OW162', 'OW164', 'OW501'],
       fields: ['retention.behindHorizon'],
-      how: 'And what is older than the markers that are left is parked.',
+      how: 'In addition, messages older than the remaining markers are parked.',
     },
     {
-      asks: 'Corrections taken for duplicates',
+      asks: 'Corrections treated as duplicates',
       rules: ['OW105'],
       shownBy: [
         'effects/projection.test.ts',
         'says conflict of the same version with other content where a digest column is declared',
       ],
-      how: 'Another digest is a conflict; declared effects have corrections.',
+      how: 'Another digest is a conflict. Declared effects support corrections.',
     },
   ]),
   ...list('003 §24', [
@@ -379,15 +379,15 @@ export const questions: readonly Question[] = [
       how: 'Required.',
     },
     {
-      asks: 'Which key has each effect?',
+      asks: 'Which key does each effect have?',
       rules: ['OW104'],
       fields: ['identity.businessKey', 'identity.idempotencyKey'],
-      how: 'The business key; external effects have one each.',
+      how: 'The business key. Each external effect has its own key.',
     },
     {
       asks: 'Where is the state of effects kept?',
       rules: ['OW415', 'OW508'],
-      how: 'In the database of the effect, schema onceward.',
+      how: 'In the schema onceward, in the database of the effect.',
     },
     {
       asks: 'Is it committed with the sink?',
@@ -396,25 +396,25 @@ export const questions: readonly Question[] = [
       how: 'One transaction.',
     },
     {
-      asks: 'What if it dies between the sink and the offset?',
+      asks: 'What if the process dies between the sink and the offset?',
       shownBy: crashSuite,
-      how: 'The repeat is recognised.',
+      how: 'The repeated message is recognised.',
     },
     {
       asks: 'What if an event is replayed after a month?',
       rules: ['OW162', 'OW171', 'OW222', 'OW303', 'OW501'],
       fields: ['replay.window', 'retention.markers'],
-      how: 'Recognised while its marker is kept, parked once it is not.',
+      how: 'It is recognised while its marker exists, and parked afterwards.',
     },
     { asks: 'What if two workers get the same event?', shownBy: racing, how: 'One applies it.' },
     {
-      asks: 'What if events of one thing come out of order?',
+      asks: 'What if events of one entity arrive out of order?',
       rules: ['OW112', 'OW310'],
       fields: ['order', 'effect.apply'],
-      how: 'Order by key, or a version guard.',
+      how: 'The contract orders by key, or the effect compares versions.',
     },
     {
-      asks: 'What if the producer repeats itself under a new id?',
+      asks: 'What if the producer repeats an operation under a new id?',
       rules: ['OW104', 'OW106'],
       fields: ['identity.businessKey'],
       how: 'The business key recognises it.',
@@ -423,22 +423,22 @@ export const questions: readonly Question[] = [
       asks: 'What if it fails a hundred times?',
       rules: ['OW131'],
       fields: ['failure.attemptsMax'],
-      how: 'It ends after its attempts.',
+      how: 'It is set aside after its last attempt.',
     },
     {
-      asks: 'How is quarantine worked off?',
+      asks: 'How are quarantined messages resolved?',
       fields: ['failure.deadLetter', 'owner'],
       shownBy: worked,
-      how: 'By "onceward parked": look, fix, replay, delete, with an audit.',
+      how: 'With "onceward parked": show, fix, redrive or delete, all audited.',
     },
     {
-      asks: 'How long is memory kept?',
+      asks: 'How long is deduplication state kept?',
       rules: ['OW161', 'OW162', 'OW501'],
       fields: ['retention'],
-      how: 'Said and enforced.',
+      how: 'As long as the contract declares; the consumer enforces it.',
     },
     {
-      asks: 'How does a backfill keep from calling others?',
+      asks: 'How does a backfill avoid external calls?',
       shownBy: suppressed,
       how: 'Calls and messages are suppressed in every mode but live.',
     },
@@ -455,60 +455,65 @@ export const questions: readonly Question[] = [
       asks: 'Can an operator say why a row exists?',
       rules: ['OW173', 'OW174'],
       fields: ['handlerVersion', 'identity.correlationId'],
-      how: 'Every marker names its run, every run its code.',
+      how: 'Every marker names its run, and every run its code version.',
     },
   ]),
   ...list('004 §29', [
     {
       asks: 'No automatic offset commits',
       shownBy: ['kafka/one-member.test.ts', 'commits what is settled and goes on there after a restart'],
-      how: 'Our client has none: of ten records that were taken and six that were settled, six are committed.',
+      how: 'The client has none. Of ten records read and six settled, six are committed.',
     },
     {
       asks: 'Offsets after the durable effect',
       shownBy: crashSuite,
-      how: 'The engine settles after the commit.',
+      how: 'The engine commits the offset after the database commit.',
     },
-    { asks: 'Doing it twice is safe', rules: ['OW104'], shownBy: racing, how: 'The marker decides.' },
     {
-      asks: 'The idempotency key is stable and of the domain',
+      asks: 'Processing a record twice is safe',
+      rules: ['OW104'],
+      shownBy: racing,
+      how: 'The marker decides.',
+    },
+    {
+      asks: 'The idempotency key is stable and from the domain',
       rules: ['OW101', 'OW103', 'OW106'],
       fields: ['identity.businessKey'],
-      how: 'Read from what the producer sets.',
+      how: 'It is read from a value that the producer sets.',
     },
     {
       asks: 'Effect and marker in one transaction',
       rules: ['OW407'],
       shownBy: together,
-      how: 'Always.',
+      how: 'Always one transaction.',
     },
     {
       asks: 'The partition key keeps the order that is needed',
       rules: ['OW111', 'OW310', 'OW311'],
       fields: ['identity.orderKey'],
-      how: 'Held against the records.',
+      how: 'The check compares it with the records.',
     },
     {
       asks: 'A batch that fails does not commit past the failing record',
       shownBy: lowest,
-      how: 'The position is the lowest unfinished one.',
+      how: 'The committed position is the lowest unfinished one.',
     },
     {
-      asks: 'A rebalance commits what is complete and nothing else',
+      asks: 'A rebalance commits only completed records',
       rules: ['OW152'],
       shownBy: [
         'rebalance/broker-offsets.test.ts',
         'processes join, leave, die, freeze and restart under load: offsets on the broker',
       ],
-      how: 'Revoked partitions are finished and committed; lost ones are not.',
+      how: 'The consumer finishes and commits revoked partitions, and commits nothing for lost ones.',
     },
     {
-      asks: 'The client is not called from anywhere',
+      asks: 'The broker client is not called from several places',
       shownBy: [
         'check/checklist-proofs.test.ts',
         'a handler is given the message and its transaction, and nothing of the client of the broker',
       ],
-      how: 'Handlers never see it.',
+      how: 'Handlers have no access to the client.',
     },
     {
       asks: 'Batch size and handling time are bounded',
@@ -517,10 +522,10 @@ export const questions: readonly Question[] = [
       how: 'Both have limits by default.',
     },
     {
-      asks: 'There is a policy for poison',
+      asks: 'A policy for poison exists',
       rules: ['OW133'],
       fields: ['failure.poison', 'failure.policies'],
-      how: 'By default too.',
+      how: 'There is a default policy.',
     },
     {
       asks: 'Dead letters keep their metadata',
@@ -532,58 +537,62 @@ export const questions: readonly Question[] = [
       how: 'Bytes, headers, properties, position and the reason are kept.',
     },
     {
-      asks: 'Replay from what is retained has been tested',
+      asks: 'Replay from retained records is tested',
       rules: ['OW222', 'OW303'],
       shownBy: [
         'replay/logs.test.ts',
         'applies the holes between two offsets, and neither joins nor commits to the group',
       ],
-      how: 'Campaigns on real logs; what the log keeps is held against the window.',
+      how: 'Campaigns run on real logs, and the check compares the retention of the log with replay.window.',
     },
-    { asks: 'Lag is watched per partition', fields: ['objectives'], how: 'A gauge per partition.' },
+    {
+      asks: 'Lag is monitored per partition',
+      fields: ['objectives'],
+      how: 'A gauge reports lag per partition.',
+    },
     {
       asks: 'Duplicates, ignored and stale messages are counted',
       shownBy: counted,
-      how: 'Each outcome has its count.',
+      how: 'Each outcome has a counter.',
     },
     {
-      asks: 'Shutting down finishes or safely gives up what is under way',
+      asks: 'Shutdown finishes or safely abandons work in progress',
       shownBy: ['conformance/rabbitmq.test.ts', 'deliveryConformance'],
-      how: 'A drain finishes what it began; past its deadline nothing unfinished is settled, and the next process applies it once.',
+      how: 'A drain finishes started work. After its deadline, unfinished work is not acknowledged, and the next process applies it once.',
     },
   ]),
   ...list('004 §30', [
     {
       asks: 'Trusting the broker to make everything happen exactly once',
       rules: ['OW122', 'OW124', 'OW404'],
-      how: 'What leaves the database is declared with its own key and policy.',
+      how: 'Every effect outside the database is declared with its own key and policy.',
     },
     {
       asks: 'The offset as business identity',
       rules: ['OW101', 'OW102'],
       fields: ['identity.id'],
-      how: 'As above.',
+      how: 'A contract must ask for it, and it is an error for money.',
     },
-    { asks: 'Leaving duplicates out of account', shownBy: racing, how: 'Every message is claimed.' },
+    { asks: 'Ignoring duplicates', shownBy: racing, how: 'A marker is inserted for every message.' },
     {
       asks: 'Blind increments',
       fields: ['effect.apply'],
       shownBy: ['effects/contribution.test.ts', 'a fact counts once, under any message id, now or before'],
-      how: 'A handler’s increment is guarded by its marker; contributions keep a ledger.',
+      how: 'A marker protects the increment of a handler. Contributions record each fact.',
     },
     {
-      asks: 'Parallel work without order among offsets',
+      asks: 'Parallel work without ordered offsets',
       shownBy: lowest,
-      how: 'Out-of-order completion never moves the position past what is unfinished.',
+      how: 'Out-of-order completion never moves the position past an unfinished record.',
     },
     {
-      asks: 'Dead letters without a way back',
+      asks: 'Dead letters that cannot be reprocessed',
       rules: ['OW136', 'OW165', 'OW213'],
       shownBy: [
         'replay/parked.test.ts',
         'applies one of two dead letters of one business key, and leaves the other',
       ],
-      how: 'Everything that is set aside can be fixed and replayed.',
+      how: 'Every message that is set aside can be fixed and redriven.',
     },
   ]),
 ]

@@ -70,6 +70,29 @@ describe('onceward check', () => {
     assert.equal(code, 0, stdout)
   })
 
+  test('--samples tries the identities on messages of a file, which belong to one contract', async () => {
+    const file = contract(
+      'sampled',
+      'identity: { id: (m, { headers }) => m.id + (headers.again ?? Date.now()) }',
+    )
+    const other = contract('other_sampled')
+    const samples = join(folder, 'samples.jsonl')
+    writeFileSync(samples, '{"body":{"id":"a"},"headers":{"again":"1"}}\n\n{"id":"b"}\n')
+    writeFileSync(join(folder, 'broken.jsonl'), '{"id":"a"}\n{"id":')
+    const [found, two, broken, missing] = await Promise.all([
+      run([file, '--samples', samples]),
+      run([file, other, '--samples', samples]),
+      run([file, '--samples', 'broken.jsonl']),
+      run([file, '--samples', 'nothing.jsonl']),
+    ])
+    assert.equal(found.code, 1)
+    assert.match(found.stdout, /error OW107 identity\.id depends on the clock, seen on sample 3\n/)
+    assert.deepEqual([two.code, broken.code, missing.code], [2, 2, 2])
+    assert.match(two.stderr, /one file with --samples/)
+    assert.match(broken.stderr, /broken\.jsonl:2 is not a line of JSON/)
+    assert.match(missing.stderr, /nothing\.jsonl/)
+  })
+
   test('a contract that is refused does not keep others from being checked, and all problems are told', async () => {
     const refused = contract('refused', `owner: '', risk: 'mony'`)
     writeFileSync(join(folder, 'broken.ts'), 'export default {{{')
@@ -135,8 +158,8 @@ describe('onceward check', () => {
     assert.equal(code, 0)
     const found = report.findings.map((one: { id: string; found: string }) => `${one.id} ${one.found}`)
     assert.deepEqual(found.sort(), [
-      'OW902 no address of RabbitMQ is known (ONCEWARD_RABBITMQ_URL)',
-      'OW902 no address of the database is known (ONCEWARD_DATABASE_URL)',
+      'OW902 the address of RabbitMQ is not set (ONCEWARD_RABBITMQ_URL)',
+      'OW902 the address of the database is not set (ONCEWARD_DATABASE_URL)',
     ])
   })
 

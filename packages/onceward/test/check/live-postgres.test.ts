@@ -219,7 +219,7 @@ describe('check --live on PostgreSQL', () => {
     url.searchParams.set('options', '-c role=onlooker')
     const asOnlooker = async () => textOf(await look({}, { databaseUrl: url.href }), 'OW902')
     await pool.query('create role onlooker')
-    assert.match(await asOnlooker(), /onlooker may not see how long transactions of other logins are open/)
+    assert.match(await asOnlooker(), /onlooker may not see the age of transactions of other logins/)
     await pool.query('grant pg_read_all_stats to onlooker')
     assert.equal(await asOnlooker(), '')
   })
@@ -284,7 +284,7 @@ describe('check --live on PostgreSQL', () => {
     assert.match(textOf(found, 'OW508'), /read-only transaction/)
   })
 
-  test('a queue that is published to is missing, then there; one that is read in another database is not looked at', async () => {
+  test('a queue that is published to is missing, then there; one that is read in another database is not read', async () => {
     const publish = { next: { broker: 'postgres', queue: 'checked.next' } } as const
     const contract = { generation: 2, effect: { publish } }
     const first = await look(contract)
@@ -295,7 +295,7 @@ describe('check --live on PostgreSQL', () => {
     await createQueue(pool, 'checked.next')
     seen.note('OW511', first, await look(contract))
     const elsewhere = await look({ source: postgresQueue('far', { url: 'postgres://me:secret@far/db' }) })
-    assert.match(textOf(elsewhere, 'OW902'), /queue far is in a database of its own/)
+    assert.match(textOf(elsewhere, 'OW902'), /queue far is in another database/)
     assert.doesNotMatch(JSON.stringify(elsewhere), /secret/)
   })
 

@@ -1,3 +1,4 @@
+// sqlite-driver.ts
 import { randomUUID } from 'node:crypto'
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -27,7 +28,7 @@ async function whenFree<T>(run: () => T): Promise<T> {
   }
 }
 
-/** Parsed with `Object.create(null)`: a header named `__proto__` is a header like any other. */
+/** Without prototypes: a header named `__proto__` is a header like any other. */
 const bare = (text: string) =>
   JSON.parse(text, (_name, value) =>
     value === null || typeof value !== 'object' || Array.isArray(value)

@@ -16,7 +16,7 @@ const sources: Record<string, { source: SourceDeclaration; log: boolean; assumes
   postgres: {
     source: postgresQueue('q'),
     log: false,
-    assumes: /in the transaction that makes the message true/,
+    assumes: /in the transaction of their change/,
   },
   kafka: { source: topic('t', { start: 'earliest' }), log: true, assumes: /acks=all/ },
   'rabbitmq-stream': { source: stream('s', { start: 'first' }), log: true, assumes: /wait for confirms/ },
@@ -112,7 +112,7 @@ describe('what is promised', () => {
     for (const when of modes) {
       if (when === 'with effect' && !log) continue
       const settle = when === 'before effect' ? { when, lossAcceptable: 'only a hint' } : { when }
-      test(`from ${kind}, told ${when}: of each effect what the matrix says`, () => {
+      test(`from ${kind}, settled ${when}: of each effect what the matrix says`, () => {
         for (const [what, { parts, sink, often }] of Object.entries(effects)) {
           if ('identity' in parts && !log) continue
           const page = pageOf(source, parts, settle)
@@ -152,7 +152,7 @@ describe('what is promised', () => {
       effects['a message to Kafka']!.parts,
       undefined,
     ).promise
-    assert.match(published!.text, /no Kafka transaction .* within Kafka/)
+    assert.match(published!.text, /not a Kafka transaction .* within Kafka needs a transform/)
   })
 
   test('of a projection: one effect per key and version', () => {

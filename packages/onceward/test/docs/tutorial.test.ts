@@ -42,7 +42,7 @@ describe('the tutorial', () => {
         other.begin(block.code)
       } else {
         if (block.marks === 'settled') await settled(await first.type('echo $ONCEWARD_DATABASE_URL'))
-        if (block.code.includes('replay')) {
+        if (block.code.includes('redrive')) {
           // Without an address the same server is found by its folder, and left running for the consumer.
           await first.type('env -u ONCEWARD_DATABASE_URL npx onceward work list')
         }

@@ -1,4 +1,15 @@
-import { audit, type ConsumerContract, contribution, type SqlTransaction, transition } from 'onceward'
+import {
+  type After,
+  type AuditResult,
+  audit,
+  type ConsumerContract,
+  type ContributionDeclaration,
+  contribution,
+  type SqlTransaction,
+  type TransitionDeclaration,
+  type TransitionResult,
+  transition,
+} from 'onceward'
 
 /**
  * Consumers of one declared effect each, and the tables they need. The tests and the processes they kill
@@ -32,7 +43,7 @@ export const workflowTables = `
     consumer text not null, aggregate_id text not null, from_state text, to_state text not null, version bigint not null,
     actor text, reason text, message_id text not null, at timestamptz not null default now())`
 
-export const workflow = () =>
+export const workflow = (changes: Partial<TransitionDeclaration<Step>> = {}) =>
   transition<Step>({
     machine,
     aggregate: { table: 'workflow', key: 'case_id', state: 'state', version: 'version' },
@@ -45,7 +56,27 @@ export const workflow = () =>
     reason: m => `because of ${m.event}`,
     set: { outcome: m => m.outcome },
     retryDelayMs: 40,
+    ...changes,
   })
+
+/** The same, and each move is also a row of another table, a message and a call. */
+export const followed = () => workflow({ after: followMove })
+
+export const followTables = 'create table move_seen (id text primary key, step text not null)'
+
+export const followMove: After<Step, TransitionResult> = async ({ result, tx, effects }) => {
+  const { aggregateId, from, to, version } = result
+  const step = `${aggregateId} ${from} ${to} ${version}`
+  await tx.query('insert into move_seen (id, step) values ($1, $2)', [result.transitionId, step])
+  effects.publish('moved', { key: aggregateId, body: { step } })
+  effects.external('partner', { key: result.transitionId, body: { step } })
+}
+
+/** For `followMove`. */
+export const followTargets = {
+  publish: { moved: { broker: 'kafka', topic: 'moves' } },
+  external: { partner: { kind: 'http', url: 'https://partner.example/moves', policy: 'keyed' } },
+} as const
 
 export interface Minutes {
   readonly id: string
@@ -64,7 +95,10 @@ export const minutesTables = `
   create table minutes_window (key text not null, window_start timestamptz not null, count bigint not null, minutes numeric not null,
     latest_at timestamptz not null, primary key (key, window_start))`
 
-export const minutes = (late: 'accept' | 'stale' | 'park' = 'accept') =>
+export const minutes = (
+  late: 'accept' | 'stale' | 'park' = 'accept',
+  changes: Partial<ContributionDeclaration<Minutes>> = {},
+) =>
   contribution<Minutes>({
     facts: 'minutes_fact',
     summary: 'minutes_window',
@@ -76,6 +110,7 @@ export const minutes = (late: 'accept' | 'stale' | 'park' = 'accept') =>
     corrects: m => m.corrects,
     withdraws: m => m.withdrawn === true,
     retryDelayMs: 40,
+    ...changes,
   })
 
 export interface Entry {
@@ -116,17 +151,18 @@ export const auditTables = `
   create table deed (event_id text collate "C" primary key, digest bytea not null, consumer text not null, message_id text not null,
     recorded_at timestamptz not null default now(), who text, what jsonb)`
 
-export const deeds = () =>
+export const deeds = (after?: After<Deed, AuditResult>) =>
   audit<Deed>({
     table: 'deed',
     eventId: m => m.eventId,
     columns: { who: m => m.who, what: m => m.what },
+    ...(after && { after }),
   })
 
-export const effects = { workflow, minutes, ledger, deeds }
+export const effects = { workflow, followed, minutes, ledger, deeds }
 export type EffectName = keyof typeof effects
 
-export const tables = [workflowTables, minutesTables, ledgerTables, auditTables].join(';')
+export const tables = [workflowTables, followTables, minutesTables, ledgerTables, auditTables].join(';')
 
 type Contract = ConsumerContract<unknown, SqlTransaction>
 
@@ -143,7 +179,7 @@ export function contractOf(
     source,
     identity: { id: m => (m as { id: string }).id },
     failure: { attemptsMax: 1_000 },
-    effect: { apply } as NonNullable<Contract['effect']>,
+    effect: { apply, ...followTargets } as NonNullable<Contract['effect']>,
     ...changes,
   }
 }

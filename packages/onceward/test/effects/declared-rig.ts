@@ -68,7 +68,7 @@ export class DeclaredRig {
 
   async clear(): Promise<void> {
     await this.pool.query(
-      'truncate workflow, workflow_fact, minutes_fact, minutes_window, entry, balance, deed',
+      'truncate workflow, workflow_fact, move_seen, onceward.outbox, minutes_fact, minutes_window, entry, balance, deed',
     )
   }
 

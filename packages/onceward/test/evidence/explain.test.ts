@@ -94,7 +94,7 @@ describe('onceward explain', await skipWithout('postgres'), () => {
       }[]
     }
 
-  it('tells the whole life of a message, in the order in which it happened', async () => {
+  it('shows the whole story of a message, in the order in which it happened', async () => {
     const answer = await scene.json('explain', '--message', 'pay-1', '--contract', contractFile)
     assert.equal(answer.exit, 0)
     const { timeline, summary } = storyOf(answer, 'payment_capture')
@@ -198,7 +198,7 @@ describe('onceward explain', await skipWithout('postgres'), () => {
     assert.deepEqual([reason.answer, reason.from], ['it was new', 'the marker'])
   })
 
-  it('tells each consumer apart, with the reason why nothing came of it', async () => {
+  it('distinguishes consumers, with the reason why there is no effect', async () => {
     const answer = await scene.json('explain', '--message', 'pay-1')
     assert.deepEqual(
       answer.stories.map((story: { consumer: string }) => story.consumer),

@@ -196,7 +196,7 @@ describe('a file that is followed', () => {
     await rename(path, join(dirname(path), 'elsewhere'))
     const again = await open()
     await until('it was looked for', () =>
-      events.some(event => /looked for again/.test(JSON.stringify(event))),
+      events.some(event => /looks for it again/.test(JSON.stringify(event))),
     )
     await rename(join(dirname(path), 'elsewhere'), path)
     assert.deepEqual(texts(await take(again, 1)), ['2'])

@@ -228,7 +228,7 @@ export const hostileInputs: readonly HostileInput[] = [
   ...rows(
     85,
     {
-      what: 'a codec that meets an absurd length',
+      what: 'a codec that reads an absurd length',
       body: Buffer.from([0x0a, 0xff, 0xff, 0xff, 0xff, 0x0f]),
       contract: decodedBy(bytes => Buffer.alloc(bytes.readUInt32BE(1) * 4_096)),
       ...undecodable,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { LeasedRows } from '../../src/inbox/leased-rows.ts'
 import type { Delivery } from '../../src/ports/source.ts'
+import { LeasedRows } from '../../src/work/leased-rows.ts'
 
 const claim = (epoch: number) => ({ row: '7', epoch })
 const delivery = (epoch: number) => ({ held: claim(epoch) }) as unknown as Delivery

@@ -104,6 +104,11 @@ describe('onceward work', await skipWithout('postgres'), () => {
       [row.id],
     )
     assert.deepEqual(rows, [{ mine: true, because: 'mended', did: 'released from parked' }])
+    const audit = await scene.pool.query(
+      'select action, outcome, detail from onceward.audit where subject = $1 order by seq desc limit 1',
+      [row.id],
+    )
+    assert.deepEqual(audit.rows, [{ action: 'work release', outcome: 'done', detail: { from: 'parked' } }])
   })
 
   it('ends a delay, and a claim, whose worker then finishes nothing', async () => {

@@ -3,9 +3,9 @@ import { describe, it } from 'node:test'
 import { createTestEnvironment } from 'onceward/testing'
 import type { Decided } from '../../src/engine/batch/batch-attempt.ts'
 import { storedDecision } from '../../src/engine/batch/decide-outcome.ts'
-import { HeldSource, type HeldSourceOptions } from '../../src/inbox/held-source.ts'
 import type { LeasedWork, LostLease, WorkLease, WorkRow } from '../../src/ports/held-work.ts'
 import type { Enrolment, Store } from '../../src/ports/store.ts'
+import { HeldSource, type HeldSourceOptions } from '../../src/work/held-source.ts'
 
 const none: LeasedWork = { rows: [], expired: 0, next: null }
 const row = (id: string, epoch: number): WorkRow => ({
@@ -91,7 +91,7 @@ describe('the source of held work', () => {
     assert.ok(asked() >= 6)
     assert.deepEqual(
       env.lines.map(({ level, message }) => `${level} ${message}`),
-      ['warn store away, no work taken', 'info store answers again, work is taken'],
+      ['warn store unavailable, no work leased', 'info store available again, leasing work'],
     )
     await source.close()
   })

@@ -113,7 +113,9 @@ describe('the order of a key in stored work', await skipWithout('postgres'), () 
     const claimed = await store.work!.lease(enrolment, request)
     const [first, second] = claimed.rows
     const before = (row: typeof first) =>
-      store.transaction(enrolment, session => session.held!.takeUp([{ ...row!, headOf: 'k', asks: false }]))
+      store.transaction(enrolment, session =>
+        session.held!.confirmLeases([{ ...row!, headOf: 'k', asks: false }]),
+      )
     assert.deepEqual([...(await before(first))], [])
     assert.deepEqual([...(await before(second))], [['k', 'stored']])
     await store.work!.giveBack(claimed.rows)

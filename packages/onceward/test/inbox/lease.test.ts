@@ -21,7 +21,7 @@ describe('the lease on stored work', await skipWithout('postgres'), () => {
   })
   after(() => scene.close())
 
-  it('is extended while the handler works, so nobody else takes the message', async () => {
+  it('is extended while the handler works, so no other worker takes the message', async () => {
     const begun = Promise.withResolvers<void>()
     const go = Promise.withResolvers<void>()
     let calls = 0

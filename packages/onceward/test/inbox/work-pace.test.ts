@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { WorkPace } from '../../src/inbox/work-pace.ts'
+import { WorkPace } from '../../src/work/work-pace.ts'
 
 it('the pace of work is that of the last fifth of a second, and a rest ends it', () => {
   const pace = new WorkPace()

@@ -1,7 +1,4 @@
-/**
- * What a team chooses between, as far as the choices meet in one process. Settings that only change numbers
- * are left out.
- */
+/** The choices of a contract that affect each other in one process. Settings that only change numbers are omitted. */
 export const dimensions = {
   mode: ['live', 'replay', 'backfill', 'repair', 'rebuild', 'forensic'],
   source: ['rabbitmq', 'rabbitmq-stream', 'kafka', 'postgres', 'file'],

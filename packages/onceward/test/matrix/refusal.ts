@@ -9,7 +9,7 @@ import type { Store } from '../../src/ports/store.ts'
 import { contractOf } from './contract-of.ts'
 import { allCombinations, type Combination, has, type Pair } from './dimensions.ts'
 
-/** What the product says against a combination, before anything is connected; null where it may be chosen. */
+/** The error that refuses a combination, before anything connects; null if it can be chosen. */
 export function refusalOf(combination: Combination): string | null {
   const [name, place] = ['matrix', combination.source === 'file' ? '/tmp/matrix.jsonl' : 'matrix']
   try {
@@ -44,22 +44,19 @@ function unopened(declaration: { readonly kind: string }): Source {
   }
 }
 
-/** One line for each problem, without what the error says around them. */
+/** One line for each problem, without the frame of the error. */
 const plain = (message: string): string => {
   const problems = [...message.matchAll(/^\s*- (.*)$/gm)].map(([, problem]) => problem!)
   if (problems.length > 0) return problems.join('\n')
   return message.replace(
-    /^Consumer matrix wants (.*), which (.*) matrix cannot .*$/s,
-    '$1 cannot be kept by a $2 as declared',
+    /^Consumer matrix needs (.*), which (.*) matrix does not provide as declared\. Nothing was started\. (.*)$/s,
+    '$1 is not available on a $2. $3',
   )
 }
 
 export const choosable: readonly Combination[] = allCombinations.filter(one => refusalOf(one) === null)
 
-/**
- * Why no combination has both, or null where one does: the shortest reason among all combinations that have
- * them.
- */
+/** The shortest reason among all combinations that have both; null if one of them can be chosen. */
 export function pairRefusal(pair: Pair): string | null {
   if (choosable.some(one => has(one, pair))) return null
   const reasons = allCombinations.filter(one => has(one, pair)).map(one => refusalOf(one)!)

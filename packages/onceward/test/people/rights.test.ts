@@ -18,7 +18,7 @@ const notWrittenByProcesses: Record<string, string> = {
   closed_held: 'people give up',
   redrive: 'people let go',
   redrive_row: 'people let go',
-  triage: 'people classify',
+  classification: 'people classify',
   migration: 'the owner migrates',
   environment: 'the owner names the environment',
   function_right: 'the owner says who calls what',
@@ -86,7 +86,7 @@ const acts = [
   'separate_reader',
   'skip_parked',
   'steer_campaign',
-  'triage_parked',
+  'classify_parked',
 ]
 const approvals = ['approve', 'approve_campaign']
 const callable: Record<string, readonly string[]> = {

@@ -123,7 +123,7 @@ describe('a stream with sub-batches that cannot be read', {
           [bomb, `${made.name}@${first + 5}`],
         ],
       )
-      assert.match(JSON.stringify(rows[0]), /3 records of the log that cannot be taken apart/)
+      assert.match(JSON.stringify(rows[0]), /3 records of the log that cannot be decoded/)
       assert.match(JSON.stringify(rows[1]), /unpacks to more than/)
     })
   }

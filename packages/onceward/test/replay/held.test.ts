@@ -85,7 +85,7 @@ describe('held work and campaigns', await skipWithout('postgres'), () => {
     await scene.live(scene.contract(changes))
     await scene.write({ id: 'k2', key: 'k' })
     await scene.passed(scene.contract())
-    const replay = await scene.replay(scene.contract(changes), { patienceMs: 200 })
+    const replay = await scene.replay(scene.contract(changes), { waitMaxMs: 200 })
     const id = await scene.planned(replay)
     await assert.rejects(replay.run(id), /no process of facts is running.*replay resume/)
     assert.deepEqual(await scene.rows('select state from onceward.campaign'), [{ state: 'failed' }])

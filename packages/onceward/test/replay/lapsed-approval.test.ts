@@ -98,12 +98,14 @@ describe('held work of a campaign', await skipWithout('postgres'), () => {
       const request = { countMax: 10, leaseMs: 60_000, ordered: false, after: null }
       const [row] = (await store.work!.lease(enrolment, request)).rows
       assert.equal(row!.cameFrom!.effects, 'requested')
-      const takeUp = (asks: boolean) =>
-        store.transaction(enrolment, session => session.held!.takeUp([{ ...row!, headOf: null, asks }]))
-      await takeUp(true)
+      const confirm = (asks: boolean) =>
+        store.transaction(enrolment, session =>
+          session.held!.confirmLeases([{ ...row!, headOf: null, asks }]),
+        )
+      await confirm(true)
       await end(scene, id)
-      await assert.rejects(takeUp(true), { code: 'lease_lost' })
-      await takeUp(false)
+      await assert.rejects(confirm(true), { code: 'lease_lost' })
+      await confirm(false)
     })
 })
 

@@ -40,7 +40,7 @@ async function assertAll(scene: Scene, ids: readonly string[]): Promise<void> {
 }
 
 async function rebuilt(scene: Scene, changes: Changes = {}, options: Partial<ReplayOptions> = {}) {
-  const replay = await scene.replay(scene.contract(changes), { patienceMs: 60_000, ...options })
+  const replay = await scene.replay(scene.contract(changes), { waitMaxMs: 60_000, ...options })
   const id = await scene.planned(replay, { mode: 'rebuild' })
   await replay.run(id)
   assert.equal((await verifyCampaign(scene.pool, id)).complete, true)

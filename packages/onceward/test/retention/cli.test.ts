@@ -61,7 +61,7 @@ describe('onceward retention', await skipWithout('postgres'), () => {
     assert.match(wrong.stderr, /exports consumer remembering, not "other"/)
     const nowhere = await run('run', file, '--consumer', 'remembering')
     assert.equal(nowhere.code, 1)
-    assert.match(nowhere.stderr, /no folder is known/)
+    assert.match(nowhere.stderr, /no folder is configured/)
     assert.equal(await scene.left(), 300)
 
     const archive = join(folder, 'archive')

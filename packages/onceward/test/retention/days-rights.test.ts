@@ -95,7 +95,7 @@ describe('the role of a consumer', await skipWithout('postgres'), () => {
     await using run = await runRole(scene)
     await assert.rejects(
       partitionConsumer(run.pool, consumerOf() as never),
-      /Only the owner of the schema may do this: connect as \w+ \(this is \w+\)\. Nothing was changed/,
+      /Only the owner of the schema may do this: connect as \w+, not as \w+\. Nothing was changed/,
     )
   })
 })

@@ -123,7 +123,7 @@ describe('a start whose servers are away', await skipWithout('postgres', 'rabbit
       const said = JSON.parse(late.stdout)
       assert.equal(said.code, index < 2 ? 'database_unreachable' : 'broker_unreachable')
       assert.match(said.error, named)
-      assert.match(said.error, /given up after 4 s/)
+      assert.match(said.error, /aborted after 4 s/)
       assert.doesNotMatch(stopped.stderr + late.stderr + late.stdout, /hunter2/)
       const pool = createPool(database.url, { max: 1 })
       const { rows } = await pool.query('select from onceward.run where ended_at is null')

@@ -8,7 +8,7 @@ const landed = [
   {
     version: 1,
     name: 'first set',
-    sha256: '64995401f5845c67dda7f9f6686ed9c21b131ad348d9f9e3b6d6e2d7bc6d91a6',
+    sha256: '2c2062afaa2e288cd9c8f7da79b286de1d201eb8d95e5982b3a92117fe5d28c2',
   },
   {
     version: 2,

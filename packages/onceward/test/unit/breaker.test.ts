@@ -36,7 +36,7 @@ class Outage extends ConsumerRig {
 }
 
 describe('the breaker', () => {
-  test('a backlog that meets an outage burns no attempt, is not set aside, and gets through afterwards', async () => {
+  test('a backlog during an outage uses no attempt, is not set aside, and gets through afterwards', async () => {
     const rig = new Outage()
     rig.publish(...notes(200))
     const one = await rig.start(rig.contract)

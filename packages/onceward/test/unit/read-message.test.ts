@@ -8,7 +8,7 @@ import type { ConsumerContract } from '../../src/contract/contract.ts'
 import { defineConsumer } from '../../src/contract/define-consumer.ts'
 import { createMessageReader } from '../../src/message/read-message.ts'
 import type { Received } from '../../src/message/received.ts'
-import { bytesKey, unreadKiller } from '../../src/message/unread.ts'
+import { bytesKey, unreadKiller } from '../../src/message/unreadable-message.ts'
 import type { Delivery } from '../../src/ports/source.ts'
 import { deliveryOf } from './received.ts'
 
@@ -261,7 +261,7 @@ describe('reading a message', () => {
     assert.equal(problemOf(received), 'invalid')
   })
 
-  test('whatever the bytes and headers are, reading never throws', () => {
+  test('reading never throws, with any bytes and headers', () => {
     const all = (m: Message) => m.fact as string
     const read = readerOf({
       message: { digestHeaders: ['h'] },

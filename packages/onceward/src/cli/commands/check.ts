@@ -13,7 +13,9 @@ import {
   type LoadProblem,
 } from '../../review/check.ts'
 import type { LiveAccess } from '../../review/live/access.ts'
+import { readSamples } from '../../review/samples/sample.ts'
 import type { WaivedFinding, Waiver } from '../../review/waiver.ts'
+import { inEnvironment } from '../../runtime/fixed-environment.ts'
 import { realEnvironment } from '../../runtime/real-environment.ts'
 import { databaseAddress } from '../database.ts'
 import { findPolicy, loadConsumer, policyHelp } from '../load-consumer.ts'
@@ -23,6 +25,7 @@ import { serverAddresses } from '../server-addresses.ts'
 interface CheckFlags {
   live?: boolean
   policy?: string
+  samples?: string
   strict?: boolean
   json?: boolean
 }
@@ -35,6 +38,7 @@ export function checkCommand(): Command {
     .argument('<files...>', 'modules whose default export is a consumer')
     .option('--live', 'query the broker and the database of the environment')
     .option('--policy <file>', policyHelp)
+    .option('--samples <file>', 'messages as JSON lines, to try the identities of one contract on')
     .option('--strict', 'treat warnings as errors')
     .option('--json', 'print one JSON object')
     .addHelpText(
@@ -44,10 +48,14 @@ Exit codes: 0 nothing wrong or all of it waived, 1 an error (with --strict a war
 Rules: docs/checks.md`,
     )
     .action(async (files: readonly string[], flags: CheckFlags) => {
+      if (flags.samples !== undefined && files.length > 1)
+        throw new OncewardError('usage', 'Samples belong to one contract: pass one file with --samples.')
+      const samples = flags.samples === undefined ? [] : await readSamples(flags.samples)
       const loaded: LoadedContract[] = []
       const policies = await policiesOf(files, flags.policy)
       for (const file of files) loaded.push(await load(file, policies.get(folderOf(file)) ?? null, flags))
       const report = await check(loaded, {
+        trial: { samples, inEnvironment },
         waivers: waiversOf(policies),
         today: new Date().toISOString().slice(0, 10),
         ...(flags.live && { live: liveAccess() }),

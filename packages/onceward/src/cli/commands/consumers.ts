@@ -6,7 +6,7 @@ import { counted, print, table } from '../output.ts'
 interface Flags {
   json?: boolean
 }
-type Said = Flags & { because: string }
+type ActFlags = Flags & { because: string }
 
 /** Consumer names and the sources they read. */
 export function consumersCommand(): Command {
@@ -48,7 +48,7 @@ function renameCommand(): Command {
     .argument('<to>', 'new name')
     .requiredOption('--because <reason>', 'reason, recorded in the audit')
     .option('--json', 'print one JSON object')
-    .action((from: string, to: string, flags: Said) =>
+    .action((from: string, to: string, flags: ActFlags) =>
       withPool(flags.json === true, async pool => {
         const { ledgerRows } = await renameConsumer(pool, from, to, flags.because)
         print(
@@ -68,7 +68,7 @@ function separateCommand(): Command {
     .requiredOption('--from <name>', 'the consumer that already reads the source')
     .requiredOption('--because <reason>', 'reason, recorded in the audit')
     .option('--json', 'print one JSON object')
-    .action((name: string, flags: Said & { from: string }) =>
+    .action((name: string, flags: ActFlags & { from: string }) =>
       withPool(flags.json === true, async pool => {
         await separateConsumer(pool, name, flags.from, flags.because)
         print(flags.json === true, { ok: true }, () => `${name} may read the source of ${flags.from}.`)

@@ -8,9 +8,9 @@ import {
   listLedger,
   showLedger,
 } from '../../telemetry/ledger.ts'
+import { type ActFlags, actOptions } from '../act-flags.ts'
 import { withPool } from '../database.ts'
 import { print, safe, table } from '../output.ts'
-import { type SaidFlags, said } from '../said-flags.ts'
 import { rowNumber, wholeNumber } from '../whole-number.ts'
 
 const lister = 'onceward ledger list'
@@ -75,7 +75,7 @@ function reconcileCommand(): Command {
         .choices(['completed', 'not-done'])
         .makeOptionMandatory(),
     )
-  return said(command).action((id: string, flags: SaidFlags & { as: string }) =>
+  return actOptions(command).action((id: string, flags: ActFlags & { as: string }) =>
     withPool(flags.json === true, async pool => {
       const finding = flags.as === 'completed' ? 'completed' : 'not done'
       report(
@@ -90,7 +90,7 @@ function retryCommand(): Command {
   const command = new Command('retry')
     .description('make an effect due now, within the policy of its target')
     .argument('<id>', 'effect id, from "onceward ledger list"')
-  return said(command).action((id: string, flags: SaidFlags) =>
+  return actOptions(command).action((id: string, flags: ActFlags) =>
     withPool(flags.json === true, async pool =>
       report(flags, await retryEffect(pool, { ...flags, id: rowNumber(id, 'effect id', lister) })),
     ),
@@ -98,7 +98,7 @@ function retryCommand(): Command {
 }
 
 function listing(effects: readonly LedgerEntry[]): string {
-  if (effects.length === 0) return 'No such external effects.'
+  if (effects.length === 0) return 'No external effects match.'
   return table(
     ['id', 'consumer', 'type', 'target', 'key', 'message', 'state', 'attempts', 'last attempt', 'note'],
     effects.map(e => [

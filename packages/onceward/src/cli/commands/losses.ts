@@ -1,9 +1,9 @@
 import { Command } from 'commander'
 import type { DeclaredLoss } from '../../drivers/postgres/losses/read-losses.ts'
 import { acceptLoss, readLosses } from '../../operations/losses.ts'
+import { type ActFlags, actOptions } from '../act-flags.ts'
 import { withPool } from '../database.ts'
 import { print, table } from '../output.ts'
-import { type SaidFlags, said } from '../said-flags.ts'
 import { wholeNumber } from '../whole-number.ts'
 
 interface Flags {
@@ -30,7 +30,7 @@ function acceptCommand(): Command {
     .description('accept a loss: at the next start the consumer continues after it')
     .argument('<id>', 'loss id, from "onceward losses"')
     .requiredOption('--expect <digest>', 'digest of the loss, from "onceward losses"')
-  return said(command).action(async (typed: string, flags: SaidFlags & { expect: string }) => {
+  return actOptions(command).action(async (typed: string, flags: ActFlags & { expect: string }) => {
     const id = wholeNumber(typed, 'loss id', 'onceward losses')
     await withPool(flags.json === true, async pool => {
       const loss = await acceptLoss(pool, { ...flags, id, seen: flags.expect })

@@ -1,9 +1,9 @@
 import { Command, Option } from 'commander'
 import { releaseHeld } from '../../operations/work/release-held.ts'
 import { type HeldDetails, type HeldWork, heldStates, listHeld, showHeld } from '../../telemetry/held-work.ts'
+import { type ActFlags, actOptions } from '../act-flags.ts'
 import { withPool } from '../database.ts'
 import { print, safe, table } from '../output.ts'
-import { type SaidFlags, said } from '../said-flags.ts'
 import { rowNumber, wholeNumber } from '../whole-number.ts'
 import { originText } from './parked/preview.ts'
 
@@ -59,22 +59,24 @@ function releaseCommand(): Command {
     )
     .argument('<id>', 'row id, from "onceward work list"')
     .option('--leases <count>', 'lease count you saw; refused if a worker has leased the row since')
-  return said(command).action(async (id: string, { leases, ...flags }: SaidFlags & { leases?: string }) => {
-    rowNumber(id, 'id', lister)
-    const seen = leases === undefined || leases === '0' ? leases : wholeNumber(leases, '--leases', lister)
-    await withPool(flags.json === true, async pool => {
-      const { released, from } = await releaseHeld(pool, {
-        ...flags,
-        id,
-        leases: seen === undefined ? seen : Number(seen),
+  return actOptions(command).action(
+    async (id: string, { leases, ...flags }: ActFlags & { leases?: string }) => {
+      rowNumber(id, 'id', lister)
+      const seen = leases === undefined || leases === '0' ? leases : wholeNumber(leases, '--leases', lister)
+      await withPool(flags.json === true, async pool => {
+        const { released, from } = await releaseHeld(pool, {
+          ...flags,
+          id,
+          leases: seen === undefined ? seen : Number(seen),
+        })
+        print(
+          flags.json === true,
+          { ok: true, released, from },
+          () => `Released ${released} ${released === 1 ? 'message' : 'messages'} (row ${id} was ${from}).`,
+        )
       })
-      print(
-        flags.json === true,
-        { ok: true, released, from },
-        () => `${released} released from ${from}: a worker leases it now.`,
-      )
-    })
-  })
+    },
+  )
 }
 
 function workTable(work: readonly HeldWork[]): string {

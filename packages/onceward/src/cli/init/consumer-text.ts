@@ -43,9 +43,9 @@ export default consumerParts<InitRequest>({
 `
 }
 
-/** A Standard Schema by hand, so that a new project needs no library for it. */
+/** A handwritten Standard Schema, so that a new project needs no library for it. */
 export function messageText({ name }: ProjectAnswers): string {
-  return `/** One request. Sent again it has the same messageId; asked for again, the same requestId. */
+  return `/** One request. A resent message has the same messageId, and a repeated request the same requestId. */
 export interface InitRequest {
   readonly messageId: string
   readonly requestId: string
@@ -54,8 +54,7 @@ export interface InitRequest {
 }
 
 /**
- * What is no request is dead-lettered before the handler sees it. A schema of Zod, Valibot or ArkType fits
- * here as well.
+ * Other messages are dead-lettered before the handler runs. A schema of Zod, Valibot or ArkType works too.
  */
 export const request = {
   '~standard': {

@@ -95,29 +95,29 @@ function readmeText(answers: ProjectAnswers): string {
 
 A message may arrive many times; its effect happens once.
 
-| file | what it is |
+| file | content |
 | --- | --- |
-| \`${file}.ts\` | what is read and what it does |
-| \`message.ts\` | what a message must be |
-| \`onceward.yaml\` | what people decide about it: owner, risk, retries, objectives |
-| \`tables.sql\`, \`setup.ts\` | the table it writes, and what else must be there |
-| \`send.ts\` | something to try it with |
+| \`${file}.ts\` | the consumer: source, identity and effect |
+| \`message.ts\` | the schema of a message |
+| \`onceward.yaml\` | the policy: owner, risk, retries, objectives |
+| \`tables.sql\`, \`setup.ts\` | the table it writes, and everything else it needs |
+| \`send.ts\` | sends sample messages |
 | \`${file}.test.ts\` | a request that arrives three times is booked once |
 
 \`\`\`sh
 npm install
-npm test                 # on a PostgreSQL of its own
-npm run check            # what is missing or unsafe
+npm test                 # on a separate PostgreSQL server
+npm run check            # reports missing and unsafe settings
 docker compose up -d --wait
 export ONCEWARD_DATABASE_URL=postgres://postgres:postgres@localhost:5432/postgres
 ${addresses[answers.source].map(line => `${line}\n`).join('')}npm run migrate
 npm run setup
 npx onceward check --live ${file}.ts
-npm start                # Ctrl-C ends it, after the work in hand
+npm start                # Ctrl-C ends it after the current work
 \`\`\`
 
-Without \`ONCEWARD_DATABASE_URL\`, \`npm start\` in this folder starts a PostgreSQL server of its own in \`.onceward/\`, because of the
-file \`.onceward/embedded\`. Neither git nor Docker takes that folder along, so a deployment without an address is refused.
+Without \`ONCEWARD_DATABASE_URL\`, \`npm start\` in this folder starts a PostgreSQL server in \`.onceward/\`, because of
+the file \`.onceward/embedded\`. Git and Docker ignore that folder, so a deployment without an address is refused.
 
 In a second terminal, with the same addresses:
 

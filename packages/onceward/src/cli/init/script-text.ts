@@ -7,7 +7,7 @@ interface Made {
   readonly code: (name: string) => string
 }
 
-const none: Made = { what: 'its table; the queue is made by the consumer', imports: [], code: () => '' }
+const none: Made = { what: 'its table; the consumer creates the queue', imports: [], code: () => '' }
 const made: Readonly<Record<InitSource, Made>> = {
   postgres: {
     what: 'its table and its queue',
@@ -92,7 +92,7 @@ for (const result of results) if (result !== 'confirmed') throw result`,
 import type { Request } from './message.ts'
 
 /**
- * Three copies of one request, as a producer sends them that crashes and starts again: node send.ts r-2 1500
+ * Sends three copies of one request, like a producer that crashes and restarts: node send.ts r-2 1500
  */
 const [requestId = 'r-1', amount = '4200'] = process.argv.slice(2)
 const message: Request = { messageId: \`m-\${requestId}\`, requestId, amount: Number(amount) }

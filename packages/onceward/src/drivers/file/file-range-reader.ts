@@ -23,7 +23,7 @@ export class FileRangeReader implements RangeReader {
   async survey({ start, end }: Edges): Promise<readonly LogRange[]> {
     for (const edge of [start, end])
       if (typeof edge === 'object' && 'timestampMs' in edge)
-        throw refuse('a file has no times; leave them out, or give bytes at which lines begin')
+        throw refuse('a file has no times; omit them, or pass bytes at which lines begin')
     const ranges: LogRange[] = []
     for (const path of await matchingFiles(this.origin)) {
       const found = await fileAt(path)
@@ -46,7 +46,7 @@ export class FileRangeReader implements RangeReader {
   async read(path: string, { incarnation, next }: Position): Promise<Page> {
     const found = await fileAt(path)
     if (found === null || found.incarnation !== incarnation)
-      return { kind: 'lost', to: null, records: null, reason: `${path} is another file now, or gone` }
+      return { kind: 'lost', to: null, records: null, reason: `${path} is another file now, or was removed` }
     const handle = await open(path)
     try {
       const { size } = await handle.stat()

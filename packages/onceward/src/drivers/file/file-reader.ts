@@ -73,7 +73,7 @@ export class FileReader implements PullReader {
     if (this.#declaration.until !== 'end') return nothing
     throw new OncewardError(
       'configuration',
-      `There is no file ${path}, and the source is declared to read it to its end. Nothing was read. Correct the path, or leave \`until\` out to wait for it.`,
+      `There is no file ${path}, and the source is declared to read it to its end. Nothing was read. Correct the path, or omit \`until\` to wait for it.`,
     )
   }
 
@@ -148,7 +148,7 @@ export class FileReader implements PullReader {
     const sinceMs = this.#doubted.get(path) ?? nowMs
     this.#doubted.set(path, sinceMs)
     if (nowMs - sinceMs < doubtMs)
-      throw new Error(`${reason}; it is looked for again before that counts as a loss`)
+      throw new Error(`${reason}; the source looks for it again before that counts as a loss`)
     this.#doubted.delete(path)
   }
 
@@ -226,7 +226,7 @@ async function assertFolder(pattern: string): Promise<void> {
   if (found?.isDirectory()) return
   throw new OncewardError(
     'configuration',
-    `There is no folder ${folder}, and the source is declared to read ${pattern} to its end. Nothing was read. Correct the path, or leave \`until\` out to wait for it.`,
+    `There is no folder ${folder}, and the source is declared to read ${pattern} to its end. Nothing was read. Correct the path, or omit \`until\` to wait for it.`,
   )
 }
 
@@ -235,7 +235,7 @@ async function assertFolder(pattern: string): Promise<void> {
  */
 async function assertReachable(folder: string): Promise<void> {
   const found = await stat(folder)
-  if (!found.isDirectory()) throw new Error(`${folder} is no folder at the moment`)
+  if (!found.isDirectory()) throw new Error(`${folder} is not a folder`)
 }
 
 export function recordOf(path: string, { body, bytes, at, next }: Line): LogRecord {

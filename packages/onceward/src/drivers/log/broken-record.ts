@@ -1,5 +1,5 @@
 import { bareCopy } from '../../message/bare-map.ts'
-import { unreadableEncoding } from '../../message/unreadable.ts'
+import { unreadableEncoding } from '../../message/unreadable-encoding.ts'
 import type { LogRecord } from '../../ports/log-record.ts'
 
 /** The largest unreadable part of a log that is quarantined with its bytes; a larger one is a loss. */
@@ -29,7 +29,7 @@ export function brokenRecord(part: BrokenPart): LogRecord {
     headers: bareCopy({ 'onceward-unreadable-records': records }),
     properties: bareCopy({
       ...(timestampMs !== undefined && { timestampMs }),
-      contentEncoding: unreadableEncoding(`${what} of the log that cannot be taken apart: ${problem}`),
+      contentEncoding: unreadableEncoding(`${what} of the log that cannot be decoded: ${problem}`),
     }),
     key: null,
     at: String(offset),

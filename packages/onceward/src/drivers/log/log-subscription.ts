@@ -284,7 +284,7 @@ export class LogSubscription implements Subscription, SubscribedLog {
 function notOurs(partitions: readonly string[]): OncewardError {
   return new OncewardError(
     'ownership_lost',
-    `${partitions.join(', ')}: not ours any more. Nothing was committed.`,
+    `${partitions.join(', ')}: owned by another process. Nothing was committed.`,
     {
       details: { partitions },
     },

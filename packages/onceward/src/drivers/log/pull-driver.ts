@@ -105,7 +105,7 @@ export class PullDriver implements LogDriver {
     const reason =
       this.#partitions.size === 0
         ? `there is nothing to read at ${this.origin}`
-        : 'everything there was has been read and settled'
+        : 'every record has been read and settled'
     this.#options.onEvent({ kind: 'ended', reason })
   }
 

@@ -26,7 +26,7 @@ const retryMaxMs = 10_000
  * One partition of a pull source:
  *
  *   taking ──▶ reading ──▶ at the end ──▶ reading …
- *      ▲          └─ the store refused us ─▶ standing by ──┐
+ *      ▲          └─ ownership refused ─▶ standing by ──┐
  *      └───────────────────────────────────────────────────┘
  *
  * When a log continues in another incarnation, everything of the old one is settled first: a position belongs

@@ -126,7 +126,7 @@ export class MemoryMember implements LogDriver {
     const committed = offset === undefined ? null : { incarnation, next: offset }
     const inStore = progress === 'store' || progress === 'only'
     if (stored !== null && stored.incarnation !== incarnation)
-      return this.#lose(partition, stored, beginning, 'the log was made anew')
+      return this.#lose(partition, stored, beginning, 'the log was created again')
     if (!inStore && committed === null && stored !== null)
       return this.#lose(partition, stored, beginning, 'the log has forgotten its position')
     const position = (inStore ? (stored ?? committed) : committed) ?? beginning
@@ -193,7 +193,7 @@ export class MemoryMember implements LogDriver {
     const incarnation = this.#env.incarnation()
     if (from.incarnation === incarnation) return this.#check(partition, from)
     const to = { incarnation, next: String(this.#env.find(partition)!.start) }
-    await this.#lose(partition, from, to, 'the log was made anew')
+    await this.#lose(partition, from, to, 'the log was created again')
   }
 
   #record(partition: string, { offset, message, timestampMs }: StoredRecord): LogRecord {

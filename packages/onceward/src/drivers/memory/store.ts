@@ -28,7 +28,7 @@ import type {
   StoreSession,
   SuspectSession,
 } from '../../ports/store.ts'
-import { type EarlierAttempts, processDied, type SuspectLedger } from '../../ports/suspects.ts'
+import { type EarlierAttempts, processDied, type SuspectStore } from '../../ports/suspects.ts'
 import { MemoryRuns } from './runs.ts'
 
 /** A handler's `tx`: a map whose changes vanish with the transaction. */
@@ -67,7 +67,7 @@ export class MemoryStore implements Store<MemoryTransaction> {
   #state: State = emptyState()
   #consumers = 0
   readonly #runs = new MemoryRuns()
-  readonly suspects: SuspectLedger = {
+  readonly suspects: SuspectStore = {
     beat: async ({ runId }) => this.#runs.beat(runId),
     clear: async (_enrolment, runIds) => this.#runs.end(runIds),
     beginAttempt: (enrolment, id, attemptsMax, survived = []) =>
@@ -257,7 +257,7 @@ class MemorySession implements StoreSession<MemoryTransaction> {
       id,
       failureClass: 'poison',
       code: processDied,
-      error: 'its process died over it',
+      error: 'its process crashed while handling it',
       place: '',
     }
     if (earlier.length === all.length && (earlier.length < attemptsMax || deaths === 0))

@@ -1,6 +1,8 @@
 /**
- * Every act of an operator is one function of the database. It checks the rules, writes the audit row, and
- * returns `{ ok: false, why }` instead of raising when it refuses, so that the audit keeps the refusal.
+ * Every act of an operator is one function of the database; operations/act.ts calls it. The function checks
+ * the rules and writes the audit row. For `actOnEffect` and `releaseHeld`, a trigger on the table of these
+ * acts writes it. A function that refuses returns `{ ok: false, why }` instead of raising, so that the audit
+ * keeps the refusal.
  */
 export const acts = {
   acceptBroker: 'onceward.accept_broker($1, $2, $3)',
@@ -8,6 +10,9 @@ export const acts = {
   acceptLoss: 'onceward.accept_loss($1, $2, $3, $4)',
   actOnEffect: 'onceward.act_on_effect($1, $2, $3, $4, $5::onceward.effect_state, $6)',
   approve: `onceward.approve($1::bigint, decode($2, 'hex'), $3)`,
+  approveCampaign: `onceward.approve_campaign($1, decode($2, 'hex'), $3, $4)`,
+  classifyParked: 'onceward.classify_parked($1, $2::bigint[], $3, $4, $5)',
+  createCampaign: 'onceward.create_campaign($1, $2::smallint, $3, $4, $5, $6, $7)',
   deleteParked: 'onceward.delete_parked($1::bigint, $2)',
   dropOutbox: 'onceward.drop_outbox($1, $2, $3)',
   fixPayload: `onceward.fix_parked($1, $2, 'payload', $3, $4, $5, $6, $7, $8)`,
@@ -15,10 +20,13 @@ export const acts = {
   redriveStage: 'onceward.redrive_stage($1, $2)',
   redriveStart: `onceward.redrive_start($1, $2, $3::bigint[], decode($4, 'hex'), $5, $6)`,
   redriveStop: 'onceward.redrive_stop($1, $2)',
+  /** Without the lease count, the row is released however often it was leased. */
+  releaseHeld:
+    'onceward.release_held($1, $2, coalesce($3, (select epoch from onceward.held where id = $2)), $4)',
   renameConsumer: 'onceward.rename_consumer($1, $2, $3)',
   requestDeletion: `onceward.request_deletion($1, $2::bigint[], decode($3, 'hex'), $4, $5)`,
   retireDestination: 'onceward.retire_destination($1, $2, $3)',
   separateReader: 'onceward.separate_reader($1, $2, $3)',
   skipParked: `onceward.skip_parked($1, $2::bigint[], decode($3, 'hex'), $4)`,
-  triageParked: 'onceward.triage_parked($1, $2::bigint[], $3, $4, $5)',
+  steerCampaign: 'onceward.steer_campaign($1, $2, $3, $4)',
 } as const

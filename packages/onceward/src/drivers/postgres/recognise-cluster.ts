@@ -40,7 +40,7 @@ export function isNodeName(name: string): boolean {
  * decides, for any node name:
  *
  *   the mark is there ──▶ the same cluster      it is not ──▶ another one, also under the same name
- *   no mark in this virtual host yet ──▶ by name, and by the marks in other virtual hosts that this user may enter
+ *   no mark in this virtual host yet ──▶ by name, and by the marks in other virtual hosts of this user
  *
  * A configured cluster name is compared too: definitions that were copied to another cluster include the
  * mark.

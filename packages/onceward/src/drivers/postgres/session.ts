@@ -63,7 +63,7 @@ export class SqlSession<Tx> implements StoreSession<Tx> {
     this.held = {
       keep: (messages, holder) => keepMessages(client, enrolment, messages, holder),
       keysAtWork: keys => keysAtWork(client, enrolment, keys),
-      takeUp: work => confirmLeases(client, enrolment, work),
+      confirmLeases: work => confirmLeases(client, enrolment, work),
       finish: (done, again) => finishWork(client, enrolment, done, again),
       makeLive: ids => makeLive(client, enrolment, ids),
       noteSuppressed: (campaignId, effects) => noteSuppressed(client, campaignId, effects),

@@ -1,10 +1,11 @@
 import { hash } from 'node:crypto'
 import { isRecord, type Report } from '../../contract/check-values.ts'
-import type { DeclaredEffect } from '../../contract/declared-effect.ts'
-import type { BatchContext, BatchItem, SqlTransaction } from '../../contract/handler.ts'
+import type { After, DeclaredEffect, EffectContext } from '../../contract/declared-effect.ts'
+import type { BatchItem, SqlTransaction } from '../../contract/handler.ts'
 import { consumerName } from '../../drivers/postgres/sql/consumer-name.ts'
 import { Verdict } from '../../engine/batch/verdicts.ts'
 import { invariant } from '../../errors.ts'
+import { afterOf, afterProblems } from '../declared/after.ts'
 import { columnReader, type FieldOf, type ItemReader, idField, readAll, textOf } from '../declared/fields.ts'
 import { checkColumn, checkTable, quoted } from '../declared/names.ts'
 import { rerunBatch } from '../declared/rerun.ts'
@@ -19,6 +20,13 @@ export interface AuditDeclaration<M> {
    * Column → recorded value. Together they are the content: the same id with other content is quarantined.
    */
   readonly columns: Readonly<Record<string, FieldOf<M, unknown>>>
+  /** Called for each row that was written, in the same transaction: publish, call, write. */
+  readonly after?: After<M, AuditResult>
+}
+
+/** A row that was written. */
+export interface AuditResult {
+  readonly eventId: string
 }
 
 interface Entry<M> {
@@ -57,13 +65,17 @@ export function audit<M>(declared: AuditDeclaration<M>): DeclaredEffect<M> {
       const shape = await verifyAuditTable(declared, query)
       ready = { insert: insertFor(declared, shape), read: entryReader(declared, shape) }
     },
-    async apply({ batch, tx }: BatchContext<M, SqlTransaction>) {
+    async apply({ batch, tx, report }: EffectContext<M>) {
       invariant(ready !== null, 'an audit trail is verified before it is written')
       const verdicts = new Map<BatchItem<M>, Verdict>()
       const entries = readAll(batch, ready.read, verdicts)
       if (entries.length > 0) await record(tx, entries, ready.insert, quoted(declared.table), verdicts)
+      if (report !== undefined)
+        for (const { item, eventId } of entries)
+          if (!verdicts.has(item)) report(item, eventId, { eventId } satisfies AuditResult)
       return verdicts
     },
+    ...afterOf(declared),
   }
 }
 
@@ -144,8 +156,9 @@ function auditProblems(declared: unknown, wrong: Report): void {
     if (ownColumns.includes(column)) wrong(`columns.${column}`, 'is filled by the effect')
     if (typeof read !== 'function') wrong(`columns.${column}`, 'must be a function of the message')
   }
+  afterProblems(declared.after, wrong)
   for (const field of Object.keys(declared)) {
-    if (!['table', 'eventId', 'columns'].includes(field)) wrong(field, 'is not a known key')
+    if (!['table', 'eventId', 'columns', 'after'].includes(field)) wrong(field, 'is not a known key')
   }
 }
 

@@ -1,5 +1,6 @@
 import { isRecord, oneOf, type Report, wholeNumber } from '../../contract/check-values.ts'
 import { nearestName } from '../../ports/nearest-name.ts'
+import { afterProblems } from '../declared/after.ts'
 import { checkColumn, checkTable } from '../declared/names.ts'
 import { responseProblems } from '../declared/respond.ts'
 import { defaultResponses, knownFields } from './declaration.ts'
@@ -36,6 +37,7 @@ export function contributionProblems(declared: unknown, wrong: Report): void {
   valueProblems(declared, wrong)
   if (declared.withdraws !== undefined && declared.corrects === undefined)
     wrong('withdraws', 'needs corrects')
+  afterProblems(declared.after, wrong)
   responseProblems(declared.on as Record<string, unknown>, Object.keys(defaultResponses), wrong)
   wholeNumber(declared.retryDelayMs, 'retryDelayMs', 1, 2 ** 31 - 1, wrong)
 }

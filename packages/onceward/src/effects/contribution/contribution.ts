@@ -1,11 +1,12 @@
-import type { DeclaredEffect } from '../../contract/declared-effect.ts'
-import type { BatchContext, BatchItem, SqlTransaction } from '../../contract/handler.ts'
+import type { DeclaredEffect, EffectContext } from '../../contract/declared-effect.ts'
+import type { BatchItem, SqlTransaction } from '../../contract/handler.ts'
 import type { Verdict } from '../../engine/batch/verdicts.ts'
 import { invariant, OncewardError } from '../../errors.ts'
+import { afterOf } from '../declared/after.ts'
 import { type ItemReader, readAll } from '../declared/fields.ts'
 import { applyContributions } from './apply-contributions.ts'
 import { contributionProblems } from './contribution-problems.ts'
-import type { ContributionDeclaration } from './declaration.ts'
+import type { ContributionDeclaration, ContributionResult } from './declaration.ts'
 import { type Contribution, factReader } from './read-fact.ts'
 import { type ContributionStatements, statementsFor } from './statements.ts'
 import { verifyContributionTables } from './verify-tables.ts'
@@ -73,14 +74,18 @@ export function contribution<M>(declared: ContributionDeclaration<M>): Contribut
     async verify(query) {
       await prepare(query)
     },
-    async apply({ batch, tx }: BatchContext<M, SqlTransaction>) {
+    async apply({ batch, tx, report }: EffectContext<M>) {
       invariant(ready !== null, 'a contribution is verified before it is applied')
       const verdicts = new Map<BatchItem<M>, Verdict>()
       const facts = readAll(batch, ready.read, verdicts)
       if (facts.length > 0)
         await applyContributions(tx, facts, declared, ready.sql, ready.withEvidence, verdicts)
+      if (report !== undefined)
+        for (const fact of facts)
+          if (!verdicts.has(fact.item)) report(fact.item, fact.key, resultOf(fact, declared))
       return verdicts
     },
+    ...afterOf(declared),
     async drift(query, summary = declared.summary) {
       const { sql } = ready ?? (await prepare(query))
       return (await query<Drift & Record<string, unknown>>(sql.drift(summary))).rows
@@ -101,4 +106,12 @@ export function contribution<M>(declared: ContributionDeclaration<M>): Contribut
       await tx.query(write, [from, to])
     },
   }
+}
+
+function resultOf<M>(
+  { eventId, key, windowMs, corrects, withdraws }: Contribution<M>,
+  { window }: ContributionDeclaration<M>,
+): ContributionResult {
+  const starts = windowMs === null || window === 'none' || withdraws ? [] : [windowMs]
+  return { eventId, key, windowsMs: starts, reversed: corrects }
 }

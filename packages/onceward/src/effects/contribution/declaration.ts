@@ -1,3 +1,4 @@
+import type { After } from '../../contract/declared-effect.ts'
 import type { FieldOf } from '../declared/fields.ts'
 import type { EffectResponse } from '../declared/respond.ts'
 
@@ -31,6 +32,21 @@ export interface ContributionDeclaration<M> {
   readonly on?: Partial<Record<ContributionRefusal, EffectResponse>>
   /** For `retry`. Default 2 s. After `failure.attemptsMax` attempts the message is parked. */
   readonly retryDelayMs?: number
+  /** Called for each fact that was added, in the same transaction: publish, call, write. */
+  readonly after?: After<M, ContributionResult>
+}
+
+/** A fact that was added. */
+export interface ContributionResult {
+  readonly eventId: string
+  readonly key: string
+  /**
+   * The starts of its windows, in milliseconds of Unix time. Empty in a ledger, and for a correction that
+   * only withdraws.
+   */
+  readonly windowsMs: readonly number[]
+  /** The event whose contribution was reversed; null when none was. */
+  readonly reversed: string | null
 }
 
 /** Tumbling windows of event time: each fact is in exactly one. */
@@ -79,4 +95,5 @@ export const knownFields = [
   'notNegative',
   'on',
   'retryDelayMs',
+  'after',
 ]

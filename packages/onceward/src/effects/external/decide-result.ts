@@ -31,14 +31,14 @@ export function decideResult(
   target: Pick<ExternalCaller, 'policy' | 'attemptsMax' | 'delayMs' | 'delayMaxMs' | 'queryDelayMs'>,
   random: number,
 ): CallDecision {
-  const { result, retryAfterMs, idle } = judged
+  const { result, retryAfterMs, mustNotRepeat } = judged
   const { policy } = target
   if (result === 'completed') return { state: 'completed', delayMs: null }
   const inDoubt = (effect.doubtful && !judged.endsDoubt) || result === 'unknown'
-  if (inDoubt && (idle || policy === 'manual')) return { state: 'reconciling', delayMs: null }
+  if (inDoubt && (mustNotRepeat || policy === 'manual')) return { state: 'reconciling', delayMs: null }
   if (inDoubt && policy === 'at most once') return { state: 'unknown', delayMs: null }
   const attempts = effect.attempts - effect.attemptsForgiven
-  const over = attempts >= target.attemptsMax || (policy === 'at most once' && !judged.unreached)
+  const over = attempts >= target.attemptsMax || (policy === 'at most once' && !judged.notStarted)
   if (result === 'failed' || over) return { state: inDoubt ? 'unknown' : 'failed', delayMs: null }
   const delayMs = Math.max(
     retryDelayMs({ attempts: Math.max(1, attempts), random }, target),

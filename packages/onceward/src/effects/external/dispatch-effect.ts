@@ -89,7 +89,7 @@ async function call(
   const labels = { consumer: context.consumer, target: target.name }
   env.metrics.record('callDuration', (env.clock.nowMs() - began) / 1000, labels)
   env.metrics.add('calls', 1, { ...labels, result: judged.result })
-  const { pauseMs, opened } = gate.heed(judged, env.clock.nowMs())
+  const { pauseMs, opened } = gate.record(judged, env.clock.nowMs())
   const fields = { ...who, target: target.name, status: judged.status }
   if (judged.misconfigured)
     env.log.error('target refused the credentials; calls to it pause', { ...fields, pauseMs })

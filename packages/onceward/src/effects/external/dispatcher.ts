@@ -25,11 +25,14 @@ const leaseLost = ({ doubtful }: LeasedEffect): Attempted => ({ judged: notSent(
  *
  *   pending ──lease──▶ in flight ──done, or found done──▶ completed
  *                       ▲   │ ├── rejected, never reached ──▶ retryable ─────┐
- *                       │   │ ├── may have happened ──▶ unknown ─────────────┤ due again, attempts left, policy keyed or query first
- *                       └───┼─┴──────────────────────────────────────────────┘
+ *                       │   │ ├── may have happened ──▶ unknown ─────────────┤
+ *                       └───┼─┴── due again (1) ─────────────────────────────┘
  *                           ├── lease expired: the next dispatcher treats it as unknown
- *                           ├── may have happened, and the key's lifetime, a replayed error or policy manual forbids a repeat ──▶ reconciling
- *                           └── refused, attempts used up ──▶ failed; unknown if it may have happened: an operator decides
+ *                           ├── may have happened, repeat forbidden (2) ──▶ reconciling
+ *                           └── refused, attempts used up ──▶ failed, or unknown if it may have happened (3)
+ *
+ * (1) attempts are left and the policy is keyed or query first; (2) by the key's lifetime, a replayed error
+ * or policy manual; (3) an operator decides.
  *
  * One lease request is outstanding whenever a target has a free slot and work may be due. A slot is held from
  * the lease to the answer. Results that wait for the database are bounded too, so an unavailable database

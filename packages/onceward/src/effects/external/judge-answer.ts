@@ -13,12 +13,12 @@ export interface AnswerJudgement {
   readonly retryAfterMs: number | null
   /** The target refused the credentials, not the request. Every other row would get the same answer. */
   readonly misconfigured: boolean
-  /** No byte of the request can have arrived. */
-  readonly unreached: boolean
+  /** The target has not started: no byte of the request arrived, or the target reported it. */
+  readonly notStarted: boolean
   /** No call was made. The attempt is not counted. */
   readonly unsent: boolean
-  /** Repeating the call would only return the same answer. */
-  readonly idle: boolean
+  /** While the outcome is in doubt, no further call can resolve it. */
+  readonly mustNotRepeat: boolean
   /** The target's stored answer to the first call with this key, which ends all doubt. */
   readonly endsDoubt: boolean
 }
@@ -31,13 +31,13 @@ export interface JudgeFacts {
 }
 
 /** The target rejected the request before doing any work. */
-const turnedAway = new Set([425, 429, 501, 505])
+const rejected = new Set([425, 429, 501, 505])
 /**
  * With a key these mean the same, and so does 409: the first call with the key is in progress. Without a key
  * they are believed only with a Retry-After header. Proxies also answer 503 when the connection behind them
  * broke after the request was forwarded.
  */
-const perhapsTurnedAway = new Set([408, 503])
+const perhapsRejected = new Set([408, 503])
 
 /**
  * Pure. 2xx means done. A rejection (busy, rate limited, the same key in progress) means not done, and the
@@ -50,15 +50,15 @@ const perhapsTurnedAway = new Set([408, 503])
 export function judgeAnswer(answer: Answer, facts: JudgeFacts): AnswerJudgement {
   switch (answer.kind) {
     case 'not reached':
-      return { ...judgement('retryable', answer.error), unreached: true }
+      return { ...judgement('retryable', answer.error), notStarted: true }
     case 'lost':
       return judgement('unknown', answer.error)
     case 'not sendable':
       return notSent(answer.error, 'failed')
     case 'reported': {
       const { result, note, status, digest, retryAfterMs, misconfigured = false } = answer
-      // A target that reports "not done" has not started.
-      return { ...judgement(result, note), status, digest, retryAfterMs, misconfigured, unreached: true }
+      const notStarted = result === 'retryable'
+      return { ...judgement(result, note), status, digest, retryAfterMs, misconfigured, notStarted }
     }
     default:
       return judgeHttp(answer, facts)
@@ -71,24 +71,24 @@ function judgeHttp(answer: HttpAnswer, { keyed, before }: JudgeFacts): AnswerJud
   const facts = { status, digest, retryAfterMs, misconfigured }
   if (status >= 200 && status < 300) return { ...succeeded(answer), ...facts }
   const excerpt = excerptOf(answer.body)
-  const said = { ...facts, excerpt }
+  const reply = { ...facts, excerpt }
   if (replayed && saysNothing(status))
     return {
       ...judgement('unknown', `answered ${status} from storage: no new evidence`),
-      ...said,
-      idle: true,
+      ...reply,
+      mustNotRepeat: true,
     }
   const believed = keyed || retryAfterMs !== null
-  if (turnedAway.has(status) || (perhapsTurnedAway.has(status) && believed) || (keyed && status === 409))
-    return { ...judgement('retryable', `answered ${status}`), ...said }
-  if (saysNothing(status) || perhapsTurnedAway.has(status)) {
+  if (rejected.has(status) || (perhapsRejected.has(status) && believed) || (keyed && status === 409))
+    return { ...judgement('retryable', `answered ${status}`), ...reply }
+  if (saysNothing(status) || perhapsRejected.has(status)) {
     const again = before.status === status && before.digest?.equals(digest) === true
     const note = again ? 'the same as before: no new evidence' : 'which leaves open whether it took effect'
-    return { ...judgement('unknown', `answered ${status}, ${note}${adviceFor(status)}`), ...said }
+    return { ...judgement('unknown', `answered ${status}, ${note}${adviceFor(status)}`), ...reply }
   }
   return {
     ...judgement('failed', refusalOf(status)),
-    ...said,
+    ...reply,
     endsDoubt: keyed && replayed && status !== 422,
   }
 }
@@ -121,16 +121,16 @@ export function judgement(result: CallResult, note: string | null): AnswerJudgem
     excerpt: null,
     retryAfterMs: null,
     misconfigured: false,
-    unreached: false,
+    notStarted: false,
     unsent: false,
-    idle: false,
+    mustNotRepeat: false,
     endsDoubt: false,
   }
 }
 
 /** Nothing was sent. The attempt is not counted. */
 export function notSent(note: string, result: CallResult = 'retryable'): AnswerJudgement {
-  return { ...judgement(result, note), unreached: true, unsent: true }
+  return { ...judgement(result, note), notStarted: true, unsent: true }
 }
 
 const excerptMax = 500

@@ -19,7 +19,7 @@ export function reasonToStop(
     doubtMs <= doubtMaxMs
       ? 'it may have happened, and the database clock was set back since: the target may no longer remember the key. Reconcile before sending it again'
       : 'it may have happened, and the target may soon have forgotten the key: reconcile before sending it again'
-  return { ...notSent(note, 'unknown'), idle: true }
+  return { ...notSent(note, 'unknown'), mustNotRepeat: true }
 }
 
 /**

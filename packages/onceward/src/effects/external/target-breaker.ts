@@ -28,7 +28,7 @@ export class TargetBreaker {
   }
 
   /** Returns whether it has just opened. */
-  heed(judged: AnswerJudgement, nowMs: number): boolean {
+  record(judged: AnswerJudgement, nowMs: number): boolean {
     if (!isTrouble(judged)) {
       this.#rule.success()
       this.#state = 'closed'

@@ -52,12 +52,12 @@ export class TargetGate {
    * Pauses for as long as the answer asks, up to the target's longest delay. Returns the pause and whether
    * the breaker opened.
    */
-  heed(judged: AnswerJudgement, nowMs: number): { readonly pauseMs: number; readonly opened: boolean } {
+  record(judged: AnswerJudgement, nowMs: number): { readonly pauseMs: number; readonly opened: boolean } {
     const { delayMaxMs } = this.target
     const { misconfigured, retryAfterMs } = judged
     const pauseMs = misconfigured ? delayMaxMs : Math.min(retryAfterMs ?? 0, delayMaxMs)
     if (pauseMs > 0) this.#closedUntilMs = Math.max(this.#closedUntilMs, nowMs + pauseMs)
-    return { pauseMs, opened: this.#breaker?.heed(judged, nowMs) ?? false }
+    return { pauseMs, opened: this.#breaker?.record(judged, nowMs) ?? false }
   }
 
   free(nowMs: number): FreeTarget {

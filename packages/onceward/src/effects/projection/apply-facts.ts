@@ -1,4 +1,5 @@
-import type { BatchContext, BatchItem, SqlTransaction } from '../../contract/handler.ts'
+import type { EffectContext } from '../../contract/declared-effect.ts'
+import type { BatchItem } from '../../contract/handler.ts'
 import { insertNotes, type Note } from '../../drivers/postgres/projection/insert-notes.ts'
 import { lockWaitingKeys, releaseWaiting } from '../../drivers/postgres/work/release-waiting.ts'
 import { type Verdict as AnyVerdict, Verdict } from '../../engine/batch/verdicts.ts'
@@ -6,19 +7,23 @@ import { invariant } from '../../errors.ts'
 import { movePlainKeys } from './move-plain-keys.ts'
 import { noteOf } from './note-of.ts'
 import type { ProjectionPlan, ProjectionTable } from './plan.ts'
-import type { KeyFacts } from './read-facts.ts'
+import type { KeyFacts, ProjectionFact } from './read-facts.ts'
+import { reportMoved } from './report-moved.ts'
 import { type OpenKey, walkWithGaps } from './resolve-gaps.ts'
 import { runHandlers } from './run-handlers.ts'
+import { lookUpByKey } from './table-statements.ts'
 import type { WalkStep } from './walk-key.ts'
 import { type RowMove, readStandings, writeMoves } from './write-rows.ts'
 
-export type Context<M> = BatchContext<M, SqlTransaction>
+export type Context<M> = EffectContext<M>
 export type Verdicts<M> = Map<BatchItem<M>, AnyVerdict>
 
 /** A key whose version moved, and the facts that did it. */
 export interface Moved<M> {
   readonly key: KeyFacts<M>
   readonly steps: readonly WalkStep<M>[]
+  /** Older facts that the answer of a repair contains. */
+  readonly covered?: readonly ProjectionFact<M>[]
 }
 
 /** A key whose row appears while it is read is read again. More rounds than this indicate a bug. */
@@ -43,7 +48,9 @@ export async function applyFacts<M>(plan: ProjectionPlan<M>, context: Context<M>
   }
   await recordNotes(plan, moved, verdicts, context)
   await release(plan, moved, context)
+  if (plan.followed) await context.tx.query(lookUpByKey, ['on'])
   if (plan.handle !== null) await runHandlers(plan.handle, target, moved, context)
+  if (context.report !== undefined) reportMoved(target, moved, context.report)
   return verdicts
 }
 
@@ -71,7 +78,7 @@ async function walkKeys<M>(
     // Another writer added the row between the read and the write, so the verdicts of this round are void.
     const again = new Set(left.map(move => move.key))
     for (const { key, walk } of walks) {
-      if (!again.has(key) && walk.steps.length > 0) moved.push({ key, steps: walk.steps })
+      if (!again.has(key) && walk.steps.length > 0) moved.push({ key, ...walk })
     }
     open = open.filter(key => again.has(key))
   }

@@ -86,5 +86,5 @@ function withAnswer<M>(
       fact,
       Verdict.applied(`covered by version ${answer.version} of the source of truth`, 'repaired'),
     )
-  return { key, standing, walk: { steps: walk.steps, verdicts } }
+  return { key, standing, walk: { steps: walk.steps, verdicts, covered } }
 }

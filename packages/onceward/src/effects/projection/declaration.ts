@@ -1,3 +1,4 @@
+import type { After } from '../../contract/declared-effect.ts'
 import type { BatchItem, SqlTransaction } from '../../contract/handler.ts'
 import type { Log } from '../../environment.ts'
 
@@ -57,6 +58,21 @@ export interface ProjectionOptions<M = unknown> {
   /** The version of a key's first fact. Default 1. */
   firstVersion?: number
   gap: GapPolicy<M>
+  /** Called for each fact that was applied, in the same transaction: publish, call, write. */
+  after?: After<M, ProjectionResult>
+}
+
+/** A fact that was applied. */
+export interface ProjectionResult {
+  readonly key: Readonly<Record<string, string>>
+  /** The version before it; null when the key had none. */
+  readonly from: bigint | null
+  readonly version: bigint
+  readonly deletes: boolean
+  /** The row has this version now. False for the older facts of a key in the same batch. */
+  readonly newest: boolean
+  /** What was special about it, such as `gap`, `resurrected` or `repaired`. */
+  readonly notes: readonly ResultCode[]
 }
 
 /**
@@ -152,6 +168,7 @@ export const optionNames = [
   'cause',
   'firstVersion',
   'gap',
+  'after',
 ]
 export const gapWords = ['skips allowed', 'accept latest', 'fail fast', 'rebuild']
 export const gapActions: readonly GapAction[] = ['accept', 'park', 'repair', 'halt key']

@@ -53,7 +53,7 @@ function plainMoves<M>(
   // exactly the newer ones, and a digest must be compared.
   const mayFold = {
     no: true,
-    blind: plan.handle === null,
+    blind: !plan.followed,
     returning: table.digest === null,
   }[plan.upserts]
   const moves: RowMove<M>[] = []
@@ -68,7 +68,7 @@ function plainMoves<M>(
 
 /** Records moves from the expected version. Only facts that delete or correct need a note. */
 function follow<M>(plan: ProjectionPlan<M>, done: readonly RowMove<M>[], moved: Moved<M>[]): void {
-  const all = plan.handle !== null || plan.gap.policy === 'wait'
+  const all = plan.followed || plan.gap.policy === 'wait'
   for (const { key, found } of done) {
     if (!all && !key.facts.some(isRemarkable)) continue
     const standing = found === null ? null : { version: found, deleted: false, digest: null }
@@ -84,14 +84,15 @@ function reportPrevious<M>(
   moved: Moved<M>[],
   verdicts: Verdicts<M>,
 ): void {
+  const onGap = plan.gap.policy === 'skips allowed' ? plan.gap.policy : () => 'accept' as const
   for (const [index, { key }] of done.entries()) {
     const before = was[index] == null ? null : BigInt(was[index])
     const next = before === null ? plan.firstVersion : before + 1n
     const { facts } = key
     const expected = facts[0]!.version === next && isPlainRun(facts, false)
-    if (expected && plan.handle === null && !facts.some(isRemarkable)) continue
+    if (expected && !plan.followed && !facts.some(isRemarkable)) continue
     const standing = before === null ? null : { version: before, deleted: false, digest: null }
-    const walk = walkKey(standing, facts, plan.firstVersion, () => 'accept')
+    const walk = walkKey(standing, facts, plan.firstVersion, onGap)
     for (const [{ item }, verdict] of walk.verdicts) if (item !== null) verdicts.set(item, verdict)
     moved.push({ key, steps: walk.steps })
   }

@@ -13,6 +13,8 @@ export interface ProjectionPlan<M = unknown> {
   readonly firstVersion: bigint
   readonly gap: GapPlan<M>
   readonly handle: ProjectionHandler<M> | null
+  /** `handle` or `after` needs every fact that moved a row. */
+  readonly followed: boolean
   readonly timers: Timers
   /** Several batches may write the same key concurrently. */
   readonly contended: boolean
@@ -65,10 +67,11 @@ export async function makePlan<M>(
     firstVersion: BigInt(options.firstVersion ?? 1),
     gap,
     handle: options.handle ?? null,
+    followed: options.handle !== undefined || options.after !== undefined,
     timers: env.timers,
     contended: consumer.order === 'none',
     turns: new WriteTurns(),
-    upserts: await upsertsOf(gap, query),
+    upserts: await upsertsOf(gap, options.after !== undefined, query),
     remembers: consumer.dedup === 'version',
   }
 }
@@ -78,10 +81,12 @@ const findReturning = `select current_setting('server_version_num')::integer >= 
 
 async function upsertsOf<M>(
   gap: GapPlan<M>,
+  needsPrevious: boolean,
   query: Parameters<typeof describeTable>[0],
 ): Promise<ProjectionPlan<M>['upserts']> {
-  if (gap.policy === 'skips allowed') return 'blind'
-  if (gap.policy !== 'act' || gap.action !== 'accept') return 'no'
+  const skips = gap.policy === 'skips allowed'
+  if (skips && !needsPrevious) return 'blind'
+  if (!skips && (gap.policy !== 'act' || gap.action !== 'accept')) return 'no'
   const { rows } = await query<{ returning: boolean }>(findReturning)
   return rows[0]!.returning ? 'returning' : 'no'
 }

@@ -1,6 +1,7 @@
 import { isRecord, oneOf, type Report, wholeNumber } from '../../contract/check-values.ts'
 import type { ConsumerContract } from '../../contract/contract.ts'
 import { nearestName } from '../../ports/nearest-name.ts'
+import { afterProblems } from '../declared/after.ts'
 import {
   gapActions,
   gapWords,
@@ -27,6 +28,7 @@ export function projectionProblems<M>(
     wrong('gap', `is missing: declare what happens when versions are skipped (${gapWords.join(', ')}, …)`)
   else gapProblems(options.gap, contract, wrong)
   answersProblems(options, wrong)
+  afterProblems(options.after, wrong)
   columnsTwice(options, wrong)
   return problems
 }

@@ -1,6 +1,7 @@
 import type { DeclaredEffect, EffectTrace } from '../../contract/declared-effect.ts'
 import { releaseClosed } from '../../drivers/postgres/projection/release-closed.ts'
 import { invariant } from '../../errors.ts'
+import { afterOf } from '../declared/after.ts'
 import { applyFacts } from './apply-facts.ts'
 import { type GapPolicy, type ProjectionOptions, resultCodes } from './declaration.ts'
 import { makePlan, type ProjectionPlan } from './plan.ts'
@@ -26,6 +27,7 @@ export function projection<M>(options: ProjectionOptions<M>): DeclaredEffect<M> 
       invariant(plan !== null, 'a projection is compared with its table before it is applied')
       return applyFacts(plan, context)
     },
+    ...afterOf(options),
     ...(isWait(options?.gap) && {
       async releaseWaiting(query, consumerId) {
         if (plan !== null) lookedTo = await releaseClosed(query, plan.live.table, consumerId, lookedTo)

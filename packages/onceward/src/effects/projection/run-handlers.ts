@@ -3,19 +3,14 @@ import type { ProjectionHandler } from './declaration.ts'
 import type { Table } from './describe-table.ts'
 import type { ProjectionTable } from './plan.ts'
 import type { KeyFacts } from './read-facts.ts'
-import { lookUpByKey } from './table-statements.ts'
 
-/**
- * Restores the planner settings for the user's statements. Runs all keys concurrently, so their statements
- * are sent without waiting for each other.
- */
+/** Runs all keys concurrently, so their statements are sent without waiting for each other. */
 export async function runHandlers<M>(
   handle: ProjectionHandler<M>,
   { table }: ProjectionTable<M>,
   moved: readonly Moved<M>[],
   { tx, signal, log }: Context<M>,
 ): Promise<void> {
-  await tx.query(lookUpByKey, ['on'])
   const calls = moved.map(async ({ key, steps }) => {
     const facts = steps.map(({ fact: { version, message, item, deletes } }) => ({
       version,

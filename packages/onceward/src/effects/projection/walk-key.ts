@@ -21,6 +21,8 @@ export interface Walk<M> {
   /** Facts that move the version, in order. The last one becomes the row. */
   readonly steps: readonly WalkStep<M>[]
   readonly verdicts: ReadonlyMap<ProjectionFact<M>, AnyVerdict>
+  /** Older facts that the answer of a repair contains. */
+  readonly covered?: readonly ProjectionFact<M>[]
 }
 
 /** Called for a fact after a gap: apply it, or return its verdict. */

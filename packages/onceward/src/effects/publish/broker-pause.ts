@@ -33,7 +33,7 @@ export class BrokerPause {
     return this.#failures > 0
   }
 
-  heed({ confirmed, failed }: PublishedRows): void {
+  record({ confirmed, failed }: PublishedRows): void {
     const unavailable = confirmed.length === 0 && failed.length > 0
     if (!unavailable || failed.some(({ error }) => isRefusal(error))) this.#failures = 0
     else this.#untilMs = this.#env.clock.nowMs() + unavailableDelayMs(this.#failures++, this.#env.random())

@@ -190,7 +190,7 @@ export class Relay {
     )
     this.#loop.signal.throwIfAborted()
     env.reach('relay.published')
-    this.#pause.heed(published)
+    this.#pause.record(published)
     if (published.confirmed.length > 0) await this.#remove(published.confirmed)
     return this.#settle(published)
   }

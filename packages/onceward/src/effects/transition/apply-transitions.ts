@@ -21,13 +21,14 @@ export async function applyTransitions<M>(
   machine: Moves | null,
   sql: TransitionStatements,
   verdicts: Map<BatchItem<M>, Verdict>,
-): Promise<void> {
+): Promise<readonly AppliedTransition<M>[]> {
   const aggregates = await lockAggregates(tx, requests, sql)
   const known = await readFacts(tx, requests, sql)
   const { changes, applied } = foldTransitions(requests, aggregates, known, declared, machine, verdicts)
-  if (applied.length === 0) return
+  if (applied.length === 0) return applied
   await writeChanges(tx, changes, declared, sql)
   await addFacts(tx, applied, sql)
+  return applied
 }
 
 /** Indexed by the key as messages write it. Two spellings of one key share one aggregate. */

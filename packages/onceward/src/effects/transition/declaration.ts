@@ -1,3 +1,4 @@
+import type { After } from '../../contract/declared-effect.ts'
 import type { FieldOf } from '../declared/fields.ts'
 import type { EffectResponse } from '../declared/respond.ts'
 import type { StateMachine } from './state-machine.ts'
@@ -33,6 +34,19 @@ export interface TransitionDeclaration<M> {
   readonly on?: Partial<Record<TransitionRefusal, EffectResponse>>
   /** For `retry`. Default 2 s. After `failure.attemptsMax` attempts the message is parked. */
   readonly retryDelayMs?: number
+  /** Called for each transition that happened, in the same transaction: publish, call, write. */
+  readonly after?: After<M, TransitionResult>
+}
+
+/** A transition that happened. */
+export interface TransitionResult {
+  readonly transitionId: string
+  readonly aggregateId: string
+  /** Null when it created the aggregate. */
+  readonly from: string | null
+  readonly to: string
+  /** Null without versions. */
+  readonly version: bigint | null
 }
 
 export interface AggregateTable {
@@ -82,4 +96,5 @@ export const knownFields = [
   'cause',
   'on',
   'retryDelayMs',
+  'after',
 ]

@@ -5,7 +5,11 @@ import { nearestName } from '../../ports/nearest-name.ts'
  * The states of an aggregate and the events that move it. `from: null` creates the aggregate in its initial
  * state.
  *
- *     { initial: 'open', states: ['open', 'closed'], events: { Opened: { from: null, to: 'open' }, Closed: { from: 'open', to: 'closed' } } }
+ *     {
+ *       initial: 'open',
+ *       states: ['open', 'closed'],
+ *       events: { Opened: { from: null, to: 'open' }, Closed: { from: 'open', to: 'closed' } },
+ *     }
  */
 export interface StateMachine {
   readonly initial: string

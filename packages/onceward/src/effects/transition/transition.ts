@@ -1,11 +1,13 @@
-import type { DeclaredEffect, EffectTrace } from '../../contract/declared-effect.ts'
-import type { BatchContext, BatchItem, SqlTransaction } from '../../contract/handler.ts'
+import type { DeclaredEffect, EffectContext, EffectTrace } from '../../contract/declared-effect.ts'
+import type { BatchItem } from '../../contract/handler.ts'
 import type { Verdict } from '../../engine/batch/verdicts.ts'
 import { invariant } from '../../errors.ts'
+import { afterOf } from '../declared/after.ts'
 import { readAll } from '../declared/fields.ts'
 import type { TableShape } from '../declared/tables.ts'
+import type { AppliedTransition } from './aggregate-states.ts'
 import { applyTransitions } from './apply-transitions.ts'
-import type { TransitionDeclaration } from './declaration.ts'
+import type { TransitionDeclaration, TransitionResult } from './declaration.ts'
 import { drawMachine } from './draw-machine.ts'
 import { requestReader } from './read-request.ts'
 import { movesOf } from './state-machine.ts'
@@ -33,16 +35,25 @@ export function transition<M>(given: TransitionDeclaration<M>): DeclaredEffect<M
     async verify(query) {
       prepared = prepare(declared, await verifyTransitionTables(declared, query))
     },
-    async apply({ batch, tx }: BatchContext<M, SqlTransaction>) {
+    async apply({ batch, tx, report }: EffectContext<M>) {
       invariant(prepared !== null, 'a transition is verified before it is applied')
       const { sql, moves, read } = prepared
       const verdicts = new Map<BatchItem<M>, Verdict>()
       const requests = readAll(batch, read, verdicts)
-      if (requests.length > 0) await applyTransitions(tx, requests, declared, moves, sql, verdicts)
+      if (requests.length === 0) return verdicts
+      const applied = await applyTransitions(tx, requests, declared, moves, sql, verdicts)
+      if (report !== undefined)
+        for (const one of applied) report(one.request.item, one.aggregate, resultOf(one))
       return verdicts
     },
+    ...afterOf(declared),
     ...(machine && { mermaid: () => drawMachine(machine) }),
   }
+}
+
+function resultOf<M>({ request, aggregate, move }: AppliedTransition<M>): TransitionResult {
+  const { transitionId, version } = request
+  return { transitionId, aggregateId: aggregate, from: move.from, to: move.to, version }
 }
 
 /** Adds the two cause columns to those that every transition sets. */

@@ -8,6 +8,7 @@ import type { ClaimedBatch } from './claim-batch.ts'
 import { handlerDeadline } from './handler-deadline.ts'
 import { noteSuppressed } from './held-origin.ts'
 import { type Fact, stopsLane } from './outcome.ts'
+import { runAfter } from './run-after.ts'
 import { runEach } from './run-each.ts'
 import { runTogether } from './run-together.ts'
 
@@ -40,7 +41,10 @@ async function runDue<M, Tx>(
   try {
     if (context.consumer.handleBatch === undefined)
       await runEach(due, facts, requested, session, context, deadline)
-    else await runTogether(due, facts, requested, session, context, deadline)
+    else {
+      const applied = await runTogether(due, facts, requested, session, context, deadline)
+      if (applied.length > 0) await runAfter(applied, facts, { requested, session, context, deadline })
+    }
   } finally {
     deadline.cancel()
   }

@@ -30,7 +30,7 @@ export interface BatchAttempt<M = unknown, Tx = unknown> {
 
 /** What earlier attempts of a batch left behind; its halves share it. */
 export interface BatchHistory {
-  /** A COMMIT was sent and its answer was lost. */
+  /** A COMMIT may have been sent, and its answer was lost. */
   mayHaveCommitted: boolean
   /** The positions that attempts wrote, and for which deliveries. */
   readonly written: {

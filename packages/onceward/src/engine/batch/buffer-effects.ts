@@ -10,7 +10,7 @@ import { classifyFailure } from '../retry/classify-failure.ts'
 import { outgoingMaker, type RequestedMessages } from './buffer-messages.ts'
 import { RoundFailed } from './handler-result.ts'
 import { noteSuppressed } from './held-origin.ts'
-import type { Fact } from './outcome.ts'
+import { type Fact, isApplied } from './outcome.ts'
 
 /** The effects that handlers of this round requested, in order. */
 export interface Requested<M> {
@@ -144,7 +144,7 @@ export async function flushEffects<M, Tx>(
   session: StoreSession<Tx>,
   context: ConsumerContext<M, Tx>,
 ): Promise<void> {
-  const due = intents.filter(({ received }) => facts.get(received)?.kind === 'handled')
+  const due = intents.filter(({ received }) => isApplied(facts.get(received)))
   const { metrics } = context.env
   const consumer = context.consumer.name
   if (context.suppresses) {

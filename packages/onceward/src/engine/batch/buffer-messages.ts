@@ -16,7 +16,7 @@ import {
 } from '../../ports/wire-size.ts'
 import type { ConsumerContext } from '../consumer-context.ts'
 import { noteSuppressed } from './held-origin.ts'
-import type { Fact } from './outcome.ts'
+import { type Fact, isApplied } from './outcome.ts'
 
 /** The messages that handlers of this round publish, in order. */
 export type RequestedMessages<M> = { readonly received: ReadableMessage<M>; readonly outgoing: Outgoing }[]
@@ -130,7 +130,7 @@ export async function flushMessages<M, Tx>(
   context: ConsumerContext<M, Tx>,
 ): Promise<void> {
   const { suppresses, consumer, env } = context
-  const due = requested.filter(({ received }) => facts.get(received)?.kind === 'handled')
+  const due = requested.filter(({ received }) => isApplied(facts.get(received)))
   if (due.length === 0) return
   if (suppresses) {
     await noteSuppressed(

@@ -50,7 +50,7 @@ export async function insertBusinessKeys<M, Tx>(
       if (fact !== null) facts.set(received, fact)
     }
   }
-  return fresh.filter(received => !repeats.has(received) && !isSettled(facts.get(received)))
+  return fresh.filter(received => !repeats.has(received) && !isDecided(facts.get(received)))
 }
 
 /** The message waited for the key, and has received it meanwhile. */
@@ -66,7 +66,7 @@ export function heldKeyOf<M>(received: Received<M>, { keyed }: Pick<ClaimedBatch
 }
 
 /** True if the message neither waits nor runs. */
-export function isSettled(fact: Fact | undefined): boolean {
+export function isDecided(fact: Fact | undefined): boolean {
   return fact !== undefined && fact.kind !== 'key held'
 }
 

@@ -4,7 +4,7 @@ import type { NewMarker, StoreSession } from '../../ports/store.ts'
 import type { ConsumerContext } from '../consumer-context.ts'
 import type { BatchAttempt } from './batch-attempt.ts'
 import { insertBusinessKeys } from './business-keys.ts'
-import { ignoreGivenUp, leaveGivenUp } from './given-up.ts'
+import { ignoreGivenUp, removeGivenUp } from './given-up.ts'
 import { appliedByPosition, type StoredPositions } from './log-fence.ts'
 import type { Fact } from './outcome.ts'
 import { behindBlocked, releasedKeys } from './parking-caps.ts'
@@ -45,7 +45,7 @@ export async function claimBatch<M, Tx>(
   const facts = new Map<Received<M>, Fact>()
   const repeats = new Map<Received<M>, Received<M>>()
   const firstById = new Map<string, Received<M>>()
-  for (const received of await leaveGivenUp(batch, facts, session)) {
+  for (const received of await removeGivenUp(batch, facts, session)) {
     if (received.id === null) {
       if (!received.readable) facts.set(received, unreadableFact(received, context))
       continue
@@ -107,7 +107,7 @@ async function claimByVersion<M, Tx>(
 ): Promise<ClaimedBatch<M>> {
   const facts = new Map<Received<M>, Fact>()
   const readable: ReadableMessage<M>[] = []
-  const asked = await leaveGivenUp(batch, facts, session)
+  const asked = await removeGivenUp(batch, facts, session)
   const ignored = await ignoreGivenUp(asked, facts, session)
   for (const received of asked) {
     if (ignored.has(received)) continue

@@ -57,7 +57,8 @@ async function withdrawSuspects<M, Tx>(
 async function lockWrites<M, Tx>({ batch, context }: BatchAttempt<M, Tx>): Promise<() => void> {
   const { consumer, stage, writeLock } = context
   if (stage === 'enqueue' || (stage === 'work' && batch.length === 1)) return () => {}
-  if (consumer.handle !== undefined || !firstTries(context)) return writeLock.exclusive()
+  const perMessage = consumer.handle !== undefined || consumer.effect?.apply?.after !== undefined
+  if (perMessage || !firstTries(context)) return writeLock.exclusive()
   return consumer.failure.mode === 'defer' ? writeLock.shared() : () => {}
 }
 

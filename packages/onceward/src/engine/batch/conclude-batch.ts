@@ -12,7 +12,7 @@ import type {
 } from '../../ports/store.ts'
 import { type ConsumerContext, firstTries } from '../consumer-context.ts'
 import { DecidedHalt } from '../retry/halt-cause.ts'
-import { decideTravel, sendRound } from '../retry/retry-copy.ts'
+import { decideWithBrokerRetry, writeRetryCopies } from '../retry/retry-copy.ts'
 import type { BatchAttempt, Decided } from './batch-attempt.ts'
 import { behindHolder, heldKeyOf, holderOf } from './business-keys.ts'
 import type { ClaimedBatch } from './claim-batch.ts'
@@ -41,7 +41,7 @@ export async function concludeBatch<M, Tx>(
   }
   if (context.stage === 'enqueue') decided = await storeKept(decided, session, marked, context)
   if (alike !== null) return decided
-  await sendRound(decided, session, context)
+  await writeRetryCopies(decided, session, context)
   const conclusions: Conclusion[] = []
   for (const { received, decision } of decided) {
     // Its marker already records this outcome.
@@ -67,7 +67,7 @@ async function decideEach<M, Tx>(
   const decide = (received: Received<M>, fact: Fact) => {
     const random = context.env.random()
     const attempt = { ...(counted.get(received) ?? noAttempts), random, outageMs }
-    decisions.set(received, decideTravel(received, fact, attempt, context))
+    decisions.set(received, decideWithBrokerRetry(received, fact, attempt, context))
   }
   for (const [received, fact] of facts)
     if (fact.kind === 'handled') decisions.set(received, appliedDecision)

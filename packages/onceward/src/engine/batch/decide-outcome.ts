@@ -55,7 +55,7 @@ export function decideOutcome(fact: Fact, attempt: AttemptFacts, policy: Failure
     case 'key held':
       return behindKey(fact)
     case 'given up':
-      return { ...decision('duplicate', fact.said), code: givenUpCode }
+      return { ...decision('duplicate', fact.reason), code: givenUpCode }
     case 'verdict':
       return ofVerdict(fact.verdict, attempt, policy)
     case 'failed':

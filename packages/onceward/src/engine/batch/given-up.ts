@@ -7,7 +7,7 @@ import { Verdict } from './verdicts.ts'
  * For campaigns: messages that an operator gave up get their fact and leave the batch. Checked before markers
  * are inserted, so that no marker stands for an effect that did not happen.
  */
-export async function leaveGivenUp<M, Tx>(
+export async function removeGivenUp<M, Tx>(
   batch: readonly Received<M>[],
   facts: Map<Received<M>, Fact>,
   session: Pick<StoreSession<Tx>, 'campaign'>,
@@ -17,9 +17,9 @@ export async function leaveGivenUp<M, Tx>(
   const givenUp = await find(batch)
   if (givenUp.size === 0) return batch
   return batch.filter((received, index) => {
-    const said = givenUp.get(index)
-    if (said === undefined) return true
-    facts.set(received, { kind: 'given up', said })
+    const reason = givenUp.get(index)
+    if (reason === undefined) return true
+    facts.set(received, { kind: 'given up', reason })
     return false
   })
 }
@@ -36,10 +36,10 @@ export async function ignoreGivenUp<M, Tx>(
   const ignored = new Set<Received<M>>()
   const find = session.history?.givenUpElsewhere
   if (find === undefined || asked.length === 0) return ignored
-  for (const [index, said] of await find(asked)) {
+  for (const [index, reason] of await find(asked)) {
     const received = asked[index]!
     ignored.add(received)
-    facts.set(received, { kind: 'verdict', verdict: Verdict.ignore(said, givenUpCode) })
+    facts.set(received, { kind: 'verdict', verdict: Verdict.ignore(reason, givenUpCode) })
   }
   return ignored
 }

@@ -21,7 +21,7 @@ export class RoundFailed extends Error {
 }
 
 /** Checks the transaction after a handler that returned normally. */
-export async function afterHandler<Tx>(handlerTx: HandlerTransaction<Tx>): Promise<Fact> {
+export async function checkTransaction<Tx>(handlerTx: HandlerTransaction<Tx>): Promise<void> {
   if (handlerTx.pending > 0) {
     handlerTx.revoke() // a statement that leaves the library's queue later would belong to no handler
     await handlerTx.idle()
@@ -37,7 +37,6 @@ export async function afterHandler<Tx>(handlerTx: HandlerTransaction<Tx>): Promi
       { cause: handlerTx.failure },
     )
   }
-  return handled
 }
 
 export function factOfError<M, Tx>(error: unknown, context: ConsumerContext<M, Tx>): Fact {

@@ -50,7 +50,7 @@ export type Fact =
       readonly inTurn: boolean
     }
   /** In campaigns: an operator decided that the message has no effect, and no later decision overrides it. */
-  | { readonly kind: 'given up'; readonly said: string }
+  | { readonly kind: 'given up'; readonly reason: string }
   | { readonly kind: 'verdict'; readonly verdict: Verdict }
   | { readonly kind: 'failed'; readonly failure: Failure }
   /** Its process crashed on it too often: its handler did not run. */
@@ -87,6 +87,11 @@ export interface Decision {
   readonly outOfTurn: boolean
   /** It failed because a dependency is unavailable: no attempt was counted. */
   readonly outage: boolean
+}
+
+/** The effects that its handler requested are due. */
+export function isApplied(fact: Fact | undefined): boolean {
+  return fact?.kind === 'handled' || (fact?.kind === 'verdict' && fact.verdict.kind === 'applied')
 }
 
 /** The message is finished, or stored without blocking others. */

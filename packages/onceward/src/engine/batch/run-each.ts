@@ -1,13 +1,12 @@
 import type { ReadableMessage, Received } from '../../message/received.ts'
-import type { StoreSession } from '../../ports/store.ts'
+import type { HandlerTransaction, StoreSession } from '../../ports/store.ts'
 import type { ConsumerContext } from '../consumer-context.ts'
-import { bufferEffects, type Requested } from './buffer-effects.ts'
+import type { Requested } from './buffer-effects.ts'
+import { type CallContext, callHandler } from './call-handler.ts'
 import type { Deadline } from './handler-deadline.ts'
-import { afterHandler, factOfError, RoundFailed } from './handler-result.ts'
-import { type Fact, stopsLane } from './outcome.ts'
+import { RoundFailed } from './handler-result.ts'
+import { type Fact, isApplied, stopsLane } from './outcome.ts'
 import { runInParts } from './savepoint-policy.ts'
-import { lostLeases } from './stored-mode.ts'
-import { isVerdict } from './verdicts.ts'
 
 /**
  * A lane that has run this long starts no further message; the rest returns, uncounted, for the next batch.
@@ -42,7 +41,8 @@ export async function runEach<M, Tx>(
     const run = async (some: readonly (readonly ReadableMessage<M>[])[]) => {
       const found = new Map<Received, Fact>()
       await sideBySide(some.map(lane => runLane(lane, found)))
-      // The time of the whole round has elapsed: a message that ran again now would be blamed for another's time.
+      // The time of the whole round has elapsed: a message that ran again now would be blamed for another's
+      // time.
       if (found.size > 0 && deadline.signal.aborted) throw new RoundFailed(found)
       return found
     }
@@ -94,40 +94,10 @@ async function runOne<M, Tx>(
   deadline: Deadline,
   culprits: Map<Received, Fact>,
 ): Promise<Fact> {
-  const { consumer, store, mode, env } = context
-  const handlerTx = session.handlerTransaction(true)
-  const effects = bufferEffects(received, requested, context)
-  let fact: Fact
-  let cut: Error | undefined
-  try {
-    const { message, envelope } = received
-    const call = consumer.handle!({
-      message,
-      envelope,
-      tx: handlerTx.tx,
-      effects,
-      waited: received.delivery.held?.waited ?? null,
-      run: context.enrolment.runId,
-      mode,
-      signal: deadline.signal,
-      log: env.log,
-    })
-    const verdict = await Promise.race([call, deadline.passed])
-    fact = isVerdict(verdict) ? { kind: 'verdict', verdict } : await afterHandler(handlerTx)
-  } catch (error) {
-    cut = deadline.cutBy(error)
-    if (context.signal.aborted || lostLeases(error) !== null) throw error
-    if (handlerTx.failure !== undefined) {
-      const trouble = store.diagnose(handlerTx.failure)
-      if (trouble === 'victim') return { kind: 'behind', leader: 'gone', delayMs: 0 }
-      if (trouble !== 'statement' && trouble !== 'configuration') throw handlerTx.failure
-    }
-    fact = factOfError(error, context)
-  } finally {
-    handlerTx.revoke(cut)
-    effects.close(cut)
-  }
-  if (fact.kind !== 'handled' && handlerTx.used) culprits.set(received, fact)
+  const { consumer } = context
+  const call = (given: CallContext<M>, { tx }: HandlerTransaction<Tx>) => consumer.handle!({ ...given, tx })
+  const { fact, wrote } = await callHandler(received, call, { requested, session, context, deadline })
+  if (wrote && !isApplied(fact) && fact.kind !== 'behind') culprits.set(received, fact)
   return fact
 }
 

@@ -1,16 +1,18 @@
+import type { EffectContext } from '../../contract/declared-effect.ts'
 import type { BatchItem, Envelope } from '../../contract/handler.ts'
 import type { ReadableMessage, Received } from '../../message/received.ts'
 import type { StoreSession } from '../../ports/store.ts'
 import type { ConsumerContext } from '../consumer-context.ts'
 import { bufferEffects, type ClosableEffects, type Requested } from './buffer-effects.ts'
 import type { Deadline } from './handler-deadline.ts'
-import { afterHandler, factOfError, handled, RoundFailed } from './handler-result.ts'
+import { checkTransaction, factOfError, handled, RoundFailed } from './handler-result.ts'
 import { type Fact, stopsLane } from './outcome.ts'
+import type { AppliedMessage } from './run-after.ts'
 import { lostLeases } from './stored-mode.ts'
 
 /**
  * Calls `handleBatch` once, with one handler transaction. Verdicts are per item; an exception names no
- * message, unless the item was alone.
+ * message, unless the item was alone. Returns the messages whose declared effect is followed by `after`.
  */
 export async function runTogether<M, Tx>(
   due: readonly ReadableMessage<M>[],
@@ -19,25 +21,28 @@ export async function runTogether<M, Tx>(
   session: StoreSession<Tx>,
   context: ConsumerContext<M, Tx>,
   deadline: Deadline,
-): Promise<void> {
+): Promise<readonly AppliedMessage<M>[]> {
   const { consumer, mode, env } = context
+  const declared = consumer.effect?.apply
   const handlerTx = session.handlerTransaction(false)
   const shared: ItemCall<M, Tx> = { requested, context, closed: false, effects: [] }
   const items = due.map(received => new Item(received, shared))
+  const applied: AppliedMessage<M>[] = []
   let cut: Error | undefined
   try {
     const call = consumer.handleBatch!({
       batch: items,
-      tx: consumer.effect?.apply === undefined ? handlerTx.tx : (handlerTx.sql as Tx),
+      tx: declared === undefined ? handlerTx.tx : (handlerTx.sql as Tx),
       mode,
       signal: deadline.signal,
       log: env.log,
+      ...(declared?.after && { report: reporter(due, items, applied) }),
     })
     const verdicts = await Promise.race([call, deadline.passed])
-    await afterHandler(handlerTx)
+    await checkTransaction(handlerTx)
     if (verdicts == null || verdicts.size === 0) {
       for (const received of due) facts.set(received, handled)
-      return
+      return applied
     }
     items.forEach((item, index) => {
       const verdict = verdicts.get(item)
@@ -45,6 +50,7 @@ export async function runTogether<M, Tx>(
     })
     const overtaken = overtakenLeaders(due, facts)
     if (overtaken.size > 0) throw new RoundFailed(overtaken)
+    return applied
   } catch (error) {
     cut = deadline.cutBy(error)
     if (context.signal.aborted || error instanceof RoundFailed || lostLeases(error) !== null) throw error
@@ -57,6 +63,15 @@ export async function runTogether<M, Tx>(
     shared.cut = cut
     for (const effects of shared.effects) effects.close(cut)
   }
+}
+
+function reporter<M>(
+  due: readonly ReadableMessage<M>[],
+  items: readonly BatchItem<M>[],
+  applied: AppliedMessage<M>[],
+): EffectContext<M>['report'] {
+  const places = new Map(items.map((item, index) => [item, due[index]!]))
+  return (item, entity, result) => void applied.push({ received: places.get(item)!, entity, result })
 }
 
 /** With order: verdicts that stop a lane although the same call already applied later messages of it. */

@@ -6,7 +6,7 @@ import type { DoneWork, KeptMessage, PutOffWork, TakenWork } from '../../ports/h
 import type { StoreSession } from '../../ports/store.ts'
 import type { ConsumerContext } from '../consumer-context.ts'
 import type { Decided } from './batch-attempt.ts'
-import { heldKeyOf, holderOf, isSettled } from './business-keys.ts'
+import { heldKeyOf, holderOf, isDecided } from './business-keys.ts'
 import { type ClaimedBatch, unreadableFact } from './claim-batch.ts'
 import { heldIdentities } from './held-identities.ts'
 import { identifyWork } from './identify-work.ts'
@@ -88,10 +88,10 @@ export async function startWork<M, Tx>(
     if (received.readable) readable.push(received)
     else facts.set(received, unreadableFact(received, context))
   }
-  const before = await session.held!.takeUp(takenWork(batch, context))
+  const before = await session.held!.confirmLeases(takenWork(batch, context))
   const { repeats, foreign, unkeyed } = await identifyWork(batch, facts, session, context)
   const fresh = readable.filter(received => {
-    if (isSettled(facts.get(received)) || repeats.has(received)) return false
+    if (isDecided(facts.get(received)) || repeats.has(received)) return false
     const leader = queues(received) ? before.get(received.orderKey!) : undefined
     if (leader === undefined) return true
     facts.set(received, { kind: 'behind', leader: leader === 'parked' ? 'parked' : 'retry', delayMs: 0 })

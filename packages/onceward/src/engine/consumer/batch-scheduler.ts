@@ -40,8 +40,8 @@ export interface SchedulerOptions<Tx> {
 
 /**
  * Decides when to receive and when a batch starts. One receive is outstanding whenever a batch slot is free.
- * Messages that have arrived meanwhile are the next batch, so batches grow with load and no timer forms them. A
- * batch keeps its slot until it is decided and settled, also while the store is unavailable. With all slots
+ * Messages that have arrived meanwhile are the next batch, so batches grow with load and no timer forms them.
+ * A batch keeps its slot until it is decided and settled, also while the store is unavailable. With all slots
  * taken, only one batch is read ahead, so that it can start as soon as a slot is free. Reading it only then
  * would leave the server idle meanwhile.
  */

@@ -240,7 +240,7 @@ export class ConsumerProcess<M, Tx> {
     const { store, env, consumer } = this.#options
     if (store.suspects === undefined) return
     this.#crashSuspects = new CrashSuspects({
-      ledger: store.suspects,
+      suspects: store.suspects,
       enrolment,
       env,
       leaseMs: consumer.inbox.leaseMs,

@@ -4,7 +4,10 @@ import type { Store } from '../../ports/store.ts'
 import { ofStore, StorePaused } from '../batch/recover-attempt.ts'
 
 /**
- * Waits while the store is unavailable, one wait for all batches of a consumer: available ──connection lost──▶ unavailable ──ping answers──▶ available.
+ * Waits while the store is unavailable, one wait for all batches of a consumer:
+ *
+ *   available ──connection lost──▶ unavailable ──ping answers──▶ available
+ *
  * Meanwhile nothing is settled and no attempt is counted. A batch that waits for a lock waits alone.
  */
 export class StoreWatch<Tx> {

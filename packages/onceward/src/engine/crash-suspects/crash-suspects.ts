@@ -2,7 +2,7 @@ import type { Environment } from '../../environment.ts'
 import { errorText, OncewardError } from '../../errors.ts'
 import type { Delivery, Ownership } from '../../ports/source.ts'
 import type { Enrolment } from '../../ports/store.ts'
-import { type SilentRun, type SuspectLedger, silentAfterMs } from '../../ports/suspects.ts'
+import { type SilentRun, type SuspectStore, silentAfterMs } from '../../ports/suspects.ts'
 
 /** How often a run sends a heartbeat. */
 const beatMs = 2_000
@@ -17,7 +17,7 @@ const suspectMs = 5 * 60_000
 const always = -1
 
 export interface CrashSuspectsOptions {
-  readonly ledger: SuspectLedger
+  readonly suspects: SuspectStore
   readonly enrolment: Enrolment
   readonly env: Environment
   /** The lease of stored work: the work of a dead worker is redelivered after it expires. */
@@ -36,7 +36,9 @@ export interface CrashSuspectsOptions {
  * first records after that run's position. There are only as many suspects as the run can have held, and only
  * for a limited time: a broker that redelivers thousands of messages must not slow the consumer down.
  *
- *   silent run ──▶ suspects, in groups halved at each crash ──▶ all processed, cause found, or time over ──▶ run cleared for all processes
+ *   silent run ──▶ suspects, in groups halved at each crash ──▶ run cleared for all processes
+ *
+ * The run is cleared when all suspects are processed, the cause is found, or the time has elapsed.
  */
 export class CrashSuspects {
   readonly #options: CrashSuspectsOptions
@@ -140,12 +142,12 @@ export class CrashSuspects {
   }
 
   #forgive(runIds: readonly number[]): void {
-    const { ledger, enrolment, env } = this.#options
+    const { suspects, enrolment, env } = this.#options
     if (runIds.length === 0) return
     for (const runId of runIds) this.#forget(runId)
     this.#lift()
     // If this fails, the runs only cost the next process some time.
-    ledger.clear(enrolment, runIds).catch(error => {
+    suspects.clear(enrolment, runIds).catch(error => {
       const fields = { consumer: enrolment.facts.name, error: errorText(error) }
       env.log.warn('could not record that silent runs are cleared', fields)
     })
@@ -161,8 +163,8 @@ export class CrashSuspects {
   }
 
   async #beat(): Promise<void> {
-    const { ledger, enrolment, isLive, env } = this.#options
-    const runs = await ledger.beat(enrolment, silentAfterMs, env.clock)
+    const { suspects, enrolment, isLive, env } = this.#options
+    const runs = await suspects.beat(enrolment, silentAfterMs, env.clock)
     const silent = new Map(runs.map(run => [run.runId, run]))
     if (this.#stopped) return
     for (const runId of this.#silent.keys()) if (!silent.has(runId)) this.#forget(runId)

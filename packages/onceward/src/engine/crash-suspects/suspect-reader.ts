@@ -1,7 +1,7 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
 import type { Environment } from '../../environment.ts'
 import type { Received } from '../../message/received.ts'
-import { bytesKey, unreadKiller } from '../../message/unread.ts'
+import { bytesKey, unreadKiller } from '../../message/unreadable-message.ts'
 import type { Delivery } from '../../ports/source.ts'
 import type { Enrolment, Store } from '../../ports/store.ts'
 import type { EarlierAttempts } from '../../ports/suspects.ts'
@@ -89,13 +89,15 @@ export class SuspectReader<M, Tx> {
     const { consumer, store, enrolment, watch } = this.#options
     const { attemptsMax } = consumer.failure
     const survived = this.#survived
-    const ledger = store.suspects!
+    const suspects = store.suspects!
     if (ids.length > 1) {
-      await watch.persist(() => ledger.beginGroup(enrolment, ids, ids.length, survived))
+      await watch.persist(() => suspects.beginGroup(enrolment, ids, ids.length, survived))
       this.#survived = []
       return null
     }
-    const earlier = await watch.persist(() => ledger.beginAttempt(enrolment, ids[0]!, attemptsMax, survived))
+    const earlier = await watch.persist(() =>
+      suspects.beginAttempt(enrolment, ids[0]!, attemptsMax, survived),
+    )
     this.#survived = []
     return earlier.deaths > 0 && earlier.attempts >= attemptsMax ? earlier : null
   }

@@ -26,8 +26,10 @@ const rememberedMax = 10_000
 /**
  * Distinguishes an unavailable dependency from faulty messages, and pauses the consumer during an outage:
  *
- *   closed ──consecutive failures of at least two messages──▶ open ──pause ends──▶ probing, one message at a time ──one is applied──▶ closed
- *                                                               ▲                        └── it fails: twice the pause ──┘
+ *   closed ──consecutive failures of at least two messages──▶ open
+ *   open ──pause ends──▶ probing, one message at a time ──one is applied──▶ closed
+ *    ▲                    └── it fails: twice the pause ──┐
+ *    └────────────────────────────────────────────────────┘
  *
  * A single message that keeps failing is not an outage, even if its error looks like one; its attempts end
  * it. Messages that failed while others were applied are not an outage either when they fail again together.

@@ -1,9 +1,7 @@
 import type { SourceDeclaration } from '../../contract/contract.ts'
-import { bareCopy, bareMap } from '../../message/bare-map.ts'
 import type { Received } from '../../message/received.ts'
-import { fromStoredJson, toStoredJson } from '../../message/stored-json.ts'
-import { byBroker, countHeaders, deathHeaders, levelQueue, retryHeader } from '../../ports/retry-levels.ts'
-import type { Delivery } from '../../ports/source.ts'
+import { retryCopy } from '../../ports/retry-copy.ts'
+import { byBroker } from '../../ports/retry-levels.ts'
 import type { Outgoing, StoreSession } from '../../ports/store.ts'
 import { fitsOnWire } from '../../ports/wire-size.ts'
 import type { Decided } from '../batch/batch-attempt.ts'
@@ -17,7 +15,7 @@ import type { ConsumerContext } from '../consumer-context.ts'
  * the message; an unavailable relay only lengthens the delay. Publishing from here would make the batch wait
  * for the broker's confirms, and a rolled-back count would already have sent its copy.
  */
-export async function sendRound<M, Tx>(
+export async function writeRetryCopies<M, Tx>(
   decided: readonly Decided<M>[],
   session: StoreSession<Tx>,
   { consumer }: ConsumerContext<M, Tx>,
@@ -33,7 +31,7 @@ export async function sendRound<M, Tx>(
  * Decides the outcome of a failed message that may wait at the broker. Campaigns and redriven messages wait
  * where they are. A message that does not fit its retry level is deferred in the store.
  */
-export function decideTravel<M, Tx>(
+export function decideWithBrokerRetry<M, Tx>(
   received: Received<M>,
   fact: Fact,
   attempt: AttemptFacts,
@@ -46,8 +44,8 @@ export function decideTravel<M, Tx>(
   if (mode !== 'live' || stage !== 'inline')
     return decideOutcome(fact, attempt, { ...failure, mode: 'block' })
   const decision = decideOutcome(fact, attempt, failure)
-  const travels = decision.outcome !== 'rerouted' || fitsLevel(received, decision.retryDelayMs, context)
-  return travels ? decision : decideOutcome(fact, attempt, keeping(received, context))
+  const fits = decision.outcome !== 'rerouted' || fitsLevel(received, decision.retryDelayMs, context)
+  return fits ? decision : decideOutcome(fact, attempt, keeping(received, context))
 }
 
 function fitsLevel<M, Tx>(
@@ -63,47 +61,8 @@ function keeping<M, Tx>({ id }: Received<M>, { consumer, store }: ConsumerContex
   return { ...consumer.failure, mode: store.work === undefined || id === null ? 'block' : 'defer' }
 }
 
-/** Null if the message cannot be copied. The relay sets the message id; the table has everything else. */
-export function copyOf(
-  { id, delivery }: Received,
-  source: SourceDeclaration,
-  levelMs: number,
-): Outgoing | null {
+function copyOf({ id, delivery }: Received, source: SourceDeclaration, levelMs: number): Outgoing | null {
+  const { kind, queue, topic } = source as SourceDeclaration & { queue?: string; topic?: string }
   if (id === null) return null
-  const kept = fromStoredJson(toStoredJson(delivery.headers))
-  if ('$unstorable' in kept) return null
-  const queue = queueOf(source)
-  const ours = source.kind === 'rabbitmq' ? forRabbit(delivery, queue, kept) : forKafka(delivery, queue, kept)
-  const name = { exchange: null, queue: levelQueue(queue, levelMs), messageId: id }
-  return { ...name, ...ours, body: delivery.body }
-}
-
-type OfBroker = Pick<Outgoing, 'broker' | 'key' | 'headers' | 'properties'>
-
-/** The headers stay visible, except those the broker writes. */
-function forRabbit({ key, properties }: Delivery, queue: string, kept: Record<string, unknown>): OfBroker {
-  const was = bareMap()
-  for (const name of deathHeaders) if (name in kept) was[name] = kept[name]
-  for (const name of [...deathHeaders, ...countHeaders]) delete kept[name]
-  const table = { queue, key, properties, was }
-  const headers = toStoredJson(bareCopy(kept, { [retryHeader]: table }))
-  return { broker: 'rabbitmq', key: null, headers, properties: toStoredJson(properties) }
-}
-
-/** On Kafka, properties are headers and a publisher adds some: the table records which ones were there. */
-function forKafka(delivery: Delivery, queue: string, headers: Record<string, unknown>): OfBroker {
-  const { key, properties, origin, position } = delivery
-  const table = toStoredJson({ queue, key, properties, origin, position, headers })
-  const tombstone = properties.tombstone === true ? { tombstone: true } : {}
-  return {
-    broker: 'kafka',
-    key,
-    headers: toStoredJson({ [retryHeader]: table }),
-    properties: toStoredJson(tombstone),
-  }
-}
-
-function queueOf(source: SourceDeclaration): string {
-  const { queue, topic } = source as SourceDeclaration & { queue?: string; topic?: string }
-  return queue ?? topic!
+  return retryCopy(id, delivery, kind === 'rabbitmq' ? kind : 'kafka', queue ?? topic!, levelMs)
 }

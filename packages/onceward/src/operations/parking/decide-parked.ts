@@ -1,9 +1,9 @@
 import { inert } from '../../crash-points.ts'
 import { acts } from '../../drivers/postgres/acts.ts'
 import type { SqlPool } from '../../drivers/postgres/pool.ts'
-import { type ActOptions, act, type Said } from './act.ts'
+import { type ActArguments, type ActOptions, act } from '../act.ts'
 
-export interface Selected extends Said {
+export interface Selected extends ActArguments {
   readonly ids: readonly string[]
   /** The digest of the preview, in hexadecimal. */
   readonly digest: string
@@ -23,7 +23,7 @@ export function skipParked(
   )
 }
 
-export interface Triage {
+export interface Classification {
   readonly consumer: string
   readonly ids: readonly string[]
   readonly label?: string | undefined
@@ -34,7 +34,7 @@ export interface Triage {
 /** Fields that are not given stay unchanged. */
 export function classifyParked(
   pool: SqlPool,
-  { consumer, ids, label, assignee, note }: Triage,
+  { consumer, ids, label, assignee, note }: Classification,
 ): Promise<{ readonly rows: number }> {
-  return act(pool, acts.triageParked, [consumer, ids, label ?? null, assignee ?? null, note ?? null])
+  return act(pool, acts.classifyParked, [consumer, ids, label ?? null, assignee ?? null, note ?? null])
 }

@@ -7,7 +7,7 @@ import {
   readApprovals,
 } from '../../drivers/postgres/parking/read-approvals.ts'
 import type { SqlPool } from '../../drivers/postgres/pool.ts'
-import { type ActOptions, act } from './act.ts'
+import { type ActOptions, act } from '../act.ts'
 import type { Selected } from './decide-parked.ts'
 
 /** Newest first. */

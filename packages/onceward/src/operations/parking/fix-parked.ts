@@ -8,7 +8,7 @@ import { createMessageReader } from '../../message/read-message.ts'
 import type { Received } from '../../message/received.ts'
 import { fromStoredJson } from '../../message/stored-json.ts'
 import type { Delivery } from '../../ports/source.ts'
-import { type ActOptions, act, refused } from './act.ts'
+import { type ActOptions, act, refused } from '../act.ts'
 import { type DiffLine, diffLines } from './diff-lines.ts'
 import { readBody, showParked } from './show-parked.ts'
 

@@ -5,7 +5,7 @@ import {
   readSelectionDigest,
 } from '../../drivers/postgres/parking/read-selection.ts'
 import type { SqlPool } from '../../drivers/postgres/pool.ts'
-import { refused } from './act.ts'
+import { refused } from '../act.ts'
 import { listParked } from './list-parked.ts'
 
 /** The exact rows of an act, and the digest that binds them. */

@@ -3,10 +3,10 @@ import { acts } from '../../drivers/postgres/acts.ts'
 import { assertUsable } from '../../drivers/postgres/migrate.ts'
 import { type RedriveReport, readRedrive } from '../../drivers/postgres/parking/read-redrive.ts'
 import type { SqlPool } from '../../drivers/postgres/pool.ts'
-import { act, refused, type Said } from './act.ts'
+import { type ActArguments, act, refused } from '../act.ts'
 
-export interface RedriveOrder extends Said {
-  /** The same order given again continues the same redrive and never starts another. */
+export interface RedriveRequest extends ActArguments {
+  /** The same request made again continues the same redrive and never starts another. */
   readonly requestId: string
   readonly ids: readonly string[]
   /** The digest of the preview, in hexadecimal. */
@@ -36,11 +36,11 @@ export interface RedriveEnvironment {
 /** Records the exact rows to move. Nothing moves yet. */
 export async function startRedrive(
   pool: SqlPool,
-  { requestId, consumer, ids, digest, perSecond, because }: RedriveOrder,
+  { requestId, consumer, ids, digest, perSecond, because }: RedriveRequest,
   reach: Reach = inert,
 ): Promise<{ readonly known: boolean }> {
   if (!/^[\w.:-]{1,100}$/.test(requestId))
-    throw refused('A request id has 1 to 100 letters, digits and characters of _ . : -')
+    throw refused('A request id has 1 to 100 letters, digits and characters of _ . : -.')
   if (!/^[0-9a-f]{64}$/.test(digest)) throw refused('A digest has 64 hexadecimal digits.')
   const started = await act<{ known: boolean }>(pool, acts.redriveStart, [
     requestId,
@@ -85,13 +85,22 @@ export async function stopRedrive(pool: SqlPool, requestId: string, because: str
   await act(pool, acts.redriveStop, [requestId, because])
 }
 
+/** Null if there is no such redrive. */
+export async function findRedrive(
+  pool: SqlPool,
+  requestId: string,
+  countMax: number,
+): Promise<RedriveReport | null> {
+  await assertUsable(pool)
+  return readRedrive(pool, requestId, countMax)
+}
+
 export async function showRedrive(
   pool: SqlPool,
   requestId: string,
   countMax: number,
 ): Promise<RedriveReport> {
-  await assertUsable(pool)
-  const report = await readRedrive(pool, requestId, countMax)
+  const report = await findRedrive(pool, requestId, countMax)
   if (report === null) throw refused(`Redrive ${requestId} does not exist.`)
   return report
 }

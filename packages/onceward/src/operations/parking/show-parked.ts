@@ -8,7 +8,7 @@ import {
 } from '../../drivers/postgres/parking/read-details.ts'
 import type { ParkedRow } from '../../drivers/postgres/parking/read-parked.ts'
 import type { SqlPool } from '../../drivers/postgres/pool.ts'
-import { refused } from './act.ts'
+import { refused } from '../act.ts'
 import { listParked } from './list-parked.ts'
 
 /** Everything recorded about one parked message. */

@@ -2,7 +2,7 @@ import { acts } from '../../drivers/postgres/acts.ts'
 import { assertUsable } from '../../drivers/postgres/migrate.ts'
 import type { SqlPool } from '../../drivers/postgres/pool.ts'
 import { type KnownBroker, readBrokers } from '../../drivers/postgres/server/read-brokers.ts'
-import { act } from '../parking/act.ts'
+import { act } from '../act.ts'
 
 export async function listBrokers(pool: SqlPool): Promise<readonly KnownBroker[]> {
   await assertUsable(pool)

@@ -2,7 +2,7 @@ import { acts } from '../../drivers/postgres/acts.ts'
 import { assertUsable } from '../../drivers/postgres/migrate.ts'
 import { type KnownDestination, readDestinations } from '../../drivers/postgres/outbox/read-destinations.ts'
 import type { SqlPool } from '../../drivers/postgres/pool.ts'
-import { act } from '../parking/act.ts'
+import { act } from '../act.ts'
 
 export async function listDestinations(pool: SqlPool): Promise<readonly KnownDestination[]> {
   await assertUsable(pool)

@@ -11,7 +11,7 @@ import {
   recordIncarnation,
 } from '../../drivers/postgres/server/read-incarnations.ts'
 import { OncewardError } from '../../errors.ts'
-import { act } from '../parking/act.ts'
+import { act } from '../act.ts'
 
 export interface RestoreView {
   readonly inRecovery: boolean

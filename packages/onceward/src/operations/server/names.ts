@@ -2,7 +2,7 @@ import { acts } from '../../drivers/postgres/acts.ts'
 import { assertUsable } from '../../drivers/postgres/migrate.ts'
 import { type KnownReader, readReaders } from '../../drivers/postgres/names/read-readers.ts'
 import type { SqlPool } from '../../drivers/postgres/pool.ts'
-import { act } from '../parking/act.ts'
+import { act } from '../act.ts'
 
 export async function listReaders(pool: SqlPool): Promise<readonly KnownReader[]> {
   await assertUsable(pool)

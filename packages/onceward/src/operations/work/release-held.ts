@@ -1,7 +1,6 @@
-import { assertUsable } from '../../drivers/postgres/migrate.ts'
+import { acts } from '../../drivers/postgres/acts.ts'
 import type { SqlPool } from '../../drivers/postgres/pool.ts'
-import { callReleaseHeld } from '../../drivers/postgres/work/release-held.ts'
-import { OncewardError } from '../../errors.ts'
+import { act } from '../act.ts'
 
 export interface Release {
   readonly id: string
@@ -13,17 +12,21 @@ export interface Release {
 }
 
 /**
- * Makes work due now. It ends a lease and fences its worker, or cuts a wait or a delay short. A parked message
- * is tried once more, together with everything of its key, in order, as far as order allows. Quarantined work
- * stays, and only its key is unblocked. The database records who and why in the same transaction; refusals are
- * in the audit too.
+ * Makes work due now. It ends a lease and fences its worker, or cuts a wait or a delay short. A parked
+ * message is tried once more, together with everything of its key, in order, as far as order allows.
+ * Quarantined work stays, and only its key is unblocked. The database records who and why in the same
+ * transaction; refusals are in the audit too.
  */
 export async function releaseHeld(
   pool: SqlPool,
   { id, consumer, because, leases }: Release,
 ): Promise<{ readonly released: number; readonly from: string }> {
-  await assertUsable(pool)
-  const { ok, why, released, from } = await callReleaseHeld(pool, consumer, id, leases ?? null, because)
-  if (!ok) throw new OncewardError('usage', `${why} Nothing was changed; see "onceward work list".`)
+  const { released, from } = await act<{ released: number; from: string }>(
+    pool,
+    acts.releaseHeld,
+    [consumer, id, leases ?? null, because],
+    undefined,
+    'onceward work list',
+  )
   return { released, from }
 }

@@ -13,9 +13,11 @@ export { campaignModes } from '../../contract/words.ts'
  * A campaign's states in the database:
  *
  *   created ─▶ previewed ─(approved)─▶ running ─▶ ran ─▶ verified ─▶ finished
- *                                       │  ▲               └─ swapped ─┘   (rebuild; cancelled after a rollback)
+ *                                       │  ▲               └─ swapped ─┘   (only a rebuild)
  *                                       ▼  │
  *                               paused, failed          cancelled: from every state but finished
+ *
+ * A rebuild that is rolled back after the swap is cancelled.
  */
 export type CampaignState =
   | 'created'

@@ -1,11 +1,12 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
 import type { CampaignMode, SqlTransaction } from '../../contract/handler.ts'
+import { rebuiltTables } from '../../contract/rebuilt-tables.ts'
+import { acts } from '../../drivers/postgres/acts.ts'
 import { declareConsumer, readRebuildKeys } from '../../drivers/postgres/campaign/campaign-consumer.ts'
-import { createCampaignCall } from '../../drivers/postgres/campaign/steer-campaign.ts'
 import { assertUsable } from '../../drivers/postgres/migrate.ts'
 import type { SqlClient, SqlPool } from '../../drivers/postgres/pool.ts'
 import { OncewardError } from '../../errors.ts'
-import { act } from '../../operations/parking/act.ts'
+import { act } from '../../operations/act.ts'
 import { type Campaign, readCampaign } from './campaign.ts'
 import { assertSelection, type Selection } from './selection.ts'
 
@@ -44,7 +45,7 @@ export async function createCampaign(
   await declareIfAllowed(pool, consumer)
   const { id } = await act<{ id: string }>(
     pool,
-    createCampaignCall,
+    acts.createCampaign,
     [name, generation, mode, effects, JSON.stringify(selection), rateMax, reason],
     undefined,
     'onceward replay list',
@@ -79,7 +80,7 @@ function assertSensible(
   selection: Selection,
   effects: 'suppressed' | 'requested',
 ): void {
-  const { name, dedup, replay, identity, effect } = consumer
+  const { name, dedup, replay, identity } = consumer
   if (!replay.modes.includes(mode))
     throw refuse(
       `the contract of ${name} allows ${replay.modes.join(', ') || 'no mode'}. To allow ${mode}, add it to replay.modes`,
@@ -105,7 +106,7 @@ function assertSensible(
     throw refuse(
       `${name} identifies messages by their position in its own log, and these come from elsewhere`,
     )
-  if (mode === 'rebuild' && replay.tables.length === 0 && effect?.apply?.tables === undefined)
+  if (mode === 'rebuild' && rebuiltTables(consumer) === null)
     throw refuse(
       'a rebuild needs the names of the tables that the handler writes: name them in replay.tables',
     )

@@ -13,7 +13,7 @@ export interface MissingWorkerOptions {
   readonly campaign: Campaign
   readonly tally: () => TallySnapshot
   /** How long the campaign may make no progress before it looks for a worker. */
-  readonly patienceMs: number
+  readonly waitMaxMs: number
   readonly onStuck: (error: OncewardError) => void
 }
 
@@ -26,7 +26,7 @@ export function watchForMissingWorker({
   env,
   campaign,
   tally,
-  patienceMs,
+  waitMaxMs,
   onStuck,
 }: MissingWorkerOptions): () => void {
   let cancel = () => {}
@@ -35,7 +35,7 @@ export function watchForMissingWorker({
   const isStill = () => {
     const { outcomes, held } = tally()
     const now = Object.entries(outcomes).reduce((sum, [of, count]) => sum + (of === 'retry' ? 0 : count), 0)
-    if (held > 0 && now === through) return env.clock.nowMs() - since >= patienceMs
+    if (held > 0 && now === through) return env.clock.nowMs() - since >= waitMaxMs
     through = now
     since = env.clock.nowMs()
     return false
@@ -49,7 +49,7 @@ export function watchForMissingWorker({
     later()
   }
   const later = () => {
-    if (!ended) cancel = env.timers.after(Math.min(lookEveryMs, patienceMs), () => void beat().catch(later))
+    if (!ended) cancel = env.timers.after(Math.min(lookEveryMs, waitMaxMs), () => void beat().catch(later))
   }
   later()
   return () => {

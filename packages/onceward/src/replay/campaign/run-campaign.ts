@@ -50,7 +50,7 @@ export interface RunCampaignOptions {
    * How long it waits for live workers that are not running, and for a live consumer that has not read as far
    * as the plan.
    */
-  readonly patienceMs: number
+  readonly waitMaxMs: number
   /** Destinations of the messages that it was approved to publish. */
   readonly addressing?: Addressing | undefined
   /**
@@ -174,7 +174,7 @@ async function runToTheEnd(
   engine: Process,
   campaign: Campaign,
   lease: CampaignLease,
-  { env, pool, onProgress, signal, patienceMs }: RunCampaignOptions,
+  { env, pool, onProgress, signal, waitMaxMs }: RunCampaignOptions,
 ): Promise<void> {
   const stop = () => void engine.drain().catch(() => {})
   lease.watch({ onWanted: stop, onLost: () => engine.leave() })
@@ -188,7 +188,7 @@ async function runToTheEnd(
     stop()
   }
   const tally = () => engine.tally
-  const unwatch = watchForMissingWorker({ client: pool, env, campaign, tally, patienceMs, onStuck })
+  const unwatch = watchForMissingWorker({ client: pool, env, campaign, tally, waitMaxMs, onStuck })
   try {
     await engine.start()
     if (signal?.aborted) pause()

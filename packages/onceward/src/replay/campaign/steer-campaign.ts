@@ -1,18 +1,18 @@
+import { acts } from '../../drivers/postgres/acts.ts'
 import {
   type CampaignEventRow,
   type CampaignFinding,
-  callApproveCampaign,
   readCampaignEvents,
   readCampaignFindings,
-  steerCampaignCall,
 } from '../../drivers/postgres/campaign/steer-campaign.ts'
-import { assertUsable } from '../../drivers/postgres/migrate.ts'
 import type { SqlClient, SqlPool } from '../../drivers/postgres/pool.ts'
 import { OncewardError } from '../../errors.ts'
-import { act } from '../../operations/parking/act.ts'
+import { act } from '../../operations/act.ts'
 import { dropCancelled, dropShadow } from '../rebuild/shadow-tables.ts'
-import { type Campaign, readCampaign, refused } from './campaign.ts'
+import { type Campaign, readCampaign } from './campaign.ts'
 import { type CampaignProgress, readProgress } from './campaign-progress.ts'
+
+const lister = 'onceward replay list'
 
 export interface CampaignApproval {
   readonly because: string
@@ -28,10 +28,8 @@ export async function approveCampaign(
   id: string,
   { because, planDigest, hours = 24 }: CampaignApproval,
 ): Promise<Campaign> {
-  await assertUsable(pool)
   await readCampaign(pool, id)
-  const { ok, why } = await callApproveCampaign(pool, id, { planDigest, because, hours })
-  if (!ok) throw refused(why)
+  await act(pool, acts.approveCampaign, [id, planDigest, because, hours], undefined, lister)
   return readCampaign(pool, id)
 }
 
@@ -60,7 +58,7 @@ function steer<T>(
   because: string | null = null,
   beforeCommit?: (client: SqlClient) => Promise<void>,
 ): Promise<T> {
-  return act(pool, steerCampaignCall, [id, consumer, how, because], beforeCommit, 'onceward replay list')
+  return act(pool, acts.steerCampaign, [id, consumer, how, because], beforeCommit, lister)
 }
 
 export interface Verification {

@@ -18,10 +18,10 @@ interface Awaited<T> {
  */
 export async function waitForLive<T>(
   { id, consumer, liveGeneration }: Campaign,
-  { pool, env, patienceMs, signal }: RunCampaignOptions,
+  { pool, env, waitMaxMs, signal }: RunCampaignOptions,
   { look, waits, text }: Awaited<T>,
 ): Promise<T> {
-  const endMs = env.clock.nowMs() + patienceMs
+  const endMs = env.clock.nowMs() + waitMaxMs
   let loggedMs = Number.NEGATIVE_INFINITY
   for (;;) {
     // Checked first: a process that ends after finishing everything counts as having finished.

@@ -41,7 +41,7 @@ export class ParkedSession<Tx> {
     const held: HeldSession = {
       keep: (messages, holder) => inner.held!.keep(messages, holder),
       keysAtWork: keys => inner.held!.keysAtWork(keys),
-      takeUp: work => this.#takeUp(work),
+      confirmLeases: work => this.#confirmLeases(work),
       finish: (finished, again) => this.#finish(finished, again),
       makeLive: ids => inner.held!.makeLive(ids),
       noteSuppressed: (id, effects) => inner.held!.noteSuppressed(id, effects),
@@ -75,7 +75,7 @@ export class ParkedSession<Tx> {
     await journal.writeWithEffects(tx, move, reach)
   }
 
-  async #takeUp(work: readonly TakenWork[]): Promise<ReadonlyMap<string, 'stored' | 'parked'>> {
+  async #confirmLeases(work: readonly TakenWork[]): Promise<ReadonlyMap<string, 'stored' | 'parked'>> {
     const { campaignId, enrolment, giveBack } = this.#options
     this.#taken = work
     const lost = await beginParkedRows(sqlOf(this.#inner), campaignId, enrolment.consumerId, work)

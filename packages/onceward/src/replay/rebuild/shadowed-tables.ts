@@ -1,5 +1,6 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
 import type { SqlTransaction } from '../../contract/handler.ts'
+import { rebuiltTables } from '../../contract/rebuilt-tables.ts'
 import type { SqlClient } from '../../drivers/postgres/pool.ts'
 import { refused } from '../campaign/campaign.ts'
 import { comparedColumns } from './compared-columns.ts'
@@ -11,9 +12,9 @@ import { assertFree } from './dependents.ts'
  */
 export async function shadowedTables(
   client: SqlClient,
-  { effect, replay }: Consumer<unknown, SqlTransaction>,
+  consumer: Consumer<unknown, SqlTransaction>,
 ): Promise<readonly string[]> {
-  const declared = replay.tables.length > 0 ? replay.tables : (effect?.apply?.tables ?? [])
+  const declared = rebuiltTables(consumer) ?? []
   const found: string[] = []
   for (const name of declared) {
     if (name.includes('.'))
@@ -22,7 +23,7 @@ export async function shadowedTables(
     if (rows.length === 0) throw refused(`Table ${name} is not on the search path.`)
     const { table, quoted } = rows[0]
     await assertFree(client, quoted)
-    await comparedColumns(client, table, replay.compare[name])
+    await comparedColumns(client, table, consumer.replay.compare[name])
     found.push(table)
   }
   return found

@@ -54,7 +54,7 @@ export async function checkLive(all: readonly Checked[], access: LiveAccess): Pr
 function queueElsewhere({ consumer, file }: Checked): Finding[] {
   const { kind, queue, url } = consumer.source as Partial<PostgresQueue>
   if (kind !== 'postgres' || url === undefined) return []
-  const text = `queue ${queue} is in a database of its own, which is not looked at`
+  const text = `queue ${queue} is in another database, which the check does not read`
   return aboutServer(unaskedServer, text, file, consumer.name)
 }
 
@@ -69,7 +69,7 @@ async function checkDatabase(all: readonly Checked[], access: LiveAccess): Promi
   const { databaseUrl, env, wallMs } = access
   const unfit = new Map<string, string>()
   if (databaseUrl === undefined) {
-    const text = 'no address of the database is known (ONCEWARD_DATABASE_URL)'
+    const text = 'the address of the database is not set (ONCEWARD_DATABASE_URL)'
     return { findings: aboutServer(unaskedServer, text, 'PostgreSQL'), facts: null, unfit }
   }
   const place = placeOf(databaseUrl)
@@ -94,7 +94,7 @@ async function checkDatabase(all: readonly Checked[], access: LiveAccess): Promi
 /** PostgreSQL shows a login no age for the transactions of others: a null there is not zero. */
 function hiddenTransactions({ role, seesTransactions }: DatabaseFacts, place: string): Finding[] {
   if (seesTransactions) return []
-  const text = `${role} may not see how long transactions of other logins are open (grant pg_read_all_stats), so OW416 looked at its own only`
+  const text = `${role} may not see the age of transactions of other logins (grant pg_read_all_stats), so OW416 checked only its own`
   return aboutServer(unaskedServer, text, place)
 }
 

@@ -69,7 +69,7 @@ function sourceOf(
   return [{ topic: declaration.topic, written: false, options, judge }]
 }
 
-const noAddress = 'no address of Kafka is known (ONCEWARD_KAFKA_BOOTSTRAP)'
+const noAddress = 'the address of Kafka is not set (ONCEWARD_KAFKA_BOOTSTRAP)'
 
 /** The contract's own cluster if it reads from Kafka, as its relay does; else the configured one. */
 function optionsOf({ consumer }: Checked, access: LiveAccess): KafkaConnectionOptions | null {

@@ -92,7 +92,7 @@ function publishedBy({ consumer, file }: Checked, access: LiveAccess, findings: 
   }))
 }
 
-const noAddress = 'no address of RabbitMQ is known (ONCEWARD_RABBITMQ_URL)'
+const noAddress = 'the address of RabbitMQ is not set (ONCEWARD_RABBITMQ_URL)'
 
 function addressOf(
   { consumer }: Checked,
@@ -110,10 +110,10 @@ function addressOf(
   const declared = consumer.source as StreamDeclaration
   const { stream } = declared
   const url = rabbitAddress(declared, access.rabbitmqStreamUrl, access)
-  if (url === undefined) return "no address of RabbitMQ's streams is known (ONCEWARD_RABBITMQ_STREAM_URL)"
+  if (url === undefined) return 'the address of RabbitMQ streams is not set (ONCEWARD_RABBITMQ_STREAM_URL)'
   const { managementUrl } = access
   if (managementUrl === undefined)
-    return 'streams are asked about by the management plugin, whose address is not known (ONCEWARD_RABBITMQ_MANAGEMENT_URL)'
+    return 'the check reads streams through the management plugin, whose address is not set (ONCEWARD_RABBITMQ_MANAGEMENT_URL)'
   return { address: { amqpUrl: null, loginUrl: url, managementUrl }, queue: stream }
 }
 

@@ -5,8 +5,8 @@ import type { LiveAccess } from './access.ts'
 const serverTimeoutMs = 15_000
 
 /**
- * A server that accepts connections and then says nothing is a finding, not a reason to hang. `giveUp` is
- * called when it is too late.
+ * A server that accepts connections and then says nothing is a finding and must not block the check. `giveUp`
+ * is called after the time-out.
  */
 export async function within<T>(
   { env, timeoutMs = serverTimeoutMs }: Pick<LiveAccess, 'env' | 'timeoutMs'>,

@@ -50,16 +50,14 @@ function repeated(consumer: Relevant, sameDigest: boolean): Fact | null {
     : applied
 }
 
-/**
- * Without `businessDigest` nothing of the content is remembered with the key, and any content is the same.
- */
+/** Without `businessDigest` no content is stored with the key, so any content counts as the same. */
 function repeatedKey(consumer: Relevant, sameContent: boolean): Fact | null {
   if (!byMarker(consumer) || consumer.identity.businessKey === undefined) return null
   const sameDigest = sameContent || consumer.identity.businessDigest === undefined
   return { kind: 'business seen', byId: 'another', sameDigest }
 }
 
-/** Every situation on the page. The tests stage each of them on a running consumer. */
+/** Every situation on the page. The tests run a consumer through each of them. */
 export const situations = {
   again: { when: 'the same id again, same content', fact: consumer => repeated(consumer, true) },
   altered: { when: 'the same id again, other content', fact: consumer => repeated(consumer, false) },
@@ -120,9 +118,9 @@ export const situations = {
 
 /** More attempts than this count as endless. */
 const attemptsLookedAt = 10_000
-const goesOn: ReadonlySet<Outcome> = new Set(['retry', 'deferred', 'rerouted'])
+const unfinished: ReadonlySet<Outcome> = new Set(['retry', 'deferred', 'rerouted'])
 
-/** Uses the functions that decide in a running consumer. Pure. */
+/** Pure. Uses the same functions as a running consumer. */
 export function behaviourOf(consumer: Relevant): readonly Behaviour[] {
   return Object.entries(situations).flatMap(([situation, { when, fact }]) => {
     const found = (fact as SituationSpec['fact'])(consumer)
@@ -154,7 +152,7 @@ function decidedInTheEnd(
   let decision = decideOutcome(fact, after(1), failure)
   for (let total = 1; total <= attemptsLookedAt; total++) {
     decision = decideOutcome(fact, after(total), failure)
-    if (!goesOn.has(decision.outcome)) return { decision, attempts: total }
+    if (!unfinished.has(decision.outcome)) return { decision, attempts: total }
   }
   return { decision, attempts: null }
 }
@@ -172,8 +170,8 @@ const words: Partial<Record<Outcome, string>> = {
 /** The text on the page. */
 export function behaviourText({ situation, outcome, attempts }: Behaviour): string {
   if (situation === 'keyHeld')
-    return 'parked behind it: a duplicate once the first is applied, applied once the first ended without an effect'
-  if (goesOn.has(outcome)) return 'retried without end; its lane waits'
+    return 'parked behind it: becomes a duplicate when the first is applied, and is applied when the first ends without an effect'
+  if (unfinished.has(outcome)) return 'retried without end; its lane waits'
   const end = words[outcome] ?? outcome
   if (attempts === null) return end
   return `${attempts === 1 ? '1 attempt' : `${attempts} attempts`}, then ${outcome === 'halted' ? end : `it is ${end}`}`

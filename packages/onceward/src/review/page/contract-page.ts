@@ -45,7 +45,7 @@ export function contractPage(consumer: Consumer): ContractPage {
       { title: 'Duplicate behavior', text: duplicateText(consumer, behaviour) },
       { title: 'Out-of-order behavior', text: orderText(consumer, behaviour) },
       { title: 'Poison behavior', text: poisonText(consumer, behaviour) },
-      { title: 'Replay behavior', text: redriveText(consumer) },
+      { title: 'Replay behavior', text: replayText(consumer) },
       { title: 'Evidence', text: evidenceText(consumer) },
       { title: 'Retention', text: retentionText(consumer) },
       { title: 'Objectives', text: objectivesText(consumer) },
@@ -78,6 +78,7 @@ function effectText({ effect }: Consumer): string {
     : 'the handler’s writes in its transaction'
   return [
     written,
+    ...(apply?.after === undefined ? [] : ['then, for each applied message, its own code (after)']),
     ...Object.entries(external).map(
       ([name, target]) => `${name}: ${describeTarget(target)}, ${target.policy ?? 'keyed'}`,
     ),
@@ -104,15 +105,15 @@ function commitText({ settle, inbox, dedup }: Consumer): string {
   if (inbox.mode === 'stored')
     return 'after the transaction that stores the message; workers apply it later, under a lease'
   if (settle.when === 'with effect')
-    return `the position is written in the effect's transaction${dedup === 'checkpoint' ? ', and is all that is remembered' : ''}`
+    return `the position is written in the effect's transaction${dedup === 'checkpoint' ? ', and no marker is kept' : ''}`
   return 'after the database transaction commits'
 }
 
 function duplicateText({ dedup }: Consumer, behaviour: readonly Behaviour[]): string {
   if (dedup === 'checkpoint')
-    return 'redelivered records lie before the position and are not read; what was sent twice is applied twice'
+    return 'redelivered records are before the position and are not read; an event that was sent twice is applied twice'
   if (dedup === 'version')
-    return 'a version that is there already is skipped; the same version with other content is quarantined'
+    return 'a version that the row already has is skipped; the same version with other content is quarantined'
   return saidOf(behaviour, ['again', 'altered', 'keyAgain', 'keyAltered'])
 }
 
@@ -126,7 +127,7 @@ function saidOf(behaviour: readonly Behaviour[], about: readonly Situation[]): s
 
 function orderText({ order, effect }: Consumer, behaviour: readonly Behaviour[]): string {
   const guard =
-    effect?.apply?.remembers === true ? 'a version guard ignores older facts and records gaps; ' : ''
+    effect?.apply?.remembers === true ? 'the version guard ignores older facts and records gaps; ' : ''
   if (order === 'none')
     return `${guard}${guard === '' ? 'not kept: the effect must not depend on order' : 'arrival is in any order'}`
   const passed = new Set(behaviour.filter(({ later }) => later === 'continue').map(({ outcome }) => outcome))
@@ -149,15 +150,15 @@ function poisonText({ failure }: Consumer, behaviour: readonly Behaviour[]): str
   const { deadLetter, deadLetterOwner, sameMax } = failure
   return [
     saidOf(behaviour, ['transient', 'poison', 'invalid', 'undecodable', 'tombstone']),
-    ...(sameMax === null ? [] : [`after failing ${sameMax} times in the same way a message is poison`]),
+    ...(sameMax === null ? [] : [`a message that fails ${sameMax} times in the same way is poison`]),
     deadLetter === null
       ? 'kept in the store'
       : `dead-lettered and quarantined messages are copied to ${deadLetter}`,
-    `${deadLetterOwner} answers for them`,
+    `${deadLetterOwner} is responsible for them`,
   ].join('; ')
 }
 
-function redriveText({ replay, effect }: Consumer): string {
+function replayText({ replay, effect }: Consumer): string {
   const { modes, windowMs, effects, compare } = replay
   if (modes.length === 0) return 'not allowed'
   const outside = Object.keys({ ...effect?.external, ...effect?.publish }).length > 0
@@ -175,7 +176,7 @@ function redriveText({ replay, effect }: Consumer): string {
 }
 
 function retentionText({ retention, dedup }: Consumer): string {
-  if (retention === null) return 'nothing is ever removed'
+  if (retention === null) return 'nothing is removed'
   const old = retention.behindHorizon === 'park' ? 'parked' : 'applied and reported'
   const markers = dedup === 'marker' ? `markers ${durationText(retention.markers)}; ` : ''
   const gone =
@@ -197,7 +198,7 @@ function evidenceText({ evidence, retention }: Consumer): string {
 function objectivesText({ objectives }: Consumer): string {
   const { lagMaxMs, applyP99MaxMs, duplicateShareMax, setAsideMax, setAsideAgeMaxMs } = objectives
   return [
-    `nothing waits longer than ${durationText(lagMaxMs)}`,
+    `no message waits longer than ${durationText(lagMaxMs)}`,
     `99 of 100 batches within ${durationText(applyP99MaxMs)}`,
     `at most ${setAsideMax} of one reason wait for a person, and none for longer than ${durationText(setAsideAgeMaxMs)}`,
     `at most ${Number((duplicateShareMax * 100).toFixed(2))} % repeats`,

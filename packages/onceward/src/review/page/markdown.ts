@@ -1,9 +1,6 @@
 import { deceptive } from '../../message/deceptive.ts'
 
-/**
- * Text from a contract as text of a table's cell: no mark-up, markup of HTML, links or cells of its own, one
- * line.
- */
+/** Text from a contract as one line of a table cell, with Markdown and HTML escaped. */
 export function plain(text: string): string {
   return oneLine(text)
     .replaceAll(/[\\`*_[\]|~$]/g, '\\$&')

@@ -66,7 +66,7 @@ function databasePromise({ dedup, settle, identity, retention }: Relevant): Sink
   return {
     ...database,
     often: 'effectively once',
-    text: `${remembered}${until}. The handler may run again after a rollback; what it wrote before is gone then.`,
+    text: `${remembered}${until}. The handler may run again after a rollback, which undoes its earlier writes.`,
     assumes: [
       dedup === 'version' ? 'a version means one content' : 'an id means one intent',
       ...(identity.businessKey === undefined && dedup === 'marker'
@@ -97,7 +97,7 @@ const byPolicy: Record<RepeatPolicy, { often: Often; text: string; assumes: read
   manual: {
     often: 'at most once',
     text: 'Never repeated automatically: a person records the outcome and decides.',
-    assumes: ['people who have it called again know that it did not happen'],
+    assumes: ['the operator who repeats it knows that it did not happen'],
   },
 }
 
@@ -108,7 +108,7 @@ function externalPromise(name: string, policy: RepeatPolicy, when: When): SinkPr
     sink: 'external',
     name,
     often: lost ? 'at most once' : often,
-    text: lost ? `${text} Not requested at all for what is lost in flight.` : text,
+    text: lost ? `${text} Not requested for messages that are lost in flight.` : text,
     assumes,
   }
 }
@@ -120,13 +120,13 @@ function publishPromise(name: string, broker: string, when: When): SinkPromise {
       : 'Written in the same transaction and published afterwards, at least once, under one id.'
   const scope =
     broker === 'kafka'
-      ? " It is no Kafka transaction with the record that was read: that is exactly once within Kafka, and a transform's."
+      ? ' This is not a Kafka transaction with the input record. Exactly-once within Kafka needs a transform.'
       : ''
   return {
     sink: 'publish',
     name,
     often: when === 'before effect' ? 'not certain' : 'at least once, under one id',
-    text: `${relayed}${scope}${when === 'before effect' ? ' Not at all for what is lost in flight.' : ''}`,
+    text: `${relayed}${scope}${when === 'before effect' ? ' Not published for messages that are lost in flight.' : ''}`,
     assumes: ['receivers recognise a repeated id'],
   }
 }
@@ -145,17 +145,19 @@ export function sourceAssumptions({ kind, ...options }: SourceDeclaration): read
       "records are read before the topic's retention removes them; missing records are reported as a loss",
       ...(uncommitted ? ['records of aborted transactions may be applied: isolation is uncommitted'] : []),
     ],
-    postgres: ['producers publish in the transaction that makes the message true, or see its commit'],
+    postgres: [
+      'producers publish in the transaction of their change, or wait for the commit of the publication',
+    ],
     file: ['writers only append, whole lines, and rotate to names that do not match'],
   }
-  return byKind[kind] ?? ['the source redelivers what was not acknowledged']
+  return byKind[kind] ?? ['the source redelivers unacknowledged messages']
 }
 
 /** Assumptions and limits of every consumer. */
 export const commonAssumptions = [
-  'PostgreSQL keeps what it acknowledged: fsync is on, and a failover loses nothing that was committed',
+  'PostgreSQL keeps committed data: fsync is on, and a failover loses no commit',
 ]
 export const notPromised = [
-  'Actions of a handler outside of tx and effects (its own calls, files) may happen again.',
-  'That a message is handled once: it may be handled again, but its effect happens once.',
+  'Actions of a handler outside of tx and effects (its own calls, files) may be repeated.',
+  'A message may be handled more than once; its effect happens once.',
 ]

@@ -23,7 +23,7 @@ export function renderPage(page: ContractPage): string {
     `| situation | outcome |\n| --- | --- |\n${situations.join('\n')}`,
     '## Assumptions',
     list(page.assumptions),
-    '## What is not promised',
+    '## Not guaranteed',
     list(page.notPromised),
   ].join('\n\n')
 }

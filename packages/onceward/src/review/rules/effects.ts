@@ -71,7 +71,7 @@ export const effectRules: readonly Rule<Consumer>[] = [
       isGrave(consumer.risk)
         ? targetsOf(consumer)
             .filter(([, target]) => target.policy === undefined)
-            .map(([name]) => `effect.external.${name} has no policy, so 'keyed' is taken for granted`)
+            .map(([name]) => `effect.external.${name} has no policy, so 'keyed' is assumed`)
         : null,
   },
   {

@@ -24,7 +24,7 @@ const ofTopic =
 const number = ({ configs }: TopicState, name: string) => Number(configs.get(name) || Number.NaN)
 const isCompacted = (configs: TopicState['configs']) =>
   (configs.get('cleanup.policy') ?? '').includes('compact')
-const lifeText = (ms: number) => (Number.isFinite(ms) ? durationText(ms) : 'for ever')
+const keptText = (ms: number) => (Number.isFinite(ms) ? durationText(ms) : 'without limit')
 const percent = (share: number) => `${Math.round(share * 100)} %`
 
 /** With fewer records the spread of keys is not significant. */
@@ -65,7 +65,7 @@ export const kafkaRules: readonly Rule<KafkaSubject>[] = [
       const { windowMs } = consumer.replay
       const keptMs = number(topic, 'retention.ms')
       return windowMs !== null && keptMs >= 0 && Number.isFinite(topic.recordRetentionMs) && keptMs < windowMs
-        ? `topic ${declaration.topic} keeps ${lifeText(keptMs)}, replay.window is ${durationText(windowMs)}`
+        ? `topic ${declaration.topic} keeps ${keptText(keptMs)}, replay.window is ${durationText(windowMs)}`
         : null
     }),
   },
@@ -129,7 +129,7 @@ export const kafkaRules: readonly Rule<KafkaSubject>[] = [
       cluster.offsetsKeptMs !== null &&
       consumer.settle.when !== 'with effect' &&
       topic.recordRetentionMs > cluster.offsetsKeptMs
-        ? `offsets of group ${declaration.group ?? `${consumer.name}.${consumer.generation}`} are kept ${durationText(cluster.offsetsKeptMs)}, records of ${declaration.topic} ${lifeText(topic.recordRetentionMs)}`
+        ? `offsets of group ${declaration.group ?? `${consumer.name}.${consumer.generation}`} are kept ${durationText(cluster.offsetsKeptMs)}, records of ${declaration.topic} ${keptText(topic.recordRetentionMs)}`
         : null,
     ),
   },

@@ -38,7 +38,7 @@ export const memoryRules: readonly Rule<MemorySubject>[] = [
         .reasons.filter(({ what, ms }) => what === window.by && ms > retention.markers)
         .map(
           ({ what, ms }) =>
-            `retention.markers is ${durationText(retention.markers)}, ${what}: ${Number.isFinite(ms) ? durationText(ms) : 'for ever'}`,
+            `retention.markers is ${durationText(retention.markers)}, ${what}: ${Number.isFinite(ms) ? durationText(ms) : 'no limit'}`,
         )
     },
   },
@@ -171,8 +171,8 @@ export const memoryRules: readonly Rule<MemorySubject>[] = [
       // Without a set cluster name each node announces its own: a running consumer compares by its mark, and
       // a check writes none.
       const isNode = ({ cluster: name }: { readonly cluster: string }) => name.includes('@')
-      const untold = cluster.kind === 'rabbitmq' && isNode(cluster) && known.every(isNode)
-      return known.length === 0 || untold || known.some(one => one.cluster === cluster.cluster)
+      const undecided = cluster.kind === 'rabbitmq' && isNode(cluster) && known.every(isNode)
+      return known.length === 0 || undecided || known.some(one => one.cluster === cluster.cluster)
         ? null
         : `the ${cluster.kind} cluster is "${cluster.cluster}", the database of "${database.environment}" is fed by ${known.map(one => `"${one.cluster}"`).join(', ')}`
     },

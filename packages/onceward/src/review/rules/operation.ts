@@ -1,4 +1,5 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
+import { rebuiltTables } from '../../contract/rebuilt-tables.ts'
 import type { Rule } from '../rule.ts'
 
 const rereads = (consumer: Consumer) =>
@@ -20,10 +21,11 @@ export const operationRules: readonly Rule<Consumer>[] = [
     id: 'OW172',
     severity: 'warning',
     title: 'A rebuild knows its tables',
-    reason: 'A rebuild of a handler without declared tables is refused when it is needed.',
+    reason:
+      'A rebuild of a handler, or of an effect with `after`, is refused without declared tables when it is needed.',
     fix: 'List them in replay.tables, or remove rebuild from replay.modes.',
-    judge: ({ replay, effect }) =>
-      replay.modes.includes('rebuild') && replay.tables.length === 0 && effect?.apply?.tables === undefined
+    judge: consumer =>
+      consumer.replay.modes.includes('rebuild') && rebuiltTables(consumer) === null
         ? "replay.modes has 'rebuild', replay.tables is empty"
         : null,
   },

@@ -182,7 +182,7 @@ export const postgresRules: readonly Rule<DatabaseSubject>[] = [
     fix: 'Find it in pg_stat_activity and end it; set idle_in_transaction_session_timeout.',
     judge: ({ oldestTransactionSeconds }) =>
       oldestTransactionSeconds > oldTransactionSeconds
-        ? `the oldest transaction is open for ${durationText(Math.round(oldestTransactionSeconds) * 1_000)}`
+        ? `the oldest transaction has been open for ${durationText(Math.round(oldestTransactionSeconds) * 1_000)}`
         : null,
   },
   {
@@ -193,8 +193,6 @@ export const postgresRules: readonly Rule<DatabaseSubject>[] = [
       'A promoted standby or a restored backup may lack commits whose messages were acknowledged. Consumers halt until an operator has checked.',
     fix: 'See docs/operations.md, then run "onceward restore accept".',
     judge: ({ incarnationAccepted }) =>
-      incarnationAccepted === false
-        ? 'the server or the database is another copy than the one last accepted'
-        : null,
+      incarnationAccepted === false ? 'the server or the database differs from the last accepted one' : null,
   },
 ]

@@ -88,7 +88,7 @@ function dropsOf(queue: QueueState): string[] {
     found.push(`queue ${queue.name} has ${full} ${limitSetting(queue, full)} and drops from its head`)
   const ttl = limitSetting(queue, 'message-ttl')
   if (typeof ttl === 'number')
-    found.push(`messages of queue ${queue.name} expire after ${durationText(ttl)} and go nowhere`)
+    found.push(`messages of queue ${queue.name} expire after ${durationText(ttl)} and are dropped`)
   return found
 }
 
@@ -172,14 +172,15 @@ export const rabbitRules: readonly Rule<RabbitSubject>[] = [
     id: 'OW207',
     severity: 'error',
     title: 'Dead letters of the broker reach a queue',
-    reason: 'What is dead-lettered to nowhere vanishes, or stays in the source queue for ever and fills it.',
+    reason:
+      'RabbitMQ drops a dead letter that reaches no queue, or keeps it in the source queue, which fills up.',
     fix: 'Declare the exchange and bind a queue for every key that dead letters have.',
     judge: ofRoute((route, queue) => {
       if (!route.exchangeExists)
         return `queue ${queue.name} dead-letters to exchange ${route.exchange}, which does not exist`
       return route.lostWith === null
         ? null
-        : `queue ${queue.name} dead-letters to exchange "${route.exchange}", where nothing takes key "${route.lostWith}"`
+        : `queue ${queue.name} dead-letters to exchange "${route.exchange}", where no queue takes key "${route.lostWith}"`
     }),
   },
   {
@@ -219,7 +220,7 @@ export const rabbitRules: readonly Rule<RabbitSubject>[] = [
       const timeoutMs = typeof set === 'number' ? set : ackTimeoutDefaultMs
       const holdMs = longestHoldMs(consumer)
       return holdMs >= timeoutMs
-        ? `queue ${queue.name} waits ${durationText(timeoutMs)}${typeof set === 'number' ? '' : ' (the default; the server’s own setting cannot be asked)'}, a delivery may be held for ${durationText(holdMs)}`
+        ? `queue ${queue.name} waits ${durationText(timeoutMs)}${typeof set === 'number' ? '' : ' (the default; the server does not report its setting)'}, a delivery may be held for ${durationText(holdMs)}`
         : null
     }),
   },

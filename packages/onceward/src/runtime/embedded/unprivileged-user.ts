@@ -54,7 +54,7 @@ export function reachableFolder(path: string, user: UnprivilegedUser | undefined
 }
 
 export function makeOwnedFolder(path: string, user: UnprivilegedUser | undefined): void {
-  // The parents are made traversable and ours; only the last folder belongs to the server.
+  // The parents become traversable and stay with this user; only the last folder belongs to the server.
   mkdirSync(dirname(path), { recursive: true, mode: 0o755 })
   mkdirSync(path, { mode: 0o700 })
   if (user) lchownSync(path, user.uid, user.gid)

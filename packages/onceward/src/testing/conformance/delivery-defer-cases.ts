@@ -25,7 +25,7 @@ const inOrder: readonly DeliveryFeature[] = ['key order', 'message key', 'held w
 /** A failing message is kept in the store and acknowledged at the source: no other message waits for it. */
 export const deliveryDeferCases: Cases = [
   {
-    name: 'a deferred message is settled at once, kept, and applied once when its time has come',
+    name: 'a deferred message is acknowledged at once, stored, and applied once when it is due',
     needs: ['held work'],
     async run(bench) {
       const list = jobs(20)
@@ -158,7 +158,7 @@ export const deliveryDeferCases: Cases = [
     },
   },
   {
-    name: 'verdicts of a deferred message count as they do at first',
+    name: 'verdicts of a deferred message have the same outcomes as at its first attempt',
     needs: ['held work'],
     async run(bench) {
       const calls = new Map<string, number>()
@@ -180,7 +180,7 @@ export const deliveryDeferCases: Cases = [
     },
   },
   {
-    name: 'a deferred message is leased by another process when its own has ended',
+    name: 'another process leases a deferred message when its own process has ended',
     needs: ['held work', 'concurrent transactions'],
     async run(bench) {
       await bench.publish({ id: 'a' })

@@ -48,7 +48,7 @@ export const deliveryDuplicateCases: Cases = [
     },
   },
   {
-    name: 'a copy that arrives in one batch with a conflict of its id is a duplicate all the same',
+    name: 'a copy in one batch with a conflict of its id is still a duplicate',
     async run(bench) {
       const first = await bench.start()
       await bench.publish(original)
@@ -140,7 +140,7 @@ export const deliveryDuplicateCases: Cases = [
     },
   },
   {
-    name: 'copies of a message whose business key was taken are duplicates as well',
+    name: 'copies of a message whose business key was used are also duplicates',
     async run(bench) {
       const [first, second] = [
         { id: 'a', business: 'k' },

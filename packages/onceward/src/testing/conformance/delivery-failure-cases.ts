@@ -21,7 +21,7 @@ const mixed: readonly Job[] = [...healthy.slice(0, 10), bad, ...healthy.slice(10
 /** A failing message reaches an outcome; its neighbours are not affected. */
 export const deliveryFailureCases: Cases = [
   ...(['before', 'after'] as const).map(when => ({
-    name: `a handler that throws ${when} it wrote leaves nothing and harms no neighbour`,
+    name: `a handler that throws ${when} it wrote has no effect and does not affect other messages`,
     async run(bench: DeliveryBench<unknown>) {
       await bench.publish(...mixed)
       await bench.start({
@@ -37,7 +37,7 @@ export const deliveryFailureCases: Cases = [
     },
   })),
   {
-    name: 'a batch handler that throws costs only the message that makes it throw',
+    name: 'an error of a batch handler fails only the message that causes it',
     async run(bench) {
       await bench.publish(...mixed)
       await bench.start({
@@ -54,7 +54,7 @@ export const deliveryFailureCases: Cases = [
     },
   },
   {
-    name: 'a failing statement costs only the message that sent it',
+    name: 'a failing statement fails only the message that sent it',
     needs: ['failing statements'],
     async run(bench) {
       await bench.publish(...mixed)
@@ -71,7 +71,7 @@ export const deliveryFailureCases: Cases = [
     },
   },
   {
-    name: 'statements that fail in every batch cost only the messages that send them, with all they asked for',
+    name: 'statements that fail in every batch fail only the messages that send them, with their requested effects',
     needs: ['failing statements'],
     async run(bench) {
       const list = jobs(240)
@@ -104,7 +104,7 @@ export const deliveryFailureCases: Cases = [
     },
   },
   {
-    name: 'a swallowed statement error is parked at once, with a code that says so',
+    name: 'a message with a swallowed statement error is parked at once, with its own code',
     needs: ['failing statements'],
     async run(bench) {
       await bench.publish(...mixed)
@@ -170,7 +170,7 @@ export const deliveryFailureCases: Cases = [
     },
   },
   ...(['returned', 'thrown'] as const).map(how => ({
-    name: `verdicts decide what becomes of a message (${how})`,
+    name: `verdicts decide the outcome of a message (${how})`,
     async run(bench: DeliveryBench<unknown>) {
       const list = ['ignored', 'parked', 'dead', 'retried'].map(id => ({ id }))
       await bench.publish(...list, ...healthy)

@@ -14,7 +14,7 @@ const good = { body: Buffer.from('{"id":"good"}') }
 /** Hostile headers through the whole engine. */
 export const deliveryHostileCases: Cases = [
   {
-    name: 'headers named like what objects inherit are read, digested and shown to the handler',
+    name: 'headers named like inherited object properties are read, digested and shown to the handler',
     needs: ['header names'],
     async run(bench) {
       let seen: JobContext['envelope'] | null = null
@@ -33,7 +33,7 @@ export const deliveryHostileCases: Cases = [
     },
   },
   {
-    name: 'nested headers named __proto__ are digested: neither they nor those behind them stop the consumer',
+    name: 'nested headers named __proto__ are digested, and neither they nor later messages stop the consumer',
     needs: ['nested headers'],
     async run(bench) {
       await bench.publishRaw({ ...hostile, headers: nestedPrototypes }, good)
@@ -43,7 +43,7 @@ export const deliveryHostileCases: Cases = [
     },
   },
   {
-    name: 'a message that is kept and tried again has the headers it came with',
+    name: 'a message that is stored and retried keeps its headers',
     needs: ['header names', 'held work'],
     async run(bench) {
       const headers: JobContext['envelope']['headers'][] = []
@@ -78,7 +78,7 @@ export const deliveryHostileCases: Cases = [
     },
   },
   {
-    name: 'a parked message keeps the headers it came with',
+    name: 'a parked message keeps its headers',
     needs: ['nested headers'],
     async run(bench) {
       await bench.publishRaw({ ...hostile, headers: nestedPrototypes }, good)

@@ -12,7 +12,7 @@ const gateway = { external: { gateway: { url: 'https://gateway.invalid/' } } }
 /** Processes start and stop, connections break, modes differ. */
 export const deliveryLifecycleCases: Cases = [
   {
-    name: 'a drain finishes what it began and settles it',
+    name: 'a drain finishes started work and acknowledges it',
     async run(bench) {
       const [began, finish] = [gate(), gate()]
       await bench.publish({ id: 'a' })
@@ -33,7 +33,7 @@ export const deliveryLifecycleCases: Cases = [
     },
   },
   {
-    name: 'a drain past its deadline settles nothing unfinished; the next process applies it once',
+    name: 'a drain past its deadline acknowledges no unfinished message; the next process applies it once',
     async run(bench) {
       const began = gate()
       const list = jobs(5)
@@ -55,7 +55,7 @@ export const deliveryLifecycleCases: Cases = [
     },
   },
   {
-    name: 'leaving in the middle of a handler is no failed attempt of its message',
+    name: 'stopping in the middle of a handler does not count as a failed attempt',
     async run(bench) {
       const began = gate()
       await bench.publish({ id: 'a' })
@@ -79,7 +79,7 @@ export const deliveryLifecycleCases: Cases = [
     },
   },
   {
-    name: 'processes that come and go lose nothing and repeat nothing',
+    name: 'processes that start and stop lose and repeat no message',
     async run(bench) {
       const list = jobs(300)
       const batch = { sizeMax: 5, deliveriesMax: 20 }
@@ -144,7 +144,7 @@ export const deliveryLifecycleCases: Cases = [
     },
   },
   {
-    name: 'an external effect is asked for once per key, with the transaction',
+    name: 'an external effect is requested once per key, in the transaction',
     async run(bench) {
       let failures = 0
       const [first, second] = [

@@ -50,7 +50,7 @@ export const deliveryLogCases: Cases = [
     },
   },
   {
-    name: 'a partition that stops before a failing record leaves the others flowing, and waits there',
+    name: 'a partition stops before a failing record and waits there, while the others continue',
     needs: ['positions', 'several partitions'],
     async run(bench) {
       await bench.publishTo(0, ...named('a', 10))
@@ -76,7 +76,7 @@ export const deliveryLogCases: Cases = [
     },
   },
   {
-    name: 'no position passes a record whose effect is not committed, seen while it runs',
+    name: 'no position passes a record whose effect is not committed, checked while the consumer runs',
     needs: ['positions'],
     async run(bench) {
       const [began, finish] = [gate(), gate()]
@@ -100,7 +100,7 @@ export const deliveryLogCases: Cases = [
     },
   },
   {
-    name: 'with the position as the only memory, processes that come and go repeat and lose nothing',
+    name: 'with dedup by position only, processes that start and stop lose and repeat no record',
     needs: ['positions'],
     async run(bench) {
       for (let round = 0; round < 6; round++) {
@@ -120,7 +120,7 @@ export const deliveryLogCases: Cases = [
     },
   },
   {
-    name: 'a position written with the effect is where the next process begins, to the record',
+    name: 'the next process starts exactly at the position written with the effect',
     needs: ['positions'],
     async run(bench) {
       const contract: Partial<JobContract> = { ...byPartition, settle: { when: 'with effect' } }
@@ -140,7 +140,7 @@ export const deliveryLogCases: Cases = [
     },
   },
   {
-    name: 'committed before the effect, records in flight are lost and nothing is repeated',
+    name: 'with commits before the effect, records in flight are lost and none is repeated',
     needs: ['positions'],
     async run(bench) {
       const began = gate()
@@ -167,7 +167,7 @@ export const deliveryLogCases: Cases = [
     },
   },
   {
-    name: 'identified by its position, a record read again is one message, and the same bytes twice are two',
+    name: 'with the position as id, a record that is read again is one message, and the same bytes twice are two',
     needs: ['positions'],
     async run(bench) {
       const contract: Partial<JobContract> = { identity: { id: 'position' } }

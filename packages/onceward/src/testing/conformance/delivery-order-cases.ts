@@ -81,7 +81,7 @@ export const deliveryOrderCases: Cases = [
     },
   },
   {
-    name: 'what comes before a failing message of its key is applied, what comes after waits behind it in the parking lot',
+    name: 'messages before a failing message of their key are applied, later ones are parked behind it',
     needs,
     async run(bench) {
       const list = [
@@ -118,7 +118,7 @@ export const deliveryOrderCases: Cases = [
     },
   },
   {
-    name: 'a message that waits for the fate of its business key keeps later ones of its order key behind it',
+    name: 'a message that waits for its business key keeps later messages of its order key behind it',
     needs,
     async run(bench) {
       await bench.publish(
@@ -162,7 +162,7 @@ export const deliveryOrderCases: Cases = [
     },
   },
   {
-    name: 'a key with a parked message stays closed to later messages, other keys flow',
+    name: 'a parked message blocks later messages of its key, and other keys continue',
     needs,
     async run(bench) {
       await bench.start({

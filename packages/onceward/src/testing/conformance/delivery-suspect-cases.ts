@@ -10,7 +10,7 @@ type Cases = readonly ConformanceCase<DeliveryBench<unknown>, DeliveryFeature>[]
 /** How a process handles messages on which another one may have crashed. */
 export const deliverySuspectCases: Cases = [
   {
-    name: 'after an unclean stop suspects are taken in groups, and are not blamed for getting through',
+    name: 'after a crash suspects run in groups, and those that survive are not charged an attempt',
     async run(bench) {
       const began = gate()
       const list = jobs(6)

@@ -33,7 +33,7 @@ export const handleStreamCases: Cases = [
     ]),
   ),
   {
-    name: 'rows asked for after the deadline are refused, not taken for the end of the rows',
+    name: 'rows requested after the deadline are refused, and do not look like the end of the rows',
     needs: ['row streams'],
     async run(bench) {
       const asked = Promise.withResolvers<unknown>()
@@ -54,7 +54,7 @@ export const handleStreamCases: Cases = [
     },
   },
   {
-    name: 'rows that are read out, or closed half-way, are a statement like others',
+    name: 'rows that are read completely, or closed early, count as one statement',
     needs: ['row streams'],
     async run(bench) {
       await bench.start(async () => {}, {

@@ -41,7 +41,7 @@ export const publisherCases: readonly ConformanceCase<PublisherBench, PublisherF
     },
   },
   {
-    name: 'headers named like what every object inherits arrive under their names',
+    name: 'headers named like inherited object properties arrive under their names',
     async run(bench) {
       const message = bench.message('m-1', { headers: namedLikeInherited })
       assert.deepEqual(await bench.publish(message), ['confirmed'])
@@ -49,7 +49,7 @@ export const publisherCases: readonly ConformanceCase<PublisherBench, PublisherF
     },
   },
   {
-    name: 'an empty body and a large one arrive as they are',
+    name: 'an empty body and a large one arrive unchanged',
     async run(bench) {
       const large = Buffer.alloc(512 * 1024, anyBytes)
       const messages = [
@@ -63,7 +63,7 @@ export const publisherCases: readonly ConformanceCase<PublisherBench, PublisherF
     },
   },
   {
-    name: 'no messages, no answers, and no connection is needed for that',
+    name: 'an empty list needs no connection and has no answers',
     async run(bench) {
       const { publisher } = bench.under
       assert.deepEqual(
@@ -118,7 +118,7 @@ export const publisherCases: readonly ConformanceCase<PublisherBench, PublisherF
     },
   },
   {
-    name: 'behind a refused message of its key none is stored; other keys are',
+    name: 'after a refused message no later one of its key is stored; messages of other keys are',
     needs: ['size limit'],
     async run(bench) {
       const body = Buffer.alloc(bench.under.tooLargeBytes!)
@@ -138,7 +138,7 @@ export const publisherCases: readonly ConformanceCase<PublisherBench, PublisherF
     },
   },
   {
-    name: 'when the connection is cut every confirmed message is there, and the others can be published again',
+    name: 'after a cut connection every confirmed message is stored, and the others can be published again',
     needs: ['lost connection'],
     async run(bench) {
       const { under } = bench
@@ -168,7 +168,7 @@ export const publisherCases: readonly ConformanceCase<PublisherBench, PublisherF
     },
   },
   {
-    name: 'close ends a call in progress, and what it confirmed is there',
+    name: 'close ends a call in progress, and its confirmed messages are stored',
     async run(bench) {
       const { publisher } = bench.under
       assert.deepEqual(await bench.publish(bench.message('before')), ['confirmed'])

@@ -34,7 +34,7 @@ export const rangeReaderCases: readonly ConformanceCase<RangeBench, RangeReaderF
     },
   },
   {
-    name: 'resumes behind any record, with another reader',
+    name: 'another reader resumes after any record',
     async run(bench) {
       await bench.publish(...numbered(5))
       const range = await bench.survey(bench.open())
@@ -132,7 +132,7 @@ export const rangeReaderCases: readonly ConformanceCase<RangeBench, RangeReaderF
     },
   },
   {
-    name: 'bodies of any bytes come back exactly, an empty one too',
+    name: 'bodies of any bytes are read exactly, including an empty one',
     needs: ['any bytes'],
     async run(bench) {
       const bodies = [Buffer.alloc(0), Buffer.from([0, 10, 13, 0xff, 0xfe]), Buffer.alloc(200_000, 0xa5)]
@@ -145,7 +145,7 @@ export const rangeReaderCases: readonly ConformanceCase<RangeBench, RangeReaderF
     },
   },
   {
-    name: 'headers named like what every object inherits come back under their names',
+    name: 'headers named like inherited object properties are read under their names',
     needs: ['headers'],
     async run(bench) {
       await bench.under.publish([{ body: Buffer.from('x'), headers: namedLikeInherited, partition: 0 }])

@@ -30,7 +30,7 @@ export const sourceConnectionCases: readonly ConformanceCase<SourceBench, Source
     },
   },
   {
-    name: 'after a lost connection held deliveries are not live and come back redelivered',
+    name: 'after a lost connection held deliveries are not live and are redelivered',
     needs: ['lost connection', 'single settling'],
     async run(bench) {
       await bench.publish(...numbered(4))
@@ -74,7 +74,7 @@ export const sourceConnectionCases: readonly ConformanceCase<SourceBench, Source
     },
   },
   {
-    name: 'a lost connection leaves the bounds as they were',
+    name: 'a lost connection does not change the limits',
     needs: ['lost connection', 'single settling'],
     async run(bench) {
       await bench.publish(...numbered(12))

@@ -125,7 +125,7 @@ export const sourceDeliveryCases: readonly ConformanceCase<SourceBench, SourceFe
     },
   },
   {
-    name: 'never holds more unsettled bytes than allowed, save for one message larger than that',
+    name: 'never holds more unsettled bytes than allowed, except for one larger message',
     needs: ['byte bound'],
     async run(bench) {
       const body = Buffer.alloc(100 * 1024, 'b')

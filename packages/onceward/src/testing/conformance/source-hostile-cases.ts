@@ -16,7 +16,7 @@ export const sourceHostileCases: readonly ConformanceCase<SourceBench, SourceFea
     },
   },
   {
-    name: 'a header named like what every object inherits is a header like others',
+    name: 'a header named like an inherited object property is an ordinary header',
     needs: ['header names'],
     async run(bench) {
       const body = Buffer.from('x')
@@ -28,7 +28,7 @@ export const sourceHostileCases: readonly ConformanceCase<SourceBench, SourceFea
     },
   },
   {
-    name: 'a nested header named __proto__ changes no table, and the messages behind it are delivered',
+    name: 'a nested header named __proto__ changes no table, and later messages are delivered',
     needs: ['nested headers'],
     async run(bench) {
       await bench.publish({ body: Buffer.from('nested'), headers: nestedPrototypes }, 'behind it')

@@ -7,7 +7,7 @@ import { numbered, receiveCount, type SourceBench, texts } from './source-bench.
 /** Logs: records that are gone unread are declared, never skipped. */
 export const sourceLossCases: readonly ConformanceCase<SourceBench, SourceFeature>[] = [
   {
-    name: 'records that expired unread are declared, and receive rejects until an operator accepts the loss',
+    name: 'records that expired unread are declared as a loss, and receive rejects until an operator accepts it',
     needs: ['positions', 'expiring records'],
     async run(bench) {
       const received = await settleSome(bench, 8, 2)
@@ -44,7 +44,7 @@ export const sourceLossCases: readonly ConformanceCase<SourceBench, SourceFeatur
   },
   ...(['broker', 'store'] as const).map(
     (progress): ConformanceCase<SourceBench, SourceFeature> => ({
-      name: `a log that was created again is not taken for the old one (progress '${progress}')`,
+      name: `a log that was created again is distinguished from the old one (progress '${progress}')`,
       needs: ['positions', 'recreation'],
       async run(bench) {
         await settleSome(bench, 6, 4, progress)
@@ -56,7 +56,7 @@ export const sourceLossCases: readonly ConformanceCase<SourceBench, SourceFeatur
     }),
   ),
   {
-    name: 'a position the log has forgotten is not taken for a beginning',
+    name: 'a position that the log has forgotten does not count as a first start',
     needs: ['positions', 'position on the broker', 'forgotten positions'],
     async run(bench) {
       await settleSome(bench, 6, 4)

@@ -9,7 +9,7 @@ import { gate } from './store-bench.ts'
 /** Logs: the owner of a partition, and its move from one owner to the next. */
 export const sourceOwnershipCases: readonly ConformanceCase<SourceBench, SourceFeature>[] = [
   {
-    name: 'every taking of a partition raises its epoch, and deliveries carry it',
+    name: 'taking a partition raises its epoch, and deliveries carry it',
     needs: ['positions'],
     async run(bench) {
       await bench.publishTo(0, 'x')
@@ -24,7 +24,7 @@ export const sourceOwnershipCases: readonly ConformanceCase<SourceBench, SourceF
     },
   },
   {
-    name: 'deliveries of a partition the store gave to another owner are dead at once',
+    name: 'deliveries of a partition that the store gave to another owner are stale at once',
     needs: ['positions'],
     async run(bench) {
       await bench.publishTo(0, ...numbered(4))
@@ -58,18 +58,18 @@ export const sourceOwnershipCases: readonly ConformanceCase<SourceBench, SourceF
     },
   },
   {
-    name: 'a partition moves to its next owner only when the last one has released it, which may settle until then',
+    name: 'a partition moves to its next owner only when the last one, which may settle until then, has released it',
     needs: ['positions', 'several partitions', 'shared partitions'],
     async run(bench) {
       for (const index of bench.queue.partitions!.keys())
         await bench.publishTo(index, ...numbered(4, `p${index}-`))
       const count = bench.queue.partitions!.length * 4
-      const [asked, letGo] = [gate(), gate()]
+      const [asked, mayRelease] = [gate(), gate()]
       let going: readonly string[] = []
       const onRevoke = async (partitions: readonly string[]) => {
         going = [...going, ...partitions]
         asked.open()
-        await letGo.opened
+        await mayRelease.opened
       }
       const first = await bench.open({ log: { onRevoke } })
       const received = await receiveCount(first, count)
@@ -86,7 +86,7 @@ export const sourceOwnershipCases: readonly ConformanceCase<SourceBench, SourceF
       const done = mine.filter(delivery => indexIn(mine, delivery) < 2)
       assert.deepEqual(await first.settle(done), { missed: 0 })
       assert.equal(handed, false, 'delivered while the old owner was still at work')
-      letGo.open()
+      mayRelease.open()
       const again = [...(await taken)]
       const expected = mine.length - done.length
       while (again.length < expected) again.push(...(await second.receive(100)))

@@ -9,7 +9,7 @@ import { numbered, receiveCount, type SourceBench, texts } from './source-bench.
 /** Logs: the position of a record, and the position from which reading continues. */
 export const sourcePositionCases: readonly ConformanceCase<SourceBench, SourceFeature>[] = [
   {
-    name: 'a delivery of a log says where it stands, and where to read on after it',
+    name: 'a delivery of a log has its position and the position after it',
     needs: ['positions'],
     async run(bench) {
       await bench.publishTo(0, ...numbered(3))
@@ -48,7 +48,7 @@ export const sourcePositionCases: readonly ConformanceCase<SourceBench, SourceFe
     },
   },
   {
-    name: 'reading resumes right behind the longest run that is settled',
+    name: 'reading resumes after the longest settled run',
     needs: ['positions'],
     async run(bench) {
       await bench.publishTo(0, ...numbered(6))
@@ -82,7 +82,7 @@ export const sourcePositionCases: readonly ConformanceCase<SourceBench, SourceFe
     },
   },
   {
-    name: 'a settle under at most once resolves when the position is safe',
+    name: 'under at-most-once a settle resolves when the position is durable',
     needs: ['positions'],
     async run(bench) {
       await bench.publishTo(0, ...numbered(5))
@@ -95,7 +95,7 @@ export const sourcePositionCases: readonly ConformanceCase<SourceBench, SourceFe
     },
   },
   {
-    name: 'a position written with the effect is where reading starts, not the one committed to the log',
+    name: 'reading starts at the position written with the effect, not at the one committed to the log',
     needs: ['positions'],
     async run(bench) {
       await bench.publishTo(0, ...numbered(6))
@@ -113,7 +113,7 @@ export const sourcePositionCases: readonly ConformanceCase<SourceBench, SourceFe
   },
   ...(['store', 'only'] as const).map(
     (progress): ConformanceCase<SourceBench, SourceFeature> => ({
-      name: `what a transaction writes resumes exactly, though nothing was settled (progress '${progress}')`,
+      name: `reading resumes exactly at the position of a transaction, although nothing was settled (progress '${progress}')`,
       needs: ['positions'],
       async run(bench) {
         await bench.publishTo(0, ...numbered(6))
@@ -136,7 +136,7 @@ export const sourcePositionCases: readonly ConformanceCase<SourceBench, SourceFe
     }),
   ),
   {
-    name: 'a transaction moves nothing while the lowest record is unfinished, or when the position is elsewhere',
+    name: 'a transaction moves no position while the lowest record is unfinished, or if the position has changed',
     needs: ['positions'],
     async run(bench) {
       await bench.publishTo(0, ...numbered(3))
@@ -153,7 +153,7 @@ export const sourcePositionCases: readonly ConformanceCase<SourceBench, SourceFe
     },
   },
   {
-    name: 'a partition that is stuck leaves the others flowing',
+    name: 'a stuck partition does not stop the others',
     needs: ['positions', 'several partitions'],
     async run(bench) {
       const subscription = await bench.open({ inFlightMax: 10 })
@@ -171,7 +171,7 @@ export const sourcePositionCases: readonly ConformanceCase<SourceBench, SourceFe
     },
   },
   {
-    name: 'says how far behind each partition is',
+    name: 'reports the lag of each partition',
     needs: ['positions'],
     async run(bench) {
       await bench.publishTo(0, ...numbered(5))

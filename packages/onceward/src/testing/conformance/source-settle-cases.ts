@@ -7,7 +7,7 @@ import { numbered, type OpenSubscription, receiveCount, type SourceBench, texts 
 /** What the broker deletes, and what it redelivers. */
 export const sourceSettleCases: readonly ConformanceCase<SourceBench, SourceFeature>[] = [
   {
-    name: 'settled deliveries never come back',
+    name: 'settled deliveries are never redelivered',
     async run(bench) {
       await bench.publish(...numbered(5))
       const subscription = await bench.open()
@@ -19,7 +19,7 @@ export const sourceSettleCases: readonly ConformanceCase<SourceBench, SourceFeat
     },
   },
   {
-    name: 'unsettled deliveries come back after close, marked as redelivered',
+    name: 'unsettled deliveries are redelivered after close, and marked as such',
     needs: ['single settling'],
     async run(bench) {
       await bench.publish(...numbered(6))
@@ -35,7 +35,7 @@ export const sourceSettleCases: readonly ConformanceCase<SourceBench, SourceFeat
     },
   },
   {
-    name: 'what arrived but was never received comes back after close',
+    name: 'messages that arrived but were never received are redelivered after close',
     async run(bench) {
       await bench.publish(...numbered(10))
       const subscription = await bench.open()
@@ -60,7 +60,7 @@ export const sourceSettleCases: readonly ConformanceCase<SourceBench, SourceFeat
     },
   },
   {
-    name: 'takes settlements in any order and in any portions',
+    name: 'accepts settlements in any order and in parts',
     async run(bench) {
       await bench.publish(...numbered(30))
       const subscription = await bench.open()

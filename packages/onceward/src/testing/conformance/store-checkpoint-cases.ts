@@ -19,7 +19,7 @@ const move = (partition: string, epoch: number, from: string | null, next: strin
 /** Logs: ownership of partitions, their positions, and the fence in every transaction. */
 export const storeCheckpointCases: Cases = [
   {
-    name: 'taking a partition raises its epoch by one, and knows the position it stands at and who had it',
+    name: 'taking a partition raises its epoch by one and returns its position and its last owner',
     needs: ['checkpoints'],
     async run(bench) {
       const lastRun = bench.enrolment.runId
@@ -54,7 +54,7 @@ export const storeCheckpointCases: Cases = [
     },
   },
   {
-    name: 'a position that was kept beside markers does not become the only memory',
+    name: 'a position that was kept beside markers cannot be used for dedup by position',
     needs: ['checkpoints'],
     async run(bench) {
       const { store } = bench.under
@@ -72,7 +72,7 @@ export const storeCheckpointCases: Cases = [
     },
   },
   {
-    name: 'beginning a partition needs its present epoch',
+    name: 'the first position of a partition needs its current epoch',
     needs: ['checkpoints'],
     async run(bench) {
       await take(bench, 'p')
@@ -140,7 +140,7 @@ export const storeCheckpointCases: Cases = [
     },
   },
   {
-    name: 'a position that is not where the owner thinks refuses the transaction, naming the partition',
+    name: 'a transaction from another position than the stored one is refused, with the name of the partition',
     needs: ['checkpoints'],
     async run(bench) {
       await begin(bench, 'p', '0')
@@ -156,7 +156,7 @@ export const storeCheckpointCases: Cases = [
     },
   },
   {
-    name: 'returns to a transaction the positions of its partitions, and none of those that never began',
+    name: 'a transaction reads the positions of its partitions, without those that never began',
     needs: ['checkpoints'],
     async run(bench) {
       await begin(bench, 'p', '3')
@@ -178,7 +178,7 @@ export const storeCheckpointCases: Cases = [
     },
   },
   {
-    name: 'a loss is on record once, however often it is declared',
+    name: 'a loss is recorded once, however often it is declared',
     needs: ['checkpoints'],
     async run(bench) {
       const loss = { partition: 'p', from: at('3'), to: at('9'), records: 6, reason: 'expired' }
@@ -215,7 +215,7 @@ export const storeCheckpointCases: Cases = [
     },
   },
   {
-    name: 'a withdrawn loss is open no more, and only its owner withdraws it',
+    name: 'a withdrawn loss is no longer open, and only its owner can withdraw it',
     needs: ['checkpoints'],
     async run(bench) {
       await begin(bench, 'p', '3')
@@ -237,7 +237,7 @@ export const storeCheckpointCases: Cases = [
     },
   },
   {
-    name: 'a take waits for a transaction that has passed its fence, and then knows its position',
+    name: 'a take waits for a transaction that has passed its fence, and then returns its position',
     needs: ['checkpoints', 'lock waits', 'concurrent transactions'],
     async run(bench) {
       // Two partitions: the fence of one may be sent with COMMIT, and then nothing can be observed in
@@ -284,7 +284,7 @@ export const storeCheckpointCases: Cases = [
     },
   },
   {
-    name: 'once a take has resolved, a transaction of the old epoch that was open all along commits nothing',
+    name: 'once a take has resolved, an open transaction of the old epoch commits nothing',
     needs: ['checkpoints', 'concurrent transactions'],
     async run(bench) {
       await begin(bench, 'p', '0')

@@ -22,7 +22,7 @@ export const storeClaimCases: Cases = [
     },
   },
   {
-    name: 'a marker with the former digest of a content is one of that content',
+    name: 'a marker with the former digest of a content matches that content',
     async run(bench) {
       await bench.transaction(s =>
         s.insertMarkers([claimOf('a', 'as older code saw it'), claimOf('b', 'other')]),
@@ -35,7 +35,7 @@ export const storeClaimCases: Cases = [
     },
   },
   {
-    name: 'a batch is answered in the order of its messages',
+    name: 'answers are in the order of the messages of the batch',
     async run(bench) {
       await bench.transaction(s => s.insertMarkers([claimOf('b'), claimOf('d')]))
       const answers = await bench.transaction(s =>
@@ -45,7 +45,7 @@ export const storeClaimCases: Cases = [
     },
   },
   {
-    name: 'ids are kept as they are, with any characters in them and their positions',
+    name: 'ids with any characters are stored unchanged, with their positions',
     async run(bench) {
       const plain = ['NULL', 'null', 'a"b', 'a\\\\b', '{a,b}', 'ä €', "o'clock", 'a b']
       for (const ids of [plain, ['a\u001fb', ...plain.map(id => `${id}2`)]]) {
@@ -91,7 +91,7 @@ export const storeClaimCases: Cases = [
     },
   },
   {
-    name: 'of two concurrent inserts of one id one is first, the other waits for its commit and has seen it',
+    name: 'of two concurrent inserts of one id one is first; the other waits for its commit and finds it',
     async run(bench) {
       const { held, other } = await raceForOneId(bench)
       held.open()
@@ -136,7 +136,7 @@ export const storeClaimCases: Cases = [
     },
   },
   {
-    name: 'ids with quotes, backslashes, Unicode and 200 bytes come back as they are',
+    name: 'ids with quotes, backslashes, Unicode and 200 bytes are stored unchanged',
     async run(bench) {
       const ids = [
         `'; drop table x; --`,
@@ -166,7 +166,7 @@ export const storeClaimCases: Cases = [
     },
   },
   {
-    name: 'a business key is taken once; the same content under it is known, other content is not',
+    name: 'a business key is inserted once; the same content under it is known, other content is not',
     needs: ['business keys'],
     async run(bench) {
       const claim = (id: string, content: string | null) =>

@@ -9,7 +9,7 @@ type Cases = readonly ConformanceCase<StoreBench<unknown>, StoreFeature>[]
 /** What a batch records for messages that were not simply applied. */
 export const storeConcludeCases: Cases = [
   {
-    name: 'a message to be retried gives its marker and its business key back',
+    name: 'a message to be retried releases its marker and its business key',
     needs: ['business keys'],
     async run(bench) {
       await bench.transaction(async session => {
@@ -47,7 +47,7 @@ export const storeConcludeCases: Cases = [
     },
   },
   {
-    name: 'held work keeps every byte and what is known about it',
+    name: 'held work keeps all bytes and facts of its message',
     async run(bench) {
       await bench.transaction(async session => {
         await session.insertMarkers([claimOf('a')])
@@ -66,7 +66,7 @@ export const storeConcludeCases: Cases = [
     },
   },
   {
-    name: 'the same bytes held again raise a count and make no second row; other bytes make one',
+    name: 'holding the same bytes again raises a count and adds no row; other bytes add one',
     async run(bench) {
       const quarantine = (content: string) =>
         bench.transaction(s =>
@@ -103,7 +103,7 @@ export const storeConcludeCases: Cases = [
     },
   },
   {
-    name: 'attempts count up from one, each id for itself, and survive',
+    name: 'attempts are counted from one for each id, and survive',
     async run(bench) {
       const record = (id: string) => ({
         id,
@@ -123,7 +123,7 @@ export const storeConcludeCases: Cases = [
     },
   },
   {
-    name: 'attempts of a transaction that rolled back were never made',
+    name: 'a rollback removes the attempts of its transaction',
     async run(bench) {
       const record = { id: 'a', failureClass: 'transient', code: 'E', error: 'e', place: '' }
       const failing = bench.transaction(async session => {
@@ -156,7 +156,7 @@ export const storeConcludeCases: Cases = [
     },
   },
   {
-    name: 'giving one message back leaves the business key of another alone',
+    name: 'releasing one message keeps the business key of another',
     needs: ['business keys'],
     async run(bench) {
       await bench.transaction(async session => {

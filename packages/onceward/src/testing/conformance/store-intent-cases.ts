@@ -26,7 +26,7 @@ export const storeIntentCases: Cases = [
     },
   },
   {
-    name: 'intents are answered in the order they were asked for',
+    name: 'answers are in the order of the intents',
     needs: ['outgoing'],
     async run(bench) {
       await bench.transaction(s => s.outgoing!.request([intentOf('b'), intentOf('d')]))
@@ -36,7 +36,7 @@ export const storeIntentCases: Cases = [
     },
   },
   {
-    name: 'intents vanish with their transaction',
+    name: 'a rollback removes the intents of its transaction',
     needs: ['outgoing'],
     async run(bench) {
       const failing = bench.transaction(async session => {

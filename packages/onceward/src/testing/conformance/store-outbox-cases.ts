@@ -19,7 +19,7 @@ export const storeOutboxCases: Cases = [
     },
   },
   {
-    name: 'messages vanish with their transaction',
+    name: 'a rollback removes the messages of its transaction',
     needs: ['outgoing'],
     async run(bench) {
       const queue = `${bench.name}.out`

@@ -23,7 +23,7 @@ export const storeReplicationCases: readonly ConformanceCase<ReplicationBench, n
     },
   },
   ...endings.map(ending => ({
-    name: `a commit that stopped waiting for the standby (${ending}) is not confirmed, and found by the next try`,
+    name: `a commit that stopped waiting for the standby (${ending}) is not confirmed, and the next attempt finds it`,
     async run({ bench, standby }: ReplicationBench) {
       const { store } = bench.under
       await standby.stop()
@@ -52,7 +52,7 @@ export const storeReplicationCases: readonly ConformanceCase<ReplicationBench, n
     },
   },
   {
-    name: 'transactions side by side are not confirmed either when their waits end',
+    name: 'concurrent transactions are not confirmed either when their waits end',
     async run({ bench, standby }) {
       const ids = ['a', 'b', 'c', 'd']
       await standby.stop()

@@ -11,7 +11,7 @@ const dayMs = 86_400_000
 /** Runs that fell silent, and the attempts they left. */
 export const storeSuspectCases: Cases = [
   {
-    name: 'a run that was never closed is silent to those that come after it, until it is heard, closed or cleared',
+    name: 'a run that was never closed is silent for later runs, until it has a heartbeat or is closed or cleared',
     needs: ['suspects'],
     async run({ under: { store, second }, enrolment }) {
       const [other, closed] = [await second.enroll(enrolment.facts), await second.enroll(enrolment.facts)]
@@ -26,7 +26,7 @@ export const storeSuspectCases: Cases = [
     },
   },
   {
-    name: 'a run that halted is silent to those that come after it until it is cleared, and what it began is a death',
+    name: 'a halted run is silent for later runs until it is cleared, and its started attempts are crashes',
     needs: ['suspects'],
     async run({ under: { store, second }, enrolment }) {
       await store.suspects!.beginAttempt(enrolment, 'a', 3)
@@ -40,7 +40,7 @@ export const storeSuspectCases: Cases = [
     },
   },
   {
-    name: 'a run that is closed in order takes back what it began, alone and in groups',
+    name: 'closing a run withdraws the attempts and groups that it started',
     needs: ['suspects'],
     async run({ under, enrolment, name }) {
       const suspects = under.store.suspects!
@@ -60,8 +60,8 @@ export const storeSuspectCases: Cases = [
     needs: ['suspects'],
     async run({ under: { store }, enrolment }) {
       const { facts } = enrolment
-      const stranger = await store.enroll({ ...facts, name: `${facts.name}_other` })
-      assert.deepEqual(await store.suspects!.beat(stranger, longMs), [])
+      const other = await store.enroll({ ...facts, name: `${facts.name}_other` })
+      assert.deepEqual(await store.suspects!.beat(other, longMs), [])
       const me = await store.enroll(facts)
       assert.deepEqual(await store.suspects!.beat(me, longMs), [
         { runId: enrolment.runId, deliveriesMax: facts.deliveriesMax },
@@ -90,7 +90,7 @@ export const storeSuspectCases: Cases = [
     },
   },
   {
-    name: 'an attempt that began is on record at once, and is gone with the transaction that decides its message',
+    name: 'a started attempt is recorded at once, and the transaction that decides its message removes it',
     needs: ['suspects'],
     async run(bench) {
       const { under, enrolment, name } = bench
@@ -112,7 +112,7 @@ export const storeSuspectCases: Cases = [
     },
   },
   {
-    name: 'an attempt whose answer was lost is begun again by the same run, and is neither a death nor counted twice',
+    name: 'an attempt whose answer was lost is started again by the same run, and is neither a crash nor counted twice',
     needs: ['suspects'],
     async run(bench) {
       const { under, enrolment, name } = bench
@@ -126,7 +126,7 @@ export const storeSuspectCases: Cases = [
     },
   },
   {
-    name: 'a message that a run survived is recorded again when it is redelivered, and is no crash',
+    name: 'a message that a run survived is recorded again when it is redelivered, and is not a crash',
     needs: ['suspects'],
     async run(bench) {
       const { under, enrolment, name } = bench
@@ -139,7 +139,7 @@ export const storeSuspectCases: Cases = [
     },
   },
   {
-    name: 'attempts of runs that died are counted as deaths, are not taken back by others, and begin no more once the budget is used up',
+    name: 'attempts of crashed runs are crashes, other runs do not withdraw them, and none starts once the budget is used up',
     needs: ['suspects'],
     async run(bench) {
       const { under, enrolment, name } = bench
@@ -154,12 +154,12 @@ export const storeSuspectCases: Cases = [
     },
   },
   {
-    name: 'a group in which a run crashed halves the next one of its members, and is no attempt of theirs',
+    name: 'a group in which a run crashed halves the next group of its members, and is not an attempt',
     needs: ['suspects'],
     async run({ under, enrolment, name }) {
       const ids = ['a', 'b', 'c', 'd', 'e', 'a']
       const limits = async (of = enrolment) =>
-        Object.fromEntries(await under.second.suspects!.groupLimits(of, ['a', 'e', 'stranger']))
+        Object.fromEntries(await under.second.suspects!.groupLimits(of, ['a', 'e', 'unknown']))
       await under.store.suspects!.beginGroup(enrolment, ids, ids.length)
       assert.deepEqual(await limits(), {}, 'our own run has not died')
       for (const [size, most] of [
@@ -175,7 +175,7 @@ export const storeSuspectCases: Cases = [
     },
   },
   {
-    name: 'a group is taken back with the transaction that decides its messages, for those it decides',
+    name: 'a transaction withdraws the messages that it decides from the record of their group',
     needs: ['suspects'],
     async run(bench) {
       const { under, enrolment } = bench
@@ -197,7 +197,7 @@ export const storeSuspectCases: Cases = [
     },
   },
   {
-    name: 'a group that was survived is taken back by the next one, except for who is in both',
+    name: 'the next group withdraws a survived group, except for messages in both',
     needs: ['suspects'],
     async run({ under, enrolment }) {
       const suspects = under.store.suspects!
@@ -212,7 +212,7 @@ export const storeSuspectCases: Cases = [
     },
   },
   {
-    name: 'what died alone stays alone; a run that is closed in order leaves no group, one that is dealt with does',
+    name: 'a message that crashed alone stays alone; a closed run leaves no group, a cleared one does',
     needs: ['suspects'],
     async run({ under, enrolment }) {
       const suspects = under.store.suspects!

@@ -22,7 +22,7 @@ export const storeTransactionCases: Cases = [
     },
   },
   {
-    name: 'marker and effect vanish together, and the error comes through unchanged',
+    name: 'a rollback removes marker and effect, and rejects with the unchanged error',
     async run(bench) {
       const failure = new Error('on purpose')
       const failing = bench.transaction(async session => {
@@ -36,7 +36,7 @@ export const storeTransactionCases: Cases = [
     },
   },
   {
-    name: 'a handler transaction knows whether it was used and is refused once it is revoked',
+    name: 'a handler transaction records its use and is refused once it is revoked',
     async run(bench) {
       await bench.transaction(async session => {
         const handlerTx = session.handlerTransaction()
@@ -70,7 +70,7 @@ export const storeTransactionCases: Cases = [
     },
   },
   {
-    name: 'a swallowed statement error is remembered by the handler transaction and never commits',
+    name: 'a handler transaction records a swallowed statement error and never commits',
     needs: ['failing statements'],
     async run(bench) {
       const work = bench.transaction(async session => {
@@ -104,7 +104,7 @@ export const storeTransactionCases: Cases = [
     },
   },
   {
-    name: 'a store that is there answers a ping and diagnoses what it does not know as belonging to the statement',
+    name: 'an available store answers a ping, and diagnoses an unknown error as one of the statement',
     async run(bench) {
       const { store } = bench.under
       await store.ping()

@@ -10,16 +10,18 @@ import { withPool } from '../../database.ts'
 import { counted, print, table } from '../../output.ts'
 import { rowNumber, wholeNumber } from '../../whole-number.ts'
 import { acting, lister } from './flags.ts'
-import { type ActFlags, chosen } from './preview.ts'
+import { chosen, type ParkedSelectionFlags } from './preview.ts'
 
 type Flags = { json?: boolean }
 
 export function deleteCommand(): Command {
   const command = new Command('delete')
-    .description('request the deletion of messages; a second person must approve it')
+    .description(
+      'request the deletion of messages. A second person approves the request, then "parked erase" deletes them',
+    )
     .argument('[ids...]', 'ids from "onceward parked list"; or select by options')
     .option('--hours <count>', 'how long the request is valid', '24')
-  return acting(command, '1000').action((ids: string[], flags: ActFlags & { hours: string }) =>
+  return acting(command, '1000').action((ids: string[], flags: ParkedSelectionFlags & { hours: string }) =>
     withPool(flags.json === true, async pool => {
       const selection = await chosen(pool, ids, flags)
       if (selection === null) return
@@ -30,7 +32,7 @@ export function deleteCommand(): Command {
         flags.json === true,
         { ok: true, approval },
         () =>
-          `Request ${approval.id} for ${counted(approval.rows, 'message')}. A second person must approve it before ${approval.expiresAt.toISOString()}:\n  onceward parked approve ${approval.id} --expect ${approval.digest} --because '…'`,
+          `Requested the deletion of ${counted(approval.rows, 'message')}: request ${approval.id}. Nothing is deleted yet. A second person must approve it before ${approval.expiresAt.toISOString()}:\n  onceward parked approve ${approval.id} --expect ${approval.digest} --because '…'\nThen this deletes:\n  onceward parked erase ${approval.id} --consumer ${consumer}`,
       )
     }),
   )
@@ -67,7 +69,9 @@ export function approveCommand(): Command {
 
 export function eraseCommand(): Command {
   return new Command('erase')
-    .description('delete the messages of an approved request')
+    .description(
+      'delete the messages of an approved request of "parked delete"; id and digest stay in the audit',
+    )
     .argument('<request>', 'request id, from "onceward parked approvals"')
     .requiredOption('--consumer <name>', 'consumer name, as confirmation')
     .option('--json', 'print one JSON object')
@@ -78,7 +82,7 @@ export function eraseCommand(): Command {
         print(
           flags.json === true,
           { ok: true, closed, freed },
-          () => `${closed} erased, ${freed} behind them released.`,
+          () => `${closed} deleted, ${freed} behind them released.`,
         )
       }),
     )

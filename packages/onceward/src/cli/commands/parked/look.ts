@@ -58,7 +58,7 @@ export function showCommand(): Command {
 
 export function closedCommand(): Command {
   return new Command('closed')
-    .description('list skipped and erased messages with their reasons')
+    .description('list skipped and deleted messages with their reasons')
     .option('--consumer <name>', 'only of this consumer')
     .option('--after <id>', 'start after this id')
     .option('--limit <count>', 'maximum number of rows', '50')
@@ -73,7 +73,7 @@ export function closedCommand(): Command {
 }
 
 function closedTable(total: number, rows: readonly ClosedRow[]): string {
-  if (total === 0) return 'No gaps.'
+  if (total === 0) return 'No messages were skipped or deleted.'
   const lines = rows.map(r => [
     r.id,
     r.consumer,

@@ -3,8 +3,9 @@ import { setTimeout } from 'node:timers/promises'
 import { Command } from 'commander'
 import type { RedriveReport } from '../../../drivers/postgres/parking/read-redrive.ts'
 import type { SqlPool } from '../../../drivers/postgres/pool.ts'
-import { refused } from '../../../operations/parking/act.ts'
+import { refused } from '../../../operations/act.ts'
 import {
+  findRedrive,
   type RedriveStage,
   runRedrive,
   showRedrive,
@@ -15,9 +16,9 @@ import { withPool } from '../../database.ts'
 import { consoleLog, print, safe, table } from '../../output.ts'
 import { wholeNumber } from '../../whole-number.ts'
 import { acting, lister } from './flags.ts'
-import { type ActFlags, chosen } from './preview.ts'
+import { chosen, type ParkedSelectionFlags } from './preview.ts'
 
-type RedriveFlags = ActFlags & { id?: string; rate?: string }
+type RedriveFlags = ParkedSelectionFlags & { id?: string; rate?: string }
 
 export function redriveCommand(): Command {
   const command = new Command('redrive')
@@ -29,7 +30,7 @@ export function redriveCommand(): Command {
     withPool(flags.json === true, async pool => {
       const requestId = flags.id ?? `redrive-${randomUUID()}`
       const known =
-        flags.id === undefined || flags.dryRun === true ? null : await knownRedrive(pool, flags.id)
+        flags.id === undefined || flags.dryRun === true ? null : await findRedrive(pool, flags.id, 1)
       if (known !== null) return continueRedrive(pool, known, flags)
       const selection = await chosen(pool, ids, flags)
       if (selection === null) return
@@ -69,10 +70,6 @@ export function stopCommand(): Command {
     )
 }
 
-async function knownRedrive(pool: SqlPool, requestId: string): Promise<RedriveReport | null> {
-  return showRedrive(pool, requestId, 1).catch(() => null)
-}
-
 /** With its original rows and rate, even after it was stopped. */
 async function continueRedrive(pool: SqlPool, known: RedriveReport, flags: RedriveFlags): Promise<void> {
   const { requestId, digest, perSecond } = known
@@ -102,7 +99,7 @@ async function report(
     flags.json === true,
     { ok: true, requestId, ...stage, redrive },
     () =>
-      `${stage.moved} moved, ${stage.behind} behind them, ${stage.left} left.${stage.state === 'stopped' ? ' It was stopped by an operator.' : ''} Workers lease them now; see "onceward parked result ${safe(requestId)}".`,
+      `${stage.moved} moved, ${stage.behind} behind them, ${stage.left} left.${stage.state === 'stopped' ? ' It was stopped by an operator.' : ''}${stage.moved + stage.behind > 0 ? ' Workers lease them now.' : ''} See "onceward parked result ${safe(requestId)}".`,
   )
 }
 

@@ -20,7 +20,7 @@ export function runCommand(name: string, description: string): Command {
       withReplay(file, flags.json === true, async (replay, signal) => {
         const campaign = await replay.run(rowNumber(id, 'campaign id', lister), {
           signal,
-          patienceMs: secondsMs(flags.wait, '--wait', lister),
+          waitMaxMs: secondsMs(flags.wait, '--wait', lister),
           onProgress: progress => process.stderr.write(progressLine(progress, flags.json === true)),
         })
         print(flags.json === true, { ok: true, campaign }, () => campaignText(campaign))
@@ -68,7 +68,7 @@ export function swapCommand(name: 'swap' | 'rollback', description: string): Com
               acceptMissing,
               acceptUnknown: flags.acceptUnknown === true,
               accept,
-              patienceMs: secondsMs(flags.wait, '--wait', lister),
+              waitMaxMs: secondsMs(flags.wait, '--wait', lister),
             })
           : await replay.rollBack(id)
       print(flags.json === true, { ok: true, ...swap }, () => safe(JSON.stringify(swap, null, 2)))

@@ -94,7 +94,7 @@ export async function hasOpenRows(client: SqlClient, campaignId: string): Promis
   return (await client.query(anyOpen, [campaignId])).rows[0].open
 }
 
-const takeUp = 'select onceward.begin_parked($1, $2, $3::bigint[], $4::integer[])::text[] as lost'
+const beginParked = 'select onceward.begin_parked($1, $2, $3::bigint[], $4::integer[])::text[] as lost'
 
 /** Returns the rows that are no longer this campaign's. */
 export async function beginParkedRows(
@@ -103,7 +103,7 @@ export async function beginParkedRows(
   consumerId: number,
   work: readonly WorkLease[],
 ): Promise<ReadonlySet<string>> {
-  const { rows } = await client.query(takeUp, [
+  const { rows } = await client.query(beginParked, [
     campaignId,
     consumerId,
     work.map(one => one.row),

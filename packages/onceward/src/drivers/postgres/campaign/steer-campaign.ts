@@ -1,35 +1,16 @@
 import type { SqlClient } from '../pool.ts'
 
-/** Calls of functions that check, change and audit in one transaction; see operations/parking/act.ts. */
-export const createCampaignCall = 'onceward.create_campaign($1, $2::smallint, $3, $4, $5, $6, $7)'
-export const steerCampaignCall = 'onceward.steer_campaign($1, $2, $3, $4)'
-
-interface SteerAnswer {
+interface PlanAnswer {
   readonly ok: boolean
   readonly why: string
 }
 
-export async function callPlanCampaign(client: SqlClient, id: string, plan: unknown): Promise<SteerAnswer> {
+/** Not an act of its own: a preview plans inside its transaction. */
+export async function callPlanCampaign(client: SqlClient, id: string, plan: unknown): Promise<PlanAnswer> {
   const { rows } = await client.query('select onceward.plan_campaign($1, $2) as answer', [
     id,
     JSON.stringify(plan),
   ])
-  return rows[0].answer
-}
-
-export async function callApproveCampaign(
-  client: SqlClient,
-  id: string,
-  {
-    planDigest,
-    because,
-    hours,
-  }: { readonly planDigest: string; readonly because: string; readonly hours: number },
-): Promise<SteerAnswer> {
-  const { rows } = await client.query(
-    `select onceward.approve_campaign($1, decode($2, 'hex'), $3, $4) as answer`,
-    [id, planDigest, because, hours],
-  )
   return rows[0].answer
 }
 

@@ -64,21 +64,21 @@ export async function readHeldActions(
   return (await client.query(actions, [heldIds])).rows
 }
 
-const triage = `
-  select at, actor, concat_ws(', ', label, assignee, note) as text, held_id::text as id from onceward.triage where held_id = any($1::bigint[])`
+const classifications = `
+  select at, actor, concat_ws(', ', label, assignee, note) as text, held_id::text as id from onceward.classification where held_id = any($1::bigint[])`
 
-export interface TriageRow {
+export interface ClassificationRow {
   readonly at: Date
   readonly actor: string
   readonly text: string
   readonly id: string
 }
 
-export async function readTriage(
+export async function readClassifications(
   client: SqlClient,
   heldIds: readonly string[],
-): Promise<readonly TriageRow[]> {
-  return (await client.query(triage, [heldIds])).rows
+): Promise<readonly ClassificationRow[]> {
+  return (await client.query(classifications, [heldIds])).rows
 }
 
 const approvals = `

@@ -48,7 +48,7 @@ const timeline = `
   from onceward.attempt a left join onceward.run r on r.id = a.run_id where a.consumer_id = $2 and a.message_id = $3
   union all select h.first_at, h.state::text, null, h.reason from onceward.held h where h.id = $1
   union all select at, action, actor, reason from onceward.held_action where held_id = $1
-  union all select at, 'classified', actor, concat_ws(', ', label, assignee, note) from onceward.triage where held_id = $1
+  union all select at, 'classified', actor, concat_ws(', ', label, assignee, note) from onceward.classification where held_id = $1
   union all select at, 'fixed ' || kind, actor, reason || ' (' || encode(digest_before, 'hex') || ' to ' || encode(digest_after, 'hex') || ')'
     from onceward.fix where held_id = $1
   union all select coalesce(rr.moved_at, r.at), 'redrive ' || rr.state, r.actor, concat_ws(', ', r.reason, rr.why, rr.outcome)

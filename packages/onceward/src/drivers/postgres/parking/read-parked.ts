@@ -88,7 +88,7 @@ export async function readParked(pool: SqlPool, filter: ParkedFilter): Promise<r
     state => `
       (select ${columns} from onceward.consumer c
        cross join lateral (
-         select h.*, t.label, t.assignee from onceward.held h left join onceward.triage t on t.held_id = h.id
+         select h.*, t.label, t.assignee from onceward.held h left join onceward.classification t on t.held_id = h.id
          where h.consumer_id = c.id and h.state = '${knownState(state)}' ${where.join(' ')}
          order by h.id limit $2) h
        cross join lateral (select h.label, h.assignee) t

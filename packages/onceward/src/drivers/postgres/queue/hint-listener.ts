@@ -10,9 +10,11 @@ const reconnectDelayMaxMs = 30_000
 /**
  * Receives hints on a dedicated connection. They are only hints: polling continues.
  *
- *   connecting ──LISTEN, own probe received──▶ listening ──connection lost──▶ connecting (after a growing delay)
- *        ├── behind a pooler: no LISTEN, which would stay on a server connection of others ──▶ stopped, logged once
+ *   connecting ──LISTEN, own probe received──▶ listening ──connection lost──▶ connecting (growing delay)
+ *        ├── behind a pooler ──▶ stopped, logged once
  *        └── probe not received ──▶ stopped, logged once
+ *
+ * Behind a pooler it sends no LISTEN, because that would stay on a server connection of other clients.
  */
 export class HintListener {
   readonly #pool: SqlPool

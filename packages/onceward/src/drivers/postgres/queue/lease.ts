@@ -4,8 +4,8 @@ import type { SqlClient, SqlPool } from '../pool.ts'
 /**
  * A lease is one row; messages carry its id. Only the database clock decides its state:
  *
- *   taken ──extend──▶ live ──until passes──▶ expired ──freeExpired, by any process──▶ gone, its messages free
- *                      └────────── release ──────────────────────────────────────────▶ gone, its messages free
+ *   taken ──extend──▶ live ──until passes──▶ expired ──freeExpired, by any process──▶ removed, messages free
+ *                      └────────── release ─────────────────────────────────────────▶ removed, messages free
  *
  * An expired lease is never extended. `lease_id` of a message is not null exactly while its lease has a row.
  * The transaction that removes the row also frees the messages, in a later statement than the one that locked

@@ -102,7 +102,7 @@ const readTablesOnly = [
     'redrive',
     'redrive_row',
     'server_incarnation',
-    'triage',
+    'classification',
   ],
 ]
 const addedToOnly = ['clock_step', 'held_action', 'ledger_action']
@@ -141,7 +141,7 @@ const peoplesFunctions = [
     'retire_destination',
     'separate_reader',
     'skip_parked',
-    'triage_parked',
+    'classify_parked',
   ],
   ...[
     'assert_day_expired',

@@ -27,7 +27,7 @@ const keysOfGone = '(select business_key as key, message_id from gone where busi
  * lease: a worker that was frozen past its lease finds no row. Rows are looked up one by one: a join would
  * read all held work, which was half the cost of this statement at 8,000 rows.
  */
-const remove = (lie: 'whole' | 'spread') => `
+const remove = (layout: 'whole' | 'spread') => `
   with mine as materialized (
     select h.ctid from unnest($2::bigint[], $3::integer[]) as m (id, epoch)
     cross join lateral (
@@ -36,7 +36,7 @@ const remove = (lie: 'whole' | 'spread') => `
     delete from onceward.held h using mine where h.ctid = mine.ctid returning h.id, h.message_id, h.business_key),
   marked as (
     update onceward.inbox set ${applied}
-    ${markers[lie]}
+    ${markers[layout]}
     returning 1),
   renewed as (
     update onceward.business_key set at = clock_timestamp()

@@ -18,7 +18,7 @@ const markers = {
  * row before keep its id, age and origin. If the same bytes were held by a campaign and then delivered live,
  * they are live work.
  */
-const insertHeld = (placed: boolean, lie: 'whole' | 'spread') => `
+const insertHeld = (placed: boolean, layout: 'whole' | 'spread') => `
   with m as materialized (
     select * from unnest($3::text[], $4::text[], $5::boolean[], $6::integer[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[],
       $12::integer[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[], $19::text[], $20::text[],
@@ -29,7 +29,7 @@ const insertHeld = (placed: boolean, lie: 'whole' | 'spread') => `
         due_in_ms, mode, campaign_id, keyless, key_digest, producer, aggregate_id, aggregate_version${placed ? ', id, epoch, first_at' : ''}, n)),
   marked as (
     update onceward.inbox set status = asked.state::onceward.marker_status
-    from ${markers[lie]})
+    from ${markers[layout]})
   insert into onceward.held (${placed ? 'id, epoch, first_at, ' : ''}consumer_id, run_id, state, message_id, digest, seen, reason, failure_class, code,
     error, place, attempts, order_key, business_key, correlation_id, message_type, schema_version, origin, position, broker_key,
     delivery_count, headers, properties, version, due_at, mode, campaign_id, keyless, key_digest, producer, aggregate_id, aggregate_version, body)

@@ -1,4 +1,4 @@
-import { processDied, type SuspectLedger } from '../../../ports/suspects.ts'
+import { processDied, type SuspectStore } from '../../../ports/suspects.ts'
 import type { ClockSteps } from '../clock-steps.ts'
 import type { SqlClient } from '../pool.ts'
 import type { ServerIncarnation } from '../server-incarnation.ts'
@@ -50,7 +50,7 @@ const begin = `
     delete from onceward.suspect_group where consumer_id = $1 and run_id = $2 and message_id = any($5::text[])),
   begun as (
     insert into onceward.attempt (consumer_id, run_id, message_id, number, failure_class, code, error)
-    select $1, $2, $3, number + 1, 'poison', '${processDied}', 'its process died over it'
+    select $1, $2, $3, number + 1, 'poison', '${processDied}', 'its process crashed while handling it'
     from earlier, unhurried where (attempts < $4 or deaths = 0)
       and ($3 = any($5::text[]) or not exists (select from known where died and run_id = $2))
     on conflict do nothing)
@@ -93,7 +93,7 @@ export function suspectLedger(
   client: SqlClient,
   incarnation: ServerIncarnation,
   steps: ClockSteps,
-): SuspectLedger {
+): SuspectStore {
   return {
     async beat({ consumerId, runId }, silentMs, clock) {
       await incarnation.check(client)

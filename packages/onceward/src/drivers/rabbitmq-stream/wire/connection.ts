@@ -34,7 +34,7 @@ export class StreamConnection {
   #reason: string | null = null
   #heard = true
   #heardMs = performance.now()
-  #said = true
+  #hasSent = true
   #beating: NodeJS.Timeout | undefined
   /** A stream of this connection was deleted or moved: its subscriptions have ended. */
   onUnavailable: (stream: string) => void = () => {}
@@ -144,7 +144,7 @@ export class StreamConnection {
   /** Sends a frame without an answer. Does nothing once the connection has ended. */
   send(frame: FrameWriter): void {
     if (this.#reason !== null) return
-    this.#said = true
+    this.#hasSent = true
     this.#socket.write(frame.end())
   }
 
@@ -168,9 +168,9 @@ export class StreamConnection {
     this.#beating = setInterval(() => {
       silent = this.#heard ? 0 : silent + 1
       if (silent >= 2) this.destroy(`no heartbeat from the broker for ${silent * heartbeatS} s`)
-      if (!this.#said) this.send(new FrameWriter(command.heartbeat))
+      if (!this.#hasSent) this.send(new FrameWriter(command.heartbeat))
       this.#heard = false
-      this.#said = false
+      this.#hasSent = false
     }, heartbeatS * 1_000)
     this.#beating.unref()
   }

@@ -10,8 +10,8 @@ type Controller = Dispatcher.DispatchController
 /**
  * One call from its dispatch to its answer:
  *
- *   waiting for a connection ──connected──▶ sent ──head of the reply──▶ answering ──▶ answered, whole, capped or broken
- *            └── not reached                  └── lost
+ *   waiting for a connection ──connected──▶ sent ──head of the reply──▶ answering ──▶ answered
+ *            └── not reached                  └── lost                      (whole, capped or broken)
  *
  * No byte is sent before the connection is open, with TLS to a verified peer. So a call can be lost only
  * after that. A process that was frozen while connecting checks the deadline again before it sends.

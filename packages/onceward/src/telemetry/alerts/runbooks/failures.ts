@@ -123,14 +123,14 @@ export const failureRunbooks: readonly Runbook[] = [
       fixBytes,
       tryAgain,
       {
-        text: 'Erase what must not be kept. A second person must approve it.',
+        text: 'Delete what must not be kept: request it, let a second person approve it, then run `parked erase`.',
         commands: ({ name }) => [
           `onceward parked delete ID --consumer ${name} --because REASON --dry-run`,
           'onceward parked approvals',
         ],
       },
     ],
-    over: 'none waits: each was redriven, given up or erased.',
+    over: 'none waits: each was redriven, given up or deleted.',
   },
   {
     name: 'set-aside-too-long',

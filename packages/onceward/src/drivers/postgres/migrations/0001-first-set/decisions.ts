@@ -1,7 +1,7 @@
 /** Decisions of operators about messages that were set aside: labels, fixes, and messages given up. */
 export const decisions = `
 -- A label for a row, and the person it is assigned to.
-create table onceward.triage (
+create table onceward.classification (
   held_id  bigint primary key,
   label    text,
   assignee text,
@@ -9,7 +9,7 @@ create table onceward.triage (
   at       timestamptz not null default clock_timestamp(),
   actor    text not null default onceward.actor()
 );
-create index triage_assigned on onceward.triage (assignee) where assignee is not null;
+create index classification_assigned on onceward.classification (assignee) where assignee is not null;
 
 -- One row per fix, with the previous content. The held row keeps the digest that the message arrived with, so
 -- its marker still protects it; both digests are here.

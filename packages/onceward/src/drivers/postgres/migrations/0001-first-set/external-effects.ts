@@ -90,10 +90,11 @@ begin
       then format('Effect %s has changed since it was shown.', effect)
     when was.state = 'completed' then format('Effect %s is already completed.', effect)
     when was.due_at <> 'infinity'
-      then format('Effect %s is %s: a dispatcher is still working on it.', effect, was.state)
-    when becomes is null then 'An effect can be retried, or reconciled as completed or failed.'
+      then format('Effect %s is %s and due again at %s. It can be reconciled once it needs attention.',
+        effect, was.state, to_char(was.due_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'))
+    when becomes is null then 'An effect can be retried, or reconciled as completed or not done.'
     when was.state = 'failed' and becomes = 'failed'
-      then format('Effect %s is already failed: it did not happen.', effect)
+      then format('Effect %s is already recorded as not done.', effect)
   end;
   if why is not null then return onceward.refuse(named, was.consumer_name, effect::text, why); end if;
   update onceward.ledger l set state = becomes, epoch = l.epoch + 1,

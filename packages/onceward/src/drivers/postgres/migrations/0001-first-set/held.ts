@@ -159,10 +159,12 @@ create trigger actor before insert on onceward.held_action for each row
 create function onceward.audit_held_action() returns trigger language plpgsql security definer
 set search_path = pg_catalog, pg_temp as $$
 begin
-  perform onceward.audit_entry('work ' || n.action, 'done', (
+  perform onceward.audit_entry(
+    'work ' || regexp_replace(n.action, '^released from .*', 'release'), 'done', (
       select c.name from onceward.held h join onceward.consumer c on c.id = h.consumer_id
       where h.id = min(n.held_id)),
-    string_agg(n.held_id::text, ' ' order by n.held_id), n.reason)
+    string_agg(n.held_id::text, ' ' order by n.held_id), n.reason,
+    jsonb_strip_nulls(jsonb_build_object('from', substring(n.action from '^released from (.*)'))))
   from written n group by n.action, n.reason;
   return null;
 end $$;

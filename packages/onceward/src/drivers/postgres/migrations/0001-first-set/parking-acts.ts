@@ -94,15 +94,15 @@ begin
   return answer;
 end $$;
 
-create function onceward.triage_parked(consumer text, ids bigint[], label text, assignee text, note text)
+create function onceward.classify_parked(consumer text, ids bigint[], label text, assignee text, note text)
 returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare subject text := array_to_string(ids[1:20], ' ');
 begin
   if onceward.selected_consumer(ids, consumer) is null then
     return onceward.refuse('parked classify', consumer, subject,
       'Some of these rows do not exist or belong to another consumer.'); end if;
-  insert into onceward.triage as t (held_id, label, assignee, note)
-  select id, triage_parked.label, triage_parked.assignee, triage_parked.note from unnest(ids) as id
+  insert into onceward.classification as t (held_id, label, assignee, note)
+  select id, classify_parked.label, classify_parked.assignee, classify_parked.note from unnest(ids) as id
   on conflict (held_id) do update set label = coalesce(excluded.label, t.label),
     assignee = coalesce(excluded.assignee, t.assignee), note = coalesce(excluded.note, t.note),
     at = clock_timestamp(), actor = onceward.actor();

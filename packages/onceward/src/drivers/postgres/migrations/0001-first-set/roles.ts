@@ -16,7 +16,7 @@ select unnest(names), callers from (values
     'body_of', 'is_given_up', 'other_generations']),
   -- Acts of operators, audited.
   (array['operator', 'console'], array[
-    'redrive_start', 'redrive_stage', 'redrive_stop', 'skip_parked', 'fix_parked', 'triage_parked',
+    'redrive_start', 'redrive_stage', 'redrive_stop', 'skip_parked', 'fix_parked', 'classify_parked',
     'request_deletion', 'delete_parked', 'release_held', 'act_on_effect', 'accept_incarnation',
     'separate_reader', 'rename_consumer', 'accept_broker', 'accept_loss', 'retire_destination',
     'drop_outbox']),
@@ -56,7 +56,7 @@ begin
   grant select on all tables in schema onceward to onceward_operator, onceward_approver, onceward_console;
   grant select, insert, update, delete on all tables in schema onceward to onceward_run;
   revoke insert, update, delete on onceward.audit, onceward.audit_head, onceward.person, onceward.approval,
-    onceward.fix, onceward.closed_held, onceward.redrive, onceward.redrive_row, onceward.triage,
+    onceward.fix, onceward.closed_held, onceward.redrive, onceward.redrive_row, onceward.classification,
     onceward.migration, onceward.environment, onceward.function_right from onceward_run;
   revoke insert, update, delete on onceward.campaign_approval, onceward.campaign_event, onceward.campaign_step
     from onceward_run;

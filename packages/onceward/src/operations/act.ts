@@ -1,11 +1,11 @@
-import type { Reach } from '../../crash-points.ts'
-import { inTransaction } from '../../drivers/postgres/in-transaction.ts'
-import { assertUsable } from '../../drivers/postgres/migrate.ts'
-import type { SqlClient, SqlPool } from '../../drivers/postgres/pool.ts'
-import { OncewardError } from '../../errors.ts'
+import type { Reach } from '../crash-points.ts'
+import { inTransaction } from '../drivers/postgres/in-transaction.ts'
+import { assertUsable } from '../drivers/postgres/migrate.ts'
+import type { SqlClient, SqlPool } from '../drivers/postgres/pool.ts'
+import { OncewardError } from '../errors.ts'
 
 /** Arguments of an act. The actor is not among them: it is the login of the database session. */
-export interface Said {
+export interface ActArguments {
   /** Consumer name, as confirmation: a mistyped id cannot change another consumer's messages. */
   readonly consumer: string
   readonly because: string

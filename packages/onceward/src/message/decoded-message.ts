@@ -18,7 +18,7 @@ export interface Keys {
  * A message with its identities. The getters belong to the class: on each object they would cost as much as
  * the work they defer.
  */
-export class ReadOut<M> implements ReadableMessage<M> {
+export class DecodedMessage<M> implements ReadableMessage<M> {
   readonly readable = true
   readonly delivery: Delivery
   readonly id: string

@@ -31,7 +31,7 @@ export class WorkerOnDemand<M, Tx> {
   readonly #end = Promise.withResolvers<void>()
   #worker: ReturnType<typeof createWorker<M, Tx>> | null = null
   #looking: Promise<void> = Promise.resolve()
-  readonly #said = new Set<string>()
+  readonly #reported = new Set<string>()
   #closed = false
   #cancel: () => void = () => {}
 
@@ -90,7 +90,7 @@ export class WorkerOnDemand<M, Tx> {
     this.#cancel = this.#options.env.timers.after(lookMs, () => {
       this.#looking = this.#look()
         .then(
-          () => this.#said.clear(),
+          () => this.#reported.clear(),
           (error: unknown) => this.#sayOnce(errorText(error)),
         )
         .then(() => {
@@ -101,8 +101,8 @@ export class WorkerOnDemand<M, Tx> {
 
   /** Logs each error once: an hour of outage would be 3,600 lines. */
   #sayOnce(error: string): void {
-    if (this.#said.has(error)) return
-    this.#said.add(error)
+    if (this.#reported.has(error)) return
+    this.#reported.add(error)
     const { env, consumer } = this.#options
     env.log.warn('released messages wait: the query for them failed', { consumer: consumer.name, error })
   }

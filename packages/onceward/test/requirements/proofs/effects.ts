@@ -1,0 +1,160 @@
+import { proof, suite } from './proof.ts'
+
+/** Tests of declared effects, external effects and the outbox. */
+export const effects = {
+  projection: proof(
+    'effects/projection.test.ts',
+    'writes the newest fact of each key, and a whole batch in one statement',
+  ),
+  stale: proof('effects/projection.test.ts', 'says stale of an older fact, and marks it so'),
+  sameVersion: proof(
+    'effects/projection.test.ts',
+    'says duplicate of the same version under another id, in one batch and in the next',
+  ),
+  tombstone: proof(
+    'effects/projection.test.ts',
+    'keeps a deleted row as a tombstone that nothing older brings back, and lets a newer fact do so',
+  ),
+  correction: proof('effects/projection.test.ts', 'takes a correction as a new fact with its own version'),
+  acceptGap: proof('effects/projection.test.ts', 'accepts what skips versions, with a note'),
+  waitGap: proof(
+    'effects/projection-gaps.test.ts',
+    'are kept durably and released in order when the missing one comes',
+  ),
+  repairGap: proof(
+    'effects/projection-gaps.test.ts',
+    'apply what the source of truth answers, and what comes after it',
+  ),
+  failGap: proof(
+    'effects/projection-gaps.test.ts',
+    'quarantine the fact and stop its key, later ones parked behind it; others continue',
+  ),
+  parkGap: proof('effects/projection-gaps.test.ts', 'are parked at the deadline where that is declared'),
+  rebuildGap: proof(
+    'effects/projection-gaps.test.ts',
+    'note the key with the version to reach, and are applied again once the row is there',
+  ),
+  interleavings: proof(
+    'effects/projection-interleavings.test.ts',
+    "ends in the rows of one clean pass, and of a rebuild, with dedup '<dedup>'",
+  ),
+  byVersion: proof(
+    'effects/projection-version.test.ts',
+    'writes no marker, and knows what it has applied all the same',
+  ),
+  transition: proof(
+    'effects/transition.test.ts',
+    'moves a case through its states, several steps of it in one batch, and each is a fact',
+  ),
+  illegal: proof(
+    'effects/transition.test.ts',
+    'illegal: its turn, but not from this state, or nothing declares it',
+  ),
+  corruption: proof(
+    'effects/transition.test.ts',
+    'corruption: an id used for another transition, two transitions of a version, an undeclared state',
+  ),
+  outOfOrder: proof(
+    'effects/transition.test.ts',
+    'out of order: waits for what is before it, and is parked when that never comes',
+  ),
+  transitionRace: proof(
+    'effects/transition.test.ts',
+    'two processes with the same transitions under other message ids make each once',
+  ),
+  transitionOnce: proof(
+    'effects/transition.test.ts',
+    'duplicate: the transition happened, under any message id, now or before',
+  ),
+  transitionCorrection: proof(
+    'effects/transition.test.ts',
+    'a correction is a new fact: it changes the outcome of a closed case and leaves what was said',
+  ),
+  contribution: proof(
+    'effects/contribution.test.ts',
+    'counts and sums by key and window of event time, in the transaction of the facts',
+  ),
+  factOnce: proof('effects/contribution.test.ts', 'a fact counts once, under any message id, now or before'),
+  late: proof('effects/contribution.test.ts', 'within the tolerance, and for another key, it is in time'),
+  recount: proof(
+    'effects/contribution.test.ts',
+    'drift names the row that was changed by hand, and a rebuild is what the facts say',
+  ),
+  reversal: proof(
+    'effects/contribution.test.ts',
+    'reverses it and stands in its place, in the window each belongs to; the fact itself stays',
+  ),
+  balance: proof(
+    'effects/contribution-ledger.test.ts',
+    'keeps each balance as the sum of its entries, with the consumer and message that made them',
+  ),
+  auditRow: proof(
+    'effects/audit.test.ts',
+    'has one row per event, with the message and consumer that wrote it',
+  ),
+  auditConflict: proof(
+    'effects/audit.test.ts',
+    'takes the same event under another message id as a duplicate, and other content as a conflict',
+  ),
+  command: proof(
+    'effects/command-from.test.ts',
+    'has the same id however often and under any message id it is created',
+  ),
+  notification: proof(
+    'effects/notification.test.ts',
+    'is the same however often it is asked for, and says nothing about the recipient',
+  ),
+  occasion: proof(
+    'effects/notification.test.ts',
+    'is another one for another occasion, recipient or template version',
+  ),
+  askedOnce: suite(
+    'delivery-lifecycle-cases.ts',
+    'an external effect is requested once per key, in the transaction',
+  ),
+  sameKey: proof(
+    'effects/external/answers.test.ts',
+    'repeats under the same key after "<behaviour>", and one charge is made',
+  ),
+  storedKey: proof(
+    'effects/external/answers.test.ts',
+    'calls once with the stored key, bytes and content type, and keeps the digest of the answer',
+  ),
+  noKeyTwice: proof('effects/external/lies.test.ts', 'charges no key twice, and records every charge'),
+  dispatcherKilled: proof(
+    'effects/external/dispatcher-crash.test.ts',
+    'killed between the answer and its record: called again with the same key and bytes, charged once',
+  ),
+  atMostOnce: proof('effects/external/policies.test.ts', 'at most once: one call, and its row stays unknown'),
+  manual: proof(
+    'effects/external/policies.test.ts',
+    'manual: a call that may have happened waits for a person, a refusal is final',
+  ),
+  queryFirst: proof(
+    'effects/external/policies.test.ts',
+    'query first: an earlier call that took effect is found, and not repeated',
+  ),
+  reconciles: proof('cli/ledger.test.ts', 'reconciles what may have happened, with the reason kept'),
+  outbox: proof(
+    'effects/publish.test.ts',
+    'writes to the outbox with the effect, under an id made of its causes',
+  ),
+  noSecondPublish: proof('effects/publish.test.ts', 'a duplicate publishes nothing'),
+  relayKilled: proof(
+    'effects/relay-sharing.test.ts',
+    'killed at <point>: published <copies> time(s) under one id, then gone',
+  ),
+  relayOrder: proof(
+    'effects/relay-kafka.test.ts',
+    'puts the rows of a key into its partition, once and in order',
+  ),
+  rolledBack: proof('effects/relay-commit-order.test.ts', 'a transaction that rolls back publishes nothing'),
+  undeclared: proof(
+    'unit/consumer.test.ts',
+    'halts when a handler names an external target the contract does not declare',
+  ),
+  waitingLimits: proof(
+    'effects/projection-gaps.test.ts',
+    'are treated as declared when a key or all of them have too many',
+  ),
+}

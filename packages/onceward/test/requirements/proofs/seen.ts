@@ -1,0 +1,102 @@
+import { proof } from './proof.ts'
+
+/** Tests of metrics, alerts, logs, evidence, checks and pages. */
+export const seen = {
+  catalogue: proof(
+    'observe/catalogue.test.ts',
+    'answers to every name of the source documents, and to no other',
+  ),
+  exactCounts: proof(
+    'observe/exact-counts.test.ts',
+    'exports exactly those counts over HTTP, and /readyz and /livez answer',
+  ),
+  bounded: proof(
+    'observe/catalogue.test.ts',
+    'keeps values from outside from becoming ever more time series',
+  ),
+  logLines: proof('observe/logs.test.ts', 'carry the identities and the decision, and nothing of the body'),
+  traces: proof(
+    'observe/traces.test.ts',
+    'one message goes on in its trace: handler, outbox, relay, RabbitMQ, next consumer',
+  ),
+  alerts: proof('alerts/rules.test.ts', 'are at least those the source documents ask for'),
+  fires: proof('alerts/promtool.test.ts', 'fire where they should and nowhere else'),
+  dashboard: proof(
+    'alerts/rules.test.ts',
+    'every metric an alert looks at is on the dashboard, and every query there can be answered',
+  ),
+  thresholds: proof('alerts/rules.test.ts', 'carry thresholds, people and severity of their contract'),
+  spike: proof(
+    'alerts/runbooks.test.ts',
+    'of a duplicate spike looks at everything 000 §23 names, in its order',
+  ),
+  runbooks: proof(
+    'alerts/runbooks.test.ts',
+    'there is one for every alert, and an alert or a stated reason for every one',
+  ),
+  twoLags: proof(
+    'check/checklist-proofs.test.ts',
+    'what waits at the source and what waits in the store are two metrics',
+  ),
+  noTag: proof('check/checklist-proofs.test.ts', 'is not read from a delivery tag: no such property exists'),
+  noClient: proof(
+    'check/checklist-proofs.test.ts',
+    'a handler is given the message and its transaction, and nothing of the client of the broker',
+  ),
+  checklists: proof(
+    'check/pages.test.ts',
+    'has a row for every question and every anti-pattern of the source documents',
+  ),
+  answers: proof('check/pages.test.ts', 'answers each of them by a rule, a field or a test that exists'),
+  rules: proof('check/rules.test.ts', '<rule.id> <rule.title>'),
+  auditor: proof('evidence/explain.test.ts', "answers each of an auditor's questions, or says why it cannot"),
+  story: proof(
+    'evidence/explain.test.ts',
+    'shows the whole story of a message, in the order in which it happened',
+  ),
+  findsRow: proof('evidence/explain.test.ts', 'finds the message behind a business key, an effect and a row'),
+  rowCause: proof('evidence/declared.test.ts', 'carry the message and the run that wrote them last'),
+  drift: proof('evidence/reconcile.test.ts', 'finds each kind of drift that a hand leaves behind'),
+  page: proof('contract-page/page.test.ts', 'has every part of a consumer contract'),
+  pageMatrix: proof(
+    'contract-page/matrix.test.ts',
+    'from <kind>, settled <when>: of each effect what the matrix says',
+  ),
+  pageKafka: proof(
+    'contract-page/matrix.test.ts',
+    'to Kafka is not what Kafka calls exactly once, and the page says where that is',
+  ),
+  pageBehaviour: proof(
+    'contract-page/behaviour.test.ts',
+    'of a business key, other content is a conflict only where the contract names the content',
+  ),
+  template: proof(
+    'policy/schema.test.ts',
+    'has an equivalent for every key of the template, and each of them is a key',
+  ),
+  templateFile: proof('policy/schema.test.ts', 'shows the template as a policy file that can be read'),
+  retryImport: proof(
+    'policy/with-policy.test.ts',
+    'a retry policy of operations is taken into the words of contracts',
+  ),
+  objectives: proof('unit/objectives.test.ts', 'are what the contract says, and the outbox follows the lag'),
+  ports: proof('docs/write-a-driver.test.ts', 'the driver on the page is the one that passes the suites'),
+  sqlite: proof(
+    'conformance/sqlite.test.ts',
+    'a consumer on both applies each message once, however often it is published',
+  ),
+  faults: proof('tidy.test.ts', 'every fault in the list of faults names a test that exists'),
+  crashPoints: proof(
+    'tidy.test.ts',
+    'every declared point has a scenario in the crash suite, or a test of its own',
+  ),
+  eachConsumer: proof(
+    'evidence/explain.test.ts',
+    'distinguishes consumers, with the reason why there is no effect',
+  ),
+  reachable: proof('docs/links.test.ts', 'every page of the docs can be reached from their index'),
+  producer: proof('alerts/rules.test.ts', 'only contract violations name the producer'),
+  tries: proof('check/samples.test.ts', '<what> is an error, on samples and on an empty message'),
+  entityId: proof('check/samples.test.ts', 'is a warning where the message has a version'),
+  captured: proof('check/samples.test.ts', 'is a warning where its id leaves the commit out'),
+}
