@@ -41,7 +41,9 @@ export function applyDefaults<M, Tx>(
     objectives: resolveObjectives(whole as never, table),
     evidence: section('evidence'),
     retention:
-      contract.retention === undefined ? null : resolveRetention(contract.retention, contract.risk, table),
+      contract.retention === undefined
+        ? null
+        : resolveRetention(contract.retention, contract.risk, contract.effect as never, table),
     declared: { ...contract },
   })
 }

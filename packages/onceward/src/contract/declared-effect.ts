@@ -30,6 +30,12 @@ export interface DeclaredEffect<M = unknown> {
    */
   readonly mayWait?: boolean
 
+  /**
+   * Until this long after its time, an event may still change something: a window and its tolerance for late
+   * events. Markers are kept at least as long.
+   */
+  readonly repeatsMs?: number
+
   /** It handles records without a body: `message.tombstones` can be omitted. */
   readonly tombstones?: boolean
 

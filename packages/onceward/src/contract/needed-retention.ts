@@ -17,7 +17,8 @@ export interface NeededRetention {
   readonly reasons: readonly { readonly what: string; readonly ms: number }[]
 }
 
-type Reviewed = Pick<Consumer, 'name' | 'dedup' | 'failure' | 'batch' | 'replay' | 'retention'>
+type Reviewed = Pick<Consumer, 'name' | 'dedup' | 'failure' | 'batch' | 'replay' | 'retention'> &
+  Pick<Partial<Consumer>, 'effect'>
 
 /** Pure. The larger of the declared and the broker's value: a declaration cannot make a broker forget. */
 export function neededRetention(consumer: Reviewed, source: SourceWindow): NeededRetention {
@@ -26,6 +27,12 @@ export function neededRetention(consumer: Reviewed, source: SourceWindow): Neede
     { what: 'the longest series of retries in the failure policy', ms: retryHorizonMs(consumer) },
     { what: 'replay.window', ms: consumer.replay.windowMs ?? 0 },
   ]
+  const repeatsMs = consumer.effect?.apply?.repeatsMs
+  if (repeatsMs !== undefined)
+    reasons.push({
+      what: 'the window of the declared effect and its tolerance for late events',
+      ms: repeatsMs,
+    })
   if (sourceKeeps !== null) reasons.push({ what: 'retention.sourceKeeps', ms: sourceKeeps })
   if ('ms' in source && (sourceKeeps === null || Number.isFinite(source.ms)))
     reasons.push({ what: source.by, ms: source.ms })

@@ -18,7 +18,7 @@ export function retentionProblems(contract: ConsumerContract, wrong: Report): vo
   const { retention } = contract
   if (!isRecord(retention) || typeof contract.risk !== 'string') return
   if (isUnreadable(retention)) return
-  const kept = resolveRetention(retention, contract.risk)
+  const kept = resolveRetention(retention, contract.risk, contract.effect)
   for (const name of notShorter) {
     if (kept[name] < kept.markers)
       wrong(

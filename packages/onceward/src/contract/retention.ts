@@ -1,4 +1,4 @@
-import type { Risk } from './contract.ts'
+import type { ConsumerContract, Risk } from './contract.ts'
 import { type DefaultedIn, resolved, withDefaults } from './options/defaults.ts'
 import { contractOptions, type OptionTable } from './options/table.ts'
 import type { RetentionSection } from './upkeep-sections.ts'
@@ -23,9 +23,10 @@ export const clockToleranceMs = 3_600_000
 export function resolveRetention(
   retention: RetentionSection,
   risk: Risk,
+  effect?: ConsumerContract['effect'],
   table: OptionTable = contractOptions,
 ): Retention {
-  const values = withDefaults('retention', retention, { risk, retention }, table)
+  const values = withDefaults('retention', retention, { risk, retention, ...(effect && { effect }) }, table)
   const entries = resolved('retention', values, table).map(({ name, value }) => [name, value])
   return Object.fromEntries(entries) as Retention
 }

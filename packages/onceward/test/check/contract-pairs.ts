@@ -1,4 +1,4 @@
-import { type ConsumerContract, defineConsumer } from 'onceward'
+import { audit, type ConsumerContract, defineConsumer } from 'onceward'
 import { file } from 'onceward/file'
 import { topic } from 'onceward/kafka'
 import { postgresQueue } from 'onceward/postgres'
@@ -35,6 +35,12 @@ export const consumerWith = (changes: Changes = {}): Consumer =>
   defineConsumer({ ...clean, ...changes }) as Consumer
 
 const identity = clean.identity
+const recording = (name: string, table: string): Changes => ({
+  name,
+  source: queue(name),
+  handle: undefined as never,
+  effect: { apply: audit({ table, eventId: () => 'e', columns: { what: () => 'w' } }) },
+})
 const target = { url: 'https://pay.example/charge', policy: 'keyed' } as const
 const without = (...names: (keyof typeof identity)[]) =>
   Object.fromEntries(
@@ -207,5 +213,9 @@ export const severalPairs: Record<string, { bad: readonly Changes[]; good: reado
       { name: 'one', source: topic('t') },
       { name: 'two', source: topic('t') },
     ],
+  },
+  OW183: {
+    bad: [recording('one', 'trail'), recording('two', 'public.trail')],
+    good: [recording('one', 'one.trail'), recording('two', 'two.trail')],
   },
 }

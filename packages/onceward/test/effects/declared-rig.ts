@@ -19,7 +19,7 @@ import {
   publish,
   queueDepth,
 } from 'onceward/postgres'
-import { type CrashPoint, until } from 'onceward/testing'
+import { type CrashPoint, createTestEnvironment, until } from 'onceward/testing'
 import { createDatabase } from '../services/services.ts'
 import { contractOf, type EffectName, effects, tables } from './declared-contracts.ts'
 import type { Orders } from './declared-process.ts'
@@ -80,6 +80,7 @@ export class DeclaredRig {
   async pass(apply: unknown, messages: readonly object[], passage: Passage = {}) {
     const name = passage.name ?? this.newName()
     const queue = new MemoryQueue()
+    const watched = createTestEnvironment()
     queue.publish(...messages.map(message => ({ body: JSON.stringify(message) })))
     const batch = { sizeMax: passage.sizeMax ?? 500 }
     const contract = contractOf(apply, { kind: 'memory' }, name, { batch, ...passage.contract })
@@ -87,7 +88,7 @@ export class DeclaredRig {
       consumer: defineConsumer(contract),
       source: queue,
       store: rollingBack(createPostgresStore({ pool: this.pool }), passage.rolledBack ?? new Set()),
-      env: realEnvironment({ log: silent }),
+      env: { ...realEnvironment({ log: silent }), metrics: watched.metrics },
       instance: 'test',
     })
     await one.start()
@@ -95,7 +96,9 @@ export class DeclaredRig {
     const { outcomes } = one.tally
     const { state } = one
     await one.drain().catch(() => {})
-    return { name, outcomes, state, unsettled: queue.unsettled }
+    const counted = [...watched.counted].filter(([metric]) => metric.startsWith('results '))
+    const results = Object.fromEntries(counted.map(([metric, n]) => [metric.slice('results '.length), n]))
+    return { name, outcomes, state, results, unsettled: queue.unsettled }
   }
 
   async held(name: string) {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { contribution } from 'onceward'
 import type { ConsumerContract } from '../../src/contract/contract.ts'
 import { defineConsumer } from '../../src/contract/define-consumer.ts'
 import { durationMs, durationText } from '../../src/contract/duration.ts'
@@ -261,5 +262,33 @@ describe('clocks that do not fit', () => {
     assertClocksAgree(both, wallMs, 'c')
     wallMs += 400 * day
     assert.throws(() => assertClocksAgree(both, wallMs, 'c'), { code: 'clocks_disagree' })
+  })
+})
+
+describe('the window of a contribution', () => {
+  const counting = (sizeMs: number, latenessMs: number) => ({
+    risk: 'telemetry' as const,
+    handle: undefined as never,
+    effect: {
+      apply: contribution<{ id: string }>({
+        facts: 'f',
+        summary: 's',
+        window: { sizeMs, latenessMs, late: 'stale' },
+        at: () => 0,
+        key: m => m.id,
+        eventId: m => m.id,
+      }) as never,
+    },
+  })
+
+  test('and its tolerance for late events raise the default term of markers', () => {
+    assert.equal(consumer({}, counting(day, day)).retention!.markers, 14 * day)
+    assert.equal(consumer({}, counting(30 * day, 5 * day)).retention!.markers, 35 * day)
+  })
+
+  test('longer than the declared term of markers is refused at start, with the numbers', () => {
+    const short = consumer({ markers: '20d', sourceKeeps: '1d' }, counting(30 * day, 5 * day))
+    assert.equal(neededRetention(short, { unknown: 'not asked' }).ms, 35 * day)
+    assert.throws(() => assertKeptLongEnough(short, { ms: day, by: 'the source' }), /late events: 35d/)
   })
 })

@@ -1,4 +1,5 @@
 import type { Risk } from '../contract.ts'
+import { durationMs } from '../duration.ts'
 import { duration } from './amount-kinds.ts'
 import { section } from './kind.ts'
 import { computed, option } from './option.ts'
@@ -19,6 +20,9 @@ const markersByRisk: Record<Risk, string> = {
   'low value': '7d',
 }
 
+/** A window of the declared effect may be longer than the term of the risk. */
+const longest = (term: string, repeatsMs = 0) => (durationMs(term)! < repeatsMs ? repeatsMs : term)
+
 const parksOldMessages: ReadonlySet<Risk> = new Set(['money', 'regulatory', 'notification'])
 const asMarkers = computed(get => get('retention.markers'))
 const atLeastMarkers = { default: asMarkers, defaultText: 'and minimum: as long as markers' }
@@ -28,7 +32,7 @@ const likeMarkers = { default: asMarkers, defaultText: ': as long as markers' }
 export const retentionOptions = [
   option('retention', section()),
   option('retention.markers', term, 'markers: how long a duplicate is recognised', {
-    default: computed(get => markersByRisk[get('risk')]),
+    default: computed(get => longest(markersByRisk[get('risk')], get('effect.apply')?.repeatsMs)),
     defaultText: null,
   }),
   option('retention.businessKeys', term, 'business keys', atLeastMarkers),

@@ -6,7 +6,15 @@ import { consumerName } from '../../drivers/postgres/sql/consumer-name.ts'
 import { Verdict } from '../../engine/batch/verdicts.ts'
 import { invariant } from '../../errors.ts'
 import { afterOf, afterProblems } from '../declared/after.ts'
-import { columnReader, type FieldOf, type ItemReader, idField, readAll, textOf } from '../declared/fields.ts'
+import {
+  columnReader,
+  type FieldOf,
+  type ItemReader,
+  idField,
+  readAll,
+  textOf,
+  unreadableCode,
+} from '../declared/fields.ts'
 import { checkColumn, checkTable, quoted } from '../declared/names.ts'
 import { rerunBatch } from '../declared/rerun.ts'
 import { type TableShape, text, verifyTables } from '../declared/tables.ts'
@@ -36,6 +44,8 @@ interface Entry<M> {
   readonly digest: string
 }
 
+const entryCodes = ['duplicate_entry', 'entry_conflict'] as const
+
 const ownColumns = ['event_id', 'digest', 'consumer', 'message_id', 'recorded_at']
 
 /** An audit trail: one row per event id, written with the marker, never changed. */
@@ -43,6 +53,7 @@ export function audit<M>(declared: AuditDeclaration<M>): DeclaredEffect<M> {
   let ready: { readonly insert: string; readonly read: ItemReader<M, Entry<M>> } | null = null
   return {
     kind: 'audit',
+    codes: [...entryCodes, unreadableCode],
     problems() {
       const problems: { place: string; text: string }[] = []
       auditProblems(declared, (place, text) => void problems.push({ place, text }))

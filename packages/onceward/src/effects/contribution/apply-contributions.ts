@@ -9,6 +9,7 @@ import {
   type ContributionDeclaration,
   type ContributionRefusal,
   defaultResponses,
+  lateCode,
   refusalCodes,
 } from './declaration.ts'
 import { lateFacts } from './late-facts.ts'
@@ -98,6 +99,6 @@ async function admit<M>(
 
 function lateVerdict<M>(fact: Contribution<M>, window: ContributionDeclaration<M>['window']): Verdict {
   const reason = `${fact.eventId} arrived after its window was closed for ${fact.key}`
-  if (window !== 'none' && window.late === 'stale') return Verdict.stale(reason, 'late_fact')
-  return Verdict.park(reason, 'late_fact')
+  if (window !== 'none' && window.late === 'stale') return Verdict.stale(reason, lateCode)
+  return Verdict.park(reason, lateCode)
 }

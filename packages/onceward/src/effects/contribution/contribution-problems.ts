@@ -55,12 +55,23 @@ function windowProblems({ window, at }: Record<string, unknown>, wrong: Report):
     if (window[field] === undefined) wrong(`window.${field}`, 'is missing; set it in milliseconds')
     else wholeNumber(window[field], `window.${field}`, min, Number.MAX_SAFE_INTEGER, wrong)
   }
+  hopProblems(window, wrong)
   wholeNumber(window.originMs, 'window.originMs', 0, Number.MAX_SAFE_INTEGER, wrong)
   oneOf(window.late, ['stale', 'park', 'accept'], 'window.late', wrong)
   for (const field of Object.keys(window)) {
-    if (!['sizeMs', 'latenessMs', 'late', 'originMs'].includes(field))
+    if (!['sizeMs', 'everyMs', 'latenessMs', 'late', 'originMs'].includes(field))
       wrong(`window.${field}`, 'is not a known key')
   }
+}
+
+const windowsMax = 1_000
+
+function hopProblems({ sizeMs, everyMs }: Record<string, unknown>, wrong: Report): void {
+  if (everyMs === undefined) return
+  wholeNumber(everyMs, 'window.everyMs', 1, Number.MAX_SAFE_INTEGER, wrong)
+  const count = Number(sizeMs) / Number(everyMs)
+  if (!Number.isInteger(count) || count < 1 || count > windowsMax)
+    wrong('window.everyMs', `must divide window.sizeMs, into at most ${windowsMax} parts`)
 }
 
 function valueProblems({ values, notNegative, window }: Record<string, unknown>, wrong: Report): void {

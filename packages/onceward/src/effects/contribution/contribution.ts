@@ -3,11 +3,17 @@ import type { BatchItem, SqlTransaction } from '../../contract/handler.ts'
 import type { Verdict } from '../../engine/batch/verdicts.ts'
 import { invariant, OncewardError } from '../../errors.ts'
 import { afterOf } from '../declared/after.ts'
-import { type ItemReader, readAll } from '../declared/fields.ts'
+import { type ItemReader, readAll, unreadableCode } from '../declared/fields.ts'
 import { applyContributions } from './apply-contributions.ts'
 import { contributionProblems } from './contribution-problems.ts'
-import type { ContributionDeclaration, ContributionResult } from './declaration.ts'
-import { type Contribution, factReader } from './read-fact.ts'
+import {
+  type ContributionDeclaration,
+  type ContributionResult,
+  type ContributionWindow,
+  lateCode,
+  refusalCodes,
+} from './declaration.ts'
+import { type Contribution, factReader, windowsOf } from './read-fact.ts'
 import { type ContributionStatements, statementsFor } from './statements.ts'
 import { verifyContributionTables } from './verify-tables.ts'
 
@@ -52,6 +58,8 @@ export function contribution<M>(declared: ContributionDeclaration<M>): Contribut
   }
   return {
     kind: 'contribution',
+    codes: [...Object.values(refusalCodes), lateCode, unreadableCode],
+    ...(isWindow(declared?.window) && { repeatsMs: declared.window.sizeMs + declared.window.latenessMs }),
     tables: [declared?.facts, declared?.summary],
     problems() {
       const problems: { place: string; text: string }[] = []
@@ -112,6 +120,11 @@ function resultOf<M>(
   { eventId, key, windowMs, corrects, withdraws }: Contribution<M>,
   { window }: ContributionDeclaration<M>,
 ): ContributionResult {
-  const starts = windowMs === null || window === 'none' || withdraws ? [] : [windowMs]
+  const starts = window === 'none' || withdraws ? [] : windowsOf(windowMs!, window)
   return { eventId, key, windowsMs: starts, reversed: corrects }
+}
+
+/** Declarations are not validated yet. */
+function isWindow(window: unknown): window is ContributionWindow {
+  return window !== null && typeof window === 'object'
 }

@@ -49,10 +49,18 @@ export interface ContributionResult {
   readonly reversed: string | null
 }
 
-/** Tumbling windows of event time: each fact is in exactly one. */
+/** Windows of event time. A fact is in one of them, or with `everyMs` in several. */
 export interface ContributionWindow {
   readonly sizeMs: number
-  /** A window is closed for a key once the key has a fact this much later than the window's end. */
+  /**
+   * Hopping windows: one begins every so often, and a fact is in each that contains its time. `sizeMs` must
+   * be a multiple of it, up to 1,000 times. Default `sizeMs`: tumbling windows.
+   */
+  readonly everyMs?: number
+  /**
+   * A window is closed for a key once the key has a fact this much later than the window's end. A fact is
+   * late when the first of its windows is closed: it counts in all of them or in none.
+   */
   readonly latenessMs: number
   /**
    * The response to a fact of a closed window: `stale` does not count it, `park` parks it, `accept` counts it
@@ -81,6 +89,8 @@ export const refusalCodes: Readonly<Record<ContributionRefusal, string>> = {
   alreadyCorrected: 'fact_already_corrected',
   negative: 'balance_negative',
 }
+
+export const lateCode = 'late_fact'
 
 export const knownFields = [
   'facts',

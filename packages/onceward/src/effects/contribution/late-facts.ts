@@ -10,7 +10,7 @@ import type { ContributionStatements } from './statements.ts'
 export async function lateFacts<M>(
   tx: SqlTransaction,
   facts: readonly Contribution<M>[],
-  { sizeMs, latenessMs }: ContributionWindow,
+  { sizeMs, everyMs = sizeMs, latenessMs }: ContributionWindow,
   sql: ContributionStatements,
 ): Promise<ReadonlySet<Contribution<M>>> {
   const { rows } = await tx.query<{ key: string; ms: number }>(sql.newest, [
@@ -20,7 +20,8 @@ export async function lateFacts<M>(
   const late = new Set<Contribution<M>>()
   for (const fact of facts) {
     const seenMs = newest.get(fact.key) ?? Number.NEGATIVE_INFINITY
-    if (fact.windowMs! + sizeMs + latenessMs <= seenMs) late.add(fact)
+    // The first of its windows ends one step after the start of the newest.
+    if (fact.windowMs! + everyMs + latenessMs <= seenMs) late.add(fact)
     else newest.set(fact.key, Math.max(seenMs, fact.atMs!))
   }
   return late

@@ -4,14 +4,14 @@ import { readIsoTime, timeMaxMs, timeMinMs } from '../../message/iso-time.ts'
 import { fittingField, type ItemReader, idField, keyField, unreadable } from '../declared/fields.ts'
 import { type Fit, fitColumn } from '../declared/fit-column.ts'
 import type { TableShape } from '../declared/tables.ts'
-import type { ContributionDeclaration } from './declaration.ts'
+import type { ContributionDeclaration, ContributionWindow } from './declaration.ts'
 
 /** One message's fact. */
 export interface Contribution<M> {
   readonly item: BatchItem<M>
   readonly eventId: string
   readonly key: string
-  /** Null in a ledger. */
+  /** The start of its newest window; null in a ledger. */
   readonly windowMs: number | null
   readonly atMs: number | null
   /** In the order of the declared columns. */
@@ -40,7 +40,8 @@ export function factReader<M>(
       item,
       eventId: named(fitId, idField(declared.eventId(message, item), 'eventId'), 'eventId'),
       key: named(fitKey, keyField(declared.key(message, item), 'key'), 'key'),
-      windowMs: window === 'none' ? null : windowOf(atMs!, window.sizeMs, window.originMs ?? 0),
+      windowMs:
+        window === 'none' ? null : windowOf(atMs!, window.everyMs ?? window.sizeMs, window.originMs ?? 0),
       atMs,
       values: columns.map(read => read(item)),
       corrects: corrects === null ? null : idField(corrects, 'corrects'),
@@ -49,8 +50,14 @@ export function factReader<M>(
   }
 }
 
-export function windowOf(atMs: number, sizeMs: number, originMs: number): number {
-  return Math.floor((atMs - originMs) / sizeMs) * sizeMs + originMs
+export function windowOf(atMs: number, everyMs: number, originMs: number): number {
+  return Math.floor((atMs - originMs) / everyMs) * everyMs + originMs
+}
+
+/** The starts of all windows of a fact, given the newest. */
+export function windowsOf(newestMs: number, { sizeMs, everyMs = sizeMs }: ContributionWindow): number[] {
+  const count = sizeMs / everyMs
+  return Array.from({ length: count }, (_, n) => newestMs - (count - 1 - n) * everyMs)
 }
 
 function timeField(value: unknown): number {

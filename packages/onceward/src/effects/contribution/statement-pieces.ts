@@ -10,6 +10,8 @@ export interface Pieces {
   readonly corrects: boolean
   readonly windowed: boolean
   readonly timed: boolean
+  /** A fact counts in this many windows, each so long after the one before. */
+  readonly hops: { readonly count: number; readonly everyMs: number }
   /** Quoted. */
   readonly values: readonly string[]
   /** The grouping columns of the summary. */
@@ -45,6 +47,7 @@ export function piecesOf<M>(declared: ContributionDeclaration<M>, shape: TableSh
     corrects: declared.corrects !== undefined,
     windowed,
     timed,
+    hops: hopsOf(declared.window),
     values,
     group,
     kept: ['count', ...values, ...(windowed ? ['latest_at'] : [])],
@@ -55,6 +58,20 @@ export function piecesOf<M>(declared: ContributionDeclaration<M>, shape: TableSh
     evidenceGiven: evidence.map(column => (column === 'consumer' ? consumerName : 'given.message_id')),
     types: names.map(name => shape.columns.get(name)!.castTo),
   }
+}
+
+function hopsOf(window: ContributionDeclaration<unknown>['window']): Pieces['hops'] {
+  if (window === 'none') return { count: 1, everyMs: 0 }
+  const { sizeMs, everyMs = sizeMs } = window
+  return { count: sizeMs / everyMs, everyMs }
+}
+
+/** Facts as rows to sum: one for each window of a fact. A fact stores the start of its newest window. */
+export function inWindows(facts: string, { hops, values }: Pieces): string {
+  if (hops.count === 1) return facts
+  const columns = ['sign', 'key', ...values, 'occurred_at'].map(column => `one.${column}`).join(', ')
+  return `(select ${columns}, one.window_start - hop.n * interval '${hops.everyMs} milliseconds' as window_start
+    from ${facts} as one cross join generate_series(0, ${hops.count - 1}) as hop (n)) as spread`
 }
 
 /** Without the closing parenthesis, so further arrays can follow. */
@@ -74,7 +91,8 @@ export function sameAs(fact: string, { windowed, values }: Pieces): string {
   return [`${fact}.key = given.key`, ...window, ...equal].join(' and ')
 }
 
-export function summarise(from: string, { summary, group, kept, values, windowed }: Pieces): string {
+export function summarise(from: string, pieces: Pieces): string {
+  const { summary, group, kept, values, windowed } = pieces
   const sums = [
     'sum(sign)',
     ...values.map(column => `sum(${column})`),
@@ -83,6 +101,6 @@ export function summarise(from: string, { summary, group, kept, values, windowed
   const grown = ['count', ...values].map(column => `${column} = held.${column} + excluded.${column}`)
   const latest = windowed ? ['latest_at = greatest(held.latest_at, excluded.latest_at)'] : []
   return `insert into ${summary} as held (${group}, ${kept.join(', ')})
-    select ${group}, ${sums.join(', ')} from ${from} group by ${group} order by ${group}
+    select ${group}, ${sums.join(', ')} from ${inWindows(from, pieces)} group by ${group} order by ${group}
     on conflict (${group}) do update set ${[...grown, ...latest].join(', ')}`
 }

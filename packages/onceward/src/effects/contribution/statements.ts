@@ -2,7 +2,15 @@ import { quoted } from '../declared/names.ts'
 import type { TableShape } from '../declared/tables.ts'
 import { correctionStatements } from './correction-statements.ts'
 import type { ContributionDeclaration } from './declaration.ts'
-import { givenFacts, givenNames, type Pieces, piecesOf, sameAs, summarise } from './statement-pieces.ts'
+import {
+  givenFacts,
+  givenNames,
+  inWindows,
+  type Pieces,
+  piecesOf,
+  sameAs,
+  summarise,
+} from './statement-pieces.ts'
 
 export interface ContributionStatements {
   /** Adds facts and their sums. Returns the number of new facts, and their ids if some were not new. */
@@ -82,7 +90,8 @@ function addStatement(pieces: Pieces): string {
 
 const ofTime = 'window_start >= $1::timestamptz and window_start < $2::timestamptz'
 
-function recount({ facts, group, values }: Pieces, windowed: boolean, of = 'true'): string {
+function recount(pieces: Pieces, windowed: boolean, of = 'true'): string {
+  const { facts, group, values } = pieces
   const sums = values.map(column => `, sum(${column}) as ${column}`).join('')
-  return `select ${group}, sum(sign) as count${sums}${windowed ? ', max(occurred_at) as latest_at' : ''} from ${facts} where ${of} group by ${group}`
+  return `select ${group}, sum(sign) as count${sums}${windowed ? ', max(occurred_at) as latest_at' : ''} from ${inWindows(facts, pieces)} where ${of} group by ${group}`
 }

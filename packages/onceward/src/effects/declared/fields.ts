@@ -31,8 +31,11 @@ export function readAll<M, R>(
   return requests
 }
 
+/** The code of messages without a usable value for a declared field. */
+export const unreadableCode = 'field_unreadable'
+
 export function unreadable(field: string, why: string): Verdict {
-  return Verdict.quarantine(`${field} cannot be read from the message: ${why}`, 'field_unreadable')
+  return Verdict.quarantine(`${field} cannot be read from the message: ${why}`, unreadableCode)
 }
 
 /** An identity stored in a table of facts. The rules of message ids apply. */

@@ -3,11 +3,11 @@ import type { BatchItem } from '../../contract/handler.ts'
 import type { Verdict } from '../../engine/batch/verdicts.ts'
 import { invariant } from '../../errors.ts'
 import { afterOf } from '../declared/after.ts'
-import { readAll } from '../declared/fields.ts'
+import { readAll, unreadableCode } from '../declared/fields.ts'
 import type { TableShape } from '../declared/tables.ts'
 import type { AppliedTransition } from './aggregate-states.ts'
 import { applyTransitions } from './apply-transitions.ts'
-import type { TransitionDeclaration, TransitionResult } from './declaration.ts'
+import { refusalCodes, type TransitionDeclaration, type TransitionResult } from './declaration.ts'
 import { drawMachine } from './draw-machine.ts'
 import { requestReader } from './read-request.ts'
 import { movesOf } from './state-machine.ts'
@@ -26,6 +26,7 @@ export function transition<M>(given: TransitionDeclaration<M>): DeclaredEffect<M
   const { machine } = declared ?? {}
   return {
     kind: 'transition',
+    codes: [...Object.values(refusalCodes), unreadableCode],
     problems() {
       const problems: { place: string; text: string }[] = []
       transitionProblems(declared, (place, text) => void problems.push({ place, text }))

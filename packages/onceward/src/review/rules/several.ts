@@ -26,6 +26,21 @@ function sharing(consumers: readonly Consumer[], keyOf: (one: Consumer) => strin
   return [...groups.values()].filter(group => group.length > 1)
 }
 
+/** The tables of facts of a declared effect, each with a row per applied event. */
+function factsOf({ effect }: Consumer): readonly string[] {
+  const traces = effect?.apply?.traces?.() ?? []
+  return traces.filter(({ covers }) => covers === 'all').map(({ table }) => table)
+}
+
+/** A name without schema may be that of any schema. */
+function sameTable(one: string, other: string): boolean {
+  const [[a, schema], [b, otherSchema]] = [one, other].map(name => name.split('.').reverse()) as [
+    [string, string?],
+    [string, string?],
+  ]
+  return a === b && (schema === undefined || otherSchema === undefined || schema === otherSchema)
+}
+
 export const severalRules: readonly SetRule[] = [
   {
     id: 'OW181',
@@ -57,5 +72,23 @@ export const severalRules: readonly SetRule[] = [
               .join(', ')}`,
           })),
         ),
+  },
+  {
+    id: 'OW183',
+    severity: 'error',
+    title: 'A table of facts belongs to one consumer',
+    reason:
+      'Facts are unique by event: an event that one consumer has recorded is a duplicate for the other, which then does nothing.',
+    fix: 'Give each consumer its own facts table.',
+    judge: consumers =>
+      consumers.flatMap(one =>
+        consumers
+          .filter(other => other.name !== one.name)
+          .flatMap(other =>
+            factsOf(one)
+              .filter(table => factsOf(other).some(theirs => sameTable(table, theirs)))
+              .map(table => ({ consumer: one.name, found: `${one.name} and ${other.name} write ${table}` })),
+          ),
+      ),
   },
 ]

@@ -9,7 +9,7 @@ import { loadConsumer } from '../../load-consumer.ts'
 import { print, safe } from '../../output.ts'
 import { rowNumber } from '../../whole-number.ts'
 import { acting, lister } from './flags.ts'
-import { chosen, type ParkedSelectionFlags } from './preview.ts'
+import { chosen, type ParkedActFlags } from './preview.ts'
 
 export function classifyCommand(): Command {
   return new Command('classify')
@@ -37,7 +37,7 @@ export function skipCommand(): Command {
   const command = new Command('skip')
     .description('skip messages for a reason: they are not applied, and messages behind them continue')
     .argument('[ids...]', 'ids from "onceward parked list"; or select by options')
-  return acting(command, '1000').action((ids: string[], flags: ParkedSelectionFlags) =>
+  return acting(command, '1000').action((ids: string[], flags: ParkedActFlags) =>
     withPool(flags.json === true, async pool => {
       const selection = await chosen(pool, ids, flags)
       if (selection === null) return

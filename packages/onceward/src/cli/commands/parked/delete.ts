@@ -10,7 +10,7 @@ import { withPool } from '../../database.ts'
 import { counted, print, table } from '../../output.ts'
 import { rowNumber, wholeNumber } from '../../whole-number.ts'
 import { acting, lister } from './flags.ts'
-import { chosen, type ParkedSelectionFlags } from './preview.ts'
+import { chosen, type ParkedActFlags } from './preview.ts'
 
 type Flags = { json?: boolean }
 
@@ -21,7 +21,7 @@ export function deleteCommand(): Command {
     )
     .argument('[ids...]', 'ids from "onceward parked list"; or select by options')
     .option('--hours <count>', 'how long the request is valid', '24')
-  return acting(command, '1000').action((ids: string[], flags: ParkedSelectionFlags & { hours: string }) =>
+  return acting(command, '1000').action((ids: string[], flags: ParkedActFlags & { hours: string }) =>
     withPool(flags.json === true, async pool => {
       const selection = await chosen(pool, ids, flags)
       if (selection === null) return

@@ -5,7 +5,7 @@ import { type ParkedPreview, previewParked } from '../../../operations/parking/p
 import { counted, print, table } from '../../output.ts'
 import { type FilterFlags, filterOf } from './flags.ts'
 
-export interface ParkedSelectionFlags extends FilterFlags {
+export interface ParkedActFlags extends FilterFlags {
   consumer: string
   because: string
   expect?: string
@@ -19,7 +19,7 @@ export interface ParkedSelectionFlags extends FilterFlags {
 export async function chosen(
   pool: SqlPool,
   ids: readonly string[],
-  flags: ParkedSelectionFlags,
+  flags: ParkedActFlags,
 ): Promise<(ParkedPreview & { readonly ids: readonly string[] }) | null> {
   const preview = await previewParked(pool, filterOf(flags, ids))
   const json = flags.json === true

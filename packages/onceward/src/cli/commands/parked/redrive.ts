@@ -16,9 +16,9 @@ import { withPool } from '../../database.ts'
 import { consoleLog, print, safe, table } from '../../output.ts'
 import { wholeNumber } from '../../whole-number.ts'
 import { acting, lister } from './flags.ts'
-import { chosen, type ParkedSelectionFlags } from './preview.ts'
+import { chosen, type ParkedActFlags } from './preview.ts'
 
-type RedriveFlags = ParkedSelectionFlags & { id?: string; rate?: string }
+type RedriveFlags = ParkedActFlags & { id?: string; rate?: string }
 
 export function redriveCommand(): Command {
   const command = new Command('redrive')
