@@ -99,6 +99,8 @@ export function targetsOf({
   atLeast('rabbitmq', 'batch form', 'textbook', 8)
   atLeast('rabbitmq', 'message form', 'textbook', 4)
   atLeast('rabbitmq', 'measured form', 'batch form', 0.97)
+  atLeast('rabbitmq', 'receipts batch form', 'batch form', 0.8)
+  atLeast('rabbitmq', 'receipts message form', 'message form', 0.9)
   atLeast('postgres', 'batch form', 'textbook', 8)
   atLeast('kafka', 'batch form', 'hand batch', 0.9)
   atLeast('kafka', 'checkpoint form', 'hand checkpoint', 0.9)

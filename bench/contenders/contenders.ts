@@ -8,7 +8,7 @@ import { connectKafka } from './logs/kafka-reader.ts'
 import { openOncewardStream, openOncewardTopic } from './logs/onceward-log.ts'
 import { openRawLog } from './logs/raw-log.ts'
 import { connectStream } from './logs/stream-reader.ts'
-import { openOncewardBatch, openOncewardMessage } from './onceward.ts'
+import { openOncewardBatch, openOncewardMessage, openOncewardReceipts } from './onceward.ts'
 import { openOncewardMeasured } from './onceward-measured.ts'
 import { openOncewardQueueBatch, openOncewardQueueMessage } from './onceward-postgres.ts'
 import { openHandBatchQueue, openRawQueue, openTextbookQueue } from './postgres-queue.ts'
@@ -24,6 +24,8 @@ export type Role =
   | 'batch form'
   | 'message form'
   | 'measured form'
+  | 'receipts batch form'
+  | 'receipts message form'
   | 'checkpoint form'
   | 'partition order form'
   | 'key order form'
@@ -49,6 +51,8 @@ export const contenders: readonly Contender[] = [
   contender('rabbitmq', 'batch form', openOncewardBatch),
   contender('rabbitmq', 'measured form', openOncewardMeasured),
   contender('rabbitmq', 'message form', openOncewardMessage),
+  contender('rabbitmq', 'receipts batch form', openOncewardReceipts('batch')),
+  contender('rabbitmq', 'receipts message form', openOncewardReceipts('message')),
   contender('rabbitmq', 'textbook', openTextbook),
   contender('postgres', 'raw', openRawQueue),
   contender('postgres', 'bare sql', openBareSql),

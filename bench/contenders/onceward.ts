@@ -22,6 +22,8 @@ export interface IncrementOptions {
   readonly form?: Form
   readonly order?: 'partition' | 'key'
   readonly dedup?: 'checkpoint'
+  /** Risk money, which keeps a receipt for each message, and identities to put into it. */
+  readonly receipts?: boolean
 }
 type Pool = ReturnType<typeof createPool>
 export type OpenSource = (queueName: string, pool: Pool) => { declaration: SourceDeclaration; source: Source }
@@ -35,10 +37,11 @@ export function defineIncrements(options: IncrementOptions, source: SourceDeclar
   const contract = {
     name: `increments_by_${form}`,
     owner: 'bench',
-    risk: 'projection' as const,
+    risk: options.receipts === true ? ('money' as const) : ('projection' as const),
     source,
     identity: {
       id: (message: Increment) => message.id,
+      ...(options.receipts === true && identities),
       ...(order === 'key' && { orderKey: (message: Increment) => String(message.key) }),
     },
     ...(order !== undefined && { order }),
@@ -59,6 +62,21 @@ export function defineIncrements(options: IncrementOptions, source: SourceDeclar
     },
   })
 }
+
+/** As many as a payment has; half of them differ from message to message. */
+const identities = {
+  type: () => 'IncrementRequested',
+  schemaVersion: () => 3,
+  producer: () => 'bench',
+  correlationId: (message: Increment) => message.id,
+  eventId: (message: Increment) => message.id,
+  aggregateId: (message: Increment) => message.key,
+}
+
+export const openOncewardReceipts =
+  (form: Form): OpenContender =>
+  async place =>
+    consumeAs(place, source => defineIncrements({ form, receipts: true }, source), rabbitSource(place))
 
 export const openOncewardBatch: OpenContender = async place =>
   consumeWith(place, 'batch', rabbitSource(place))

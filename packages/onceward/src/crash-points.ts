@@ -72,6 +72,10 @@ export const crashPoints = {
     'Rows are in the archive on disk and still in their table: the next pass archives them once more, then removes them.',
   'retention.removed': 'Rows are removed and the horizon is moved, COMMIT is not sent: both are as before.',
   'retention.committed': 'Rows are removed and the horizon is moved: the next pass continues with the rest.',
+  'receipts.archived':
+    'Receipts of a day are in the archive on disk and still in their table: the next pass archives them once more, then removes them.',
+  'receipts.removed': 'Receipts of a day are removed, COMMIT is not sent: they are as before.',
+  'receipts.gone': 'Receipts of a day are removed: the next pass continues with the next day.',
   'days.made': 'Tables for coming days are created, COMMIT is not sent: the next pass creates them.',
   'days.sealed':
     'Writes to an old day are recorded, the day still exists: the next pass checks it and drops it.',

@@ -39,6 +39,7 @@ export function applyDefaults<M, Tx>(
     inbox: section('inbox'),
     replay: { ...section('replay'), windowMs: durationMs(contract.replay?.window) },
     objectives: resolveObjectives(whole as never, table),
+    evidence: section('evidence'),
     retention:
       contract.retention === undefined
         ? null

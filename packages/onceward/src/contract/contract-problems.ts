@@ -1,6 +1,7 @@
 import { isRecord, type Report } from './check-values.ts'
 import type { ConsumerContract } from './contract.ts'
 import { declaredEffectProblems } from './effect-problems.ts'
+import { evidenceProblems } from './evidence-problems.ts'
 import { failureProblems } from './failure-problems.ts'
 import { identityProblems } from './identity-problems.ts'
 import { inboxProblems } from './inbox-problems.ts'
@@ -34,6 +35,7 @@ const rules: readonly ((contract: ConsumerContract, wrong: Report) => void)[] = 
   replayProblems,
   isolationProblems,
   reconcileProblems,
+  evidenceProblems,
   retentionProblems,
   settleProblems,
 ]

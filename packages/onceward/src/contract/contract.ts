@@ -8,6 +8,7 @@ import type { FailureSection } from './failure-section.ts'
 import type { BatchHandler, DeliveryFacts, Handler, SqlTransaction } from './handler.ts'
 import type { PublishTarget } from './publish-target.ts'
 import type {
+  EvidenceSection,
   ObjectivesSection,
   ReconcileSection,
   ReplaySection,
@@ -73,6 +74,8 @@ export interface ConsumerContract<M = unknown, Tx = SqlTransaction> {
   isolation?: IsolationSection
   /** Which campaigns may read history again. See `docs/replay.md`. */
   replay?: ReplaySection
+  /** What is kept about each message that simply succeeded. See `docs/explain.md`. */
+  evidence?: EvidenceSection
   /** How long markers and other records are kept. Without it, nothing is ever removed. */
   retention?: RetentionSection
   /** The consumer's service levels; alerts are generated from them. See `docs/alerts.md`. */

@@ -17,7 +17,7 @@ import type { FailureRules } from './failure-rules.ts'
 import type { SqlTransaction } from './handler.ts'
 import type { Objectives } from './objectives.ts'
 import type { Retention } from './retention.ts'
-import type { ReplaySection } from './upkeep-sections.ts'
+import type { EvidenceSection, ReplaySection } from './upkeep-sections.ts'
 
 /** A contract with its defaults applied, checked and frozen. */
 export interface Consumer<M = unknown, Tx = unknown>
@@ -31,6 +31,7 @@ export interface Consumer<M = unknown, Tx = unknown>
     | 'identity'
     | 'settle'
     | 'replay'
+    | 'evidence'
     | 'retention'
     | 'objectives'
   > {
@@ -55,6 +56,7 @@ export interface Consumer<M = unknown, Tx = unknown>
   readonly isolation: Required<IsolationSection>
   readonly replay: Required<Omit<ReplaySection, 'window'>> & { readonly windowMs: number | null }
   readonly objectives: Objectives
+  readonly evidence: Required<EvidenceSection>
   /** Null: nothing is ever removed. */
   readonly retention: Retention | null
   /** The contract as given, without defaults. A policy file is compared with it. */

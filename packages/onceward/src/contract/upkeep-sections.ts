@@ -25,6 +25,10 @@ export interface RetentionSection {
    * removed.
    */
   deadLetters?: Duration
+  /**
+   * Receipts (`evidence.receipts`), removed by whole days of arrival. Default: as long as markers.
+   */
+  receipts?: Duration
   /** Effects that finished campaigns suppressed. Default: as long as markers. */
   suppressedEffects?: Duration
   /**
@@ -53,6 +57,17 @@ export interface RetentionSection {
    * `onceward retention partition` once. Default: one table, from which expired rows are deleted.
    */
   partitions?: 'daily'
+}
+
+/** What is kept about each message beside its marker. */
+export interface EvidenceSection {
+  /**
+   * A receipt for each message: type, schema version, producer, correlation, causation, event id, aggregate,
+   * position, arrival and event time, mode and campaign. Default: true for risk money and regulatory.
+   */
+  receipts?: boolean
+  /** Default `facts`. `payload`: the receipt has the bytes of the message too. */
+  keep?: 'facts' | 'payload'
 }
 
 /** Every number has a default; most depend on `risk`. See `docs/alerts.md`. */

@@ -9,6 +9,7 @@ import { readCampaigns } from './read-campaigns.ts'
 import { readLedger } from './read-effects.ts'
 import { readHeld } from './read-held.ts'
 import { readOutbox } from './read-outbox.ts'
+import { readReceipt } from './read-receipt.ts'
 import { timeInId } from './read-time.ts'
 import { readTraces } from './read-traces.ts'
 import { readTrouble } from './read-trouble.ts'
@@ -18,9 +19,6 @@ export interface Lead {
   readonly events: readonly Event[]
   readonly rows: readonly string[]
 }
-
-const withoutMarker =
-  'External effects are searched by the time of the marker. Without a marker they are found by --effect only.'
 
 /** All traces of one message at one consumer, in order of time. */
 export async function buildStory(
@@ -33,16 +31,18 @@ export async function buildStory(
   const marker = await readMarker(pool, subject)
   const trouble = await readTrouble(pool, subject)
   const withPayload = options.payload === true
-  const [held, ledger, outbox, campaigns, idTime] = await Promise.all([
+  const [receipt, held, ledger, outbox, campaigns, idTime] = await Promise.all([
+    readReceipt(pool, subject, withPayload),
     readHeld(pool, subject, marker, trouble.heldIds, withPayload),
-    readLedger(pool, subject, marker, withPayload),
+    readLedger(pool, subject, withPayload),
     readOutbox(pool, subject, trouble, options),
     readCampaigns(pool, subject),
     timeInId(pool, subject.messageId),
   ])
   const traced = await readTraces(pool, subject, options)
-  limits.push(...held.limits, ...traced.limits, ...(marker === null ? [withoutMarker] : []))
+  limits.push(...held.limits, ...traced.limits)
   const known = [
+    ...(receipt === null ? [] : [receipt.event]),
     ...(marker === null ? [] : markerEvents(marker)),
     ...trouble.events,
     ...held.events,
@@ -60,7 +60,7 @@ export async function buildStory(
   const run = runOf(marker, events, runs)
   const sinkRows = [...new Set([...(lead?.rows ?? []), ...traced.rows])]
   const { consumer, generation, messageId } = subject
-  const answers = answerAuditor({ subject, marker, held, run, events, sinkRows, idTime })
+  const answers = answerAuditor({ subject, marker, receipt, held, run, events, sinkRows, idTime })
   const summary = summarise(subject, marker, gone, run, trouble, held.acts)
   const timeline = [...events, ...(gone === null ? [] : [gone])].map(event => entryOf(event, runs))
   return { consumer, generation, messageId, summary, answers, timeline }

@@ -1,6 +1,6 @@
 import type { KnownConsumer } from '../drivers/postgres/evidence/find-subjects.ts'
 import { readRuns } from '../drivers/postgres/evidence/read-campaigns.ts'
-import { findEffects, rowsMax, windowSeconds } from '../drivers/postgres/evidence/read-ledger.ts'
+import { findEffects } from '../drivers/postgres/evidence/read-ledger.ts'
 import { assertUsable } from '../drivers/postgres/migrate.ts'
 import type { SqlPool } from '../drivers/postgres/pool.ts'
 import { buildStory, type Lead } from './build-story.ts'
@@ -59,7 +59,6 @@ const keysAreFreed =
 
 function generalLimits({ contract }: ExplainOptions): string[] {
   return [
-    `External effects are searched in the ${windowSeconds} seconds after the marker, among ${rowsMax} effects of all messages. An effect that a slow batch requested later is found by --effect.`,
     'At most a thousand repeats per second are recorded. Repeats that a process had not written when it crashed are in the metrics only.',
     ...(contract === undefined
       ? ['Without --contract, the tables of effects and published messages are not searched.']

@@ -1,9 +1,4 @@
-import {
-  type LedgerRow,
-  readLedgerActions,
-  readLedgerSince,
-} from '../drivers/postgres/evidence/read-ledger.ts'
-import type { Marker } from '../drivers/postgres/evidence/read-marker.ts'
+import { type LedgerRow, readLedgerActions, readLedgerOf } from '../drivers/postgres/evidence/read-ledger.ts'
 import type { SqlClient } from '../drivers/postgres/pool.ts'
 import { payload, shownBytesMax } from '../operations/parking/show-parked.ts'
 import type { Event, Subject } from './explanation.ts'
@@ -11,11 +6,9 @@ import type { Event, Subject } from './explanation.ts'
 export async function readLedger(
   client: SqlClient,
   subject: Subject,
-  marker: Marker | null,
   withPayload: boolean,
 ): Promise<readonly Event[]> {
-  if (marker === null) return []
-  const rows = await readLedgerSince(client, subject, marker.at, withPayload ? shownBytesMax : null)
+  const rows = await readLedgerOf(client, subject, withPayload ? shownBytesMax : null)
   return ledgerEvents(client, rows)
 }
 
@@ -39,7 +32,17 @@ export async function ledgerEvents(client: SqlClient, rows: readonly LedgerRow[]
 function effectEvents(row: LedgerRow): Event[] {
   const { target, key, state, attempts, digest, response_status: status, last_error: error } = row
   const named = `${target}/${key}`
-  const facts = { ledgerId: row.id, target, key, state, attempts, digest, status }
+  const facts = {
+    ledgerId: row.id,
+    type: row.type,
+    target,
+    key,
+    businessKey: row.businessKey,
+    state,
+    attempts,
+    digest,
+    status,
+  }
   const start = row.start == null ? {} : { body: payload(row.start, row.bytes) }
   const events: Event[] = [
     {

@@ -24,6 +24,9 @@ export interface HeldTrace {
   readonly version: string | null
   readonly origin: string
   readonly position: string | null
+  readonly producer: string | null
+  readonly aggregateId: string | null
+  readonly aggregateVersion: string | null
   /** The broker's timestamp. */
   readonly sentAt: Date | null
 }
@@ -78,6 +81,7 @@ function heldEvent(row: HeldEvidenceRow): Event {
     attempts,
     due_at,
     lease_until,
+    leased_at,
     delivery_count,
     mode,
     campaign,
@@ -104,6 +108,7 @@ function heldEvent(row: HeldEvidenceRow): Event {
       lastAt: last_at,
       dueAt: due_at,
       leaseUntil: lease_until,
+      leasedAt: leased_at,
       deliveryCount: delivery_count,
       mode,
       campaign,
@@ -152,6 +157,9 @@ function recorded(record: ClosedEvidenceRow['record']): HeldTrace {
     correlationId: record.correlation_id ?? null,
     businessKey: record.business_key ?? null,
     orderKey: record.order_key ?? null,
+    producer: record.producer ?? null,
+    aggregateId: record.aggregate_id ?? null,
+    aggregateVersion: record.aggregate_version ?? null,
     version: record.version ?? null,
     origin: String(record.origin),
     position: record.position ?? null,

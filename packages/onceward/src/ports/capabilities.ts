@@ -31,6 +31,8 @@ export interface StoreCapabilities {
   readonly concurrent: boolean
   /** Its sessions have `businessKeys`; contracts with `identity.businessKey` need it. */
   readonly businessKeys?: boolean
+  /** Its sessions have `receipts`, and keep those of markers; contracts with `evidence.receipts` need it. */
+  readonly receipts?: boolean
   /** Its sessions have `keyOrder`; contracts with `order: 'key'` need it. */
   readonly keyOrder?: boolean
   /** Its sessions have `outgoing`; contracts with targets or with retries at the broker need it. */

@@ -1,5 +1,5 @@
 import type { HeldFacts } from './source.ts'
-import type { Enrolment, HeldKey, SuppressedEffect } from './store.ts'
+import type { Enrolment, HeldIdentities, HeldKey, SuppressedEffect } from './store.ts'
 
 /** The instance of a worker's run ends with it, which distinguishes it from the run of a reader. */
 export const workerSuffix = ' worker'
@@ -103,7 +103,7 @@ export interface WorkHolder {
   readonly ordered: boolean
 }
 
-export interface KeptMessage extends HeldKey {
+export interface KeptMessage extends HeldKey, HeldIdentities {
   readonly id: string
   readonly digest: Buffer
   readonly orderKey: string | null

@@ -187,6 +187,9 @@ export interface StoreSession<Tx> {
   /** `capabilities.businessKeys`. */
   readonly businessKeys?: BusinessKeySession
 
+  /** `capabilities.receipts`. */
+  readonly receipts?: ReceiptSession
+
   /** `capabilities.keyOrder`. */
   readonly keyOrder?: KeyOrderSession
 
@@ -371,6 +374,8 @@ export interface ConsumerFacts {
   readonly handlerTimeoutMs: number
   /** How many deliveries it may hold at a time. That many are suspects when its process crashes. */
   readonly deliveriesMax: number
+  /** It keeps receipts. Absent: none. */
+  readonly keepsReceipts?: boolean
   /** The contract's dead-letter queue on the broker; null when they stay in the store only. */
   readonly deadLetterTo: { readonly broker: string; readonly queue: string } | null
   /** What it reads. Absent when no other consumer could read the same. */
@@ -422,6 +427,43 @@ export interface NewMarker {
   /** The digest that older code computed for the same content. A marker with it belongs to this content. */
   readonly formerDigest?: Buffer
   readonly position: string | null
+  /**
+   * What is kept of the message beside its marker, in the same transaction. Absent where the contract asks
+   * for none.
+   */
+  readonly receipt?: Receipt
+}
+
+/** The facts of one message, as an auditor asks for them. Null: the message does not have it. */
+export interface ReceiptFacts {
+  readonly type: string | null
+  readonly schemaVersion: string | null
+  readonly producer: string | null
+  readonly correlationId: string | null
+  readonly causationId: string | null
+  readonly eventId: string | null
+  readonly businessKey: string | null
+  readonly aggregateId: string | null
+  readonly aggregateVersion: string | null
+  readonly origin: string
+  readonly position: string | null
+  /** The broker's timestamp: when the event happened or was sent. */
+  readonly sentMs: number | null
+  readonly mode: string
+  readonly campaign: string | null
+}
+
+export interface Receipt {
+  readonly facts: ReceiptFacts
+  /** The bytes of the message; null where the contract keeps the facts only. */
+  readonly payload: Buffer | null
+  /** It must be found without a marker: there is none, or the marker is removed earlier. */
+  readonly outlivesMarker: boolean
+}
+
+export interface ReceiptSession {
+  /** Writes the receipts of messages that get no marker. */
+  keep(messages: readonly (Pick<NewMarker, 'id' | 'digest'> & { readonly receipt: Receipt })[]): Promise<void>
 }
 
 export type MarkerStatus =
@@ -486,6 +528,10 @@ export interface HandlerTransaction<Tx> {
 
 export interface Intent {
   readonly messageId: string
+  /** The business key of the message; null when it has none. */
+  readonly businessKey: string | null
+  /** The kind of the target. */
+  readonly effectType: string
   readonly target: string
   readonly key: string
   readonly body: Buffer
@@ -565,7 +611,19 @@ export interface HeldKey {
 export const heldStates = ['stored', 'waiting', 'parked', 'dead', 'quarantined'] as const
 export type HeldState = (typeof heldStates)[number]
 
-export interface HeldRecord extends HeldKey {
+/**
+ * What a message is, read from it once and kept beside its bytes. Null: it has none, or could not be read.
+ */
+export interface HeldIdentities {
+  readonly messageType: string | null
+  readonly schemaVersion: string | null
+  readonly producer: string | null
+  readonly correlationId: string | null
+  readonly aggregateId: string | null
+  readonly aggregateVersion: string | null
+}
+
+export interface HeldRecord extends HeldKey, HeldIdentities {
   readonly state: HeldState
   /**
    * The row it had until now, which is its place in the order of its key, and the lease that ends with this.
@@ -591,7 +649,4 @@ export interface HeldRecord extends HeldKey {
   readonly position: string | null
   readonly brokerKey: string | null
   readonly deliveryCount: number
-  readonly correlationId: string | null
-  readonly messageType: string | null
-  readonly schemaVersion: string | null
 }

@@ -72,6 +72,8 @@ export async function intend(
     const body = Buffer.from(bodyOf(key))
     return {
       messageId: `m-${key}`,
+      businessKey: null,
+      effectType: 'http',
       target,
       key,
       body,

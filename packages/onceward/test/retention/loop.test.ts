@@ -35,9 +35,16 @@ describe('the removal beside a consumer', await skipWithout('postgres'), () => {
     const { consumers } = await readRetention(scene.pool)
     assert.deepEqual(
       consumers.map(one => [one.kind, one.removed, one.lastEnded]),
-      ['attempts', 'businessKeys', 'effects', 'heldActions', 'markers', 'notes', 'suppressedEffects'].map(
-        kind => [kind, 0, null],
-      ),
+      [
+        'attempts',
+        'businessKeys',
+        'effects',
+        'heldActions',
+        'markers',
+        'notes',
+        'receipts',
+        'suppressedEffects',
+      ].map(kind => [kind, 0, null]),
     )
     await env.advance(1)
     await until('the pass is over', () => env.due.length === 1)

@@ -131,6 +131,7 @@ describe('what a consumer may forget', await skipWithout('postgres'), () => {
       notes: 2,
       attempts: 2,
       effects: 1,
+      receipts: 0,
       suppressedEffects: 0,
       heldActions: 0,
     })

@@ -10,6 +10,11 @@ const landed = [
     name: 'first set',
     sha256: '2c2062afaa2e288cd9c8f7da79b286de1d201eb8d95e5982b3a92117fe5d28c2',
   },
+  {
+    version: 2,
+    name: 'evidence',
+    sha256: 'd591a5241237f2be31ab84e5a57207a7aeb875cb8eae20ffa768e49d54fa42bc',
+  },
 ]
 
 const described = migrations.map(({ version, name, sql }) => ({

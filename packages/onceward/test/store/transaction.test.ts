@@ -88,6 +88,12 @@ describe('a transaction', await skipWithout('postgres'), () => {
       deliveryCount: 0,
       headers: '{}',
       properties: '{}',
+      messageType: null,
+      schemaVersion: null,
+      producer: null,
+      correlationId: null,
+      aggregateId: null,
+      aggregateVersion: null,
       body: digest,
     }
     await store.transaction(enrolment, async session => {

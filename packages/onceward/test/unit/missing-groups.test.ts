@@ -54,6 +54,7 @@ test('a contract that needs a missing group of the store is refused at start, an
   )
   assert.match(refusal({ order: 'key', identity: byKey })!, /blocked keys \(keyOrder\)\. Nothing was started/)
   assert.match(refusal({ identity: business })!, /no business keys \(businessKeys\)\. Nothing was started/)
+  assert.match(refusal({ evidence: { receipts: true } })!, /no receipts \(receipts\)\. Nothing was started/)
   assert.match(refusal({ effect: { publish } })!, /no ledger \(outgoing\)\. Nothing was started/)
   assert.match(refusal({ inbox: { mode: 'stored' } })!, /cannot store work\. Nothing was started/)
 })

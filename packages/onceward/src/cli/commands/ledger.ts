@@ -3,6 +3,7 @@ import { reconcileEffect, retryEffect } from '../../operations/ledger-actions.ts
 import {
   type LedgerDetail,
   type LedgerEntry,
+  type LedgerFilter,
   ledgerStates,
   listLedger,
   showLedger,
@@ -27,9 +28,13 @@ export function ledgerCommand(): Command {
 
 function listCommand(): Command {
   return new Command('list')
-    .description('list effects that need attention, oldest first')
+    .description('list effects that need attention, or all of a message or key; oldest first')
     .option('--consumer <name>', 'only of this consumer')
     .option('--target <name>', 'only of this target')
+    .option('--type <kind>', 'only of targets of this kind')
+    .option('--key <key>', 'only under this effect key')
+    .option('--message <id>', 'only requested by this message')
+    .option('--business-key <key>', 'only requested by messages with this business key')
     .addOption(
       new Option('--state <state>', 'only in this state; open: everything not completed').choices([
         ...ledgerStates,
@@ -38,7 +43,7 @@ function listCommand(): Command {
     )
     .option('--limit <count>', 'maximum number of effects', '50')
     .option('--json', 'print one JSON object')
-    .action((flags: Flags & { consumer?: string; target?: string; state?: string; limit: string }) =>
+    .action((flags: Flags & Omit<LedgerFilter, 'limit'> & { limit: string }) =>
       withPool(flags.json === true, async pool => {
         const effects = await listLedger(pool, {
           ...flags,
@@ -95,12 +100,14 @@ function retryCommand(): Command {
 function listing(effects: readonly LedgerEntry[]): string {
   if (effects.length === 0) return 'No external effects match.'
   return table(
-    ['id', 'consumer', 'target', 'key', 'state', 'attempts', 'last attempt', 'note'],
+    ['id', 'consumer', 'type', 'target', 'key', 'message', 'state', 'attempts', 'last attempt', 'note'],
     effects.map(e => [
       e.id,
       e.consumer,
+      e.type ?? '',
       e.target,
       e.key,
+      e.messageId,
       e.state,
       e.attempts,
       e.lastAttemptAt?.toISOString() ?? '',

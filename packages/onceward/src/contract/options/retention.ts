@@ -45,6 +45,7 @@ export const retentionOptions = [
   option('retention.deadLetters', term, 'dead letters and quarantined messages', {
     defaultText: ': never removed',
   }),
+  option('retention.receipts', term, 'receipts, by whole days of arrival', likeMarkers),
   option('retention.suppressedEffects', term, 'effects that finished campaigns suppressed', likeMarkers),
   option(
     'retention.heldActions',

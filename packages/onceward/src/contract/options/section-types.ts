@@ -21,6 +21,7 @@ import type {
 import type { PublishTarget } from '../publish-target.ts'
 import type {
   ComparedTable,
+  EvidenceSection,
   ObjectivesSection,
   ReconcileSection,
   ReplaySection,
@@ -50,6 +51,7 @@ export interface SectionTypes {
   isolation: IsolationSection
   replay: ReplaySection
   'replay.compare.*': ComparedTable
+  evidence: EvidenceSection
   retention: RetentionSection
   objectives: ObjectivesSection
   reconcile: ReconcileSection

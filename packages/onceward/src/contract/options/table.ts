@@ -1,6 +1,7 @@
 import { batchOptions } from './batch-and-inbox.ts'
 import { consumerOptions } from './consumer.ts'
 import { effectOptions, publishOptions } from './effect.ts'
+import { evidenceOptions } from './evidence.ts'
 import { externalOptions } from './external-target.ts'
 import { failureOptions } from './failure.ts'
 import { identityOptions } from './identity.ts'
@@ -29,6 +30,7 @@ export const listedOptions = [
   ...externalOptions,
   ...publishOptions,
   ...sourceOptions,
+  ...evidenceOptions,
   ...retentionOptions,
   ...objectivesOptions,
 ]

@@ -10,6 +10,7 @@ import type { SqlClient } from './pool.ts'
 import { registerBroker } from './register-broker.ts'
 import { checkReader, registerReader } from './register-reader.ts'
 import { assertWarningsArrive, proveReplicated } from './replication.ts'
+import { makeReceiptDays } from './retention/receipt-days.ts'
 import type { ServerIncarnation } from './server-incarnation.ts'
 import { RepeatNotes } from './sql/note-repeats.ts'
 import { beginPartition, declareLoss, takePartitions, withdrawLoss } from './sql/own-partitions.ts'
@@ -21,6 +22,7 @@ export const sqlCapabilities = {
   shared: true,
   sql: true,
   businessKeys: true,
+  receipts: true,
   keyOrder: true,
   outgoing: true,
 } as const
@@ -44,6 +46,7 @@ export function outsideTransactions(
         await assertNoRebuilds(client, facts)
         await checkReader(client, facts)
       }
+      if (facts.keepsReceipts) await makeReceiptDays(client)
       const enrolment = await enroll(client, facts)
       // A concurrent rename has seen this run and was refused, or is seen here.
       if (facts.mode === 'live') await checkReader(client, facts)

@@ -15,6 +15,7 @@ import type {
   NewMarker,
   Outgoing,
   OutgoingSession,
+  ReceiptSession,
   Savepoint,
   StoreSession,
   SuspectSession,
@@ -30,6 +31,7 @@ import { givenUpElsewhere } from './sql/given-up.ts'
 import { insertBusinessKeys } from './sql/insert-business-keys.ts'
 import { insertMarkers } from './sql/insert-markers.ts'
 import { keepMessages } from './sql/keep-messages.ts'
+import { keepReceipts } from './sql/keep-receipts.ts'
 import { keysAtWork } from './sql/keys-at-work.ts'
 import { makeLive } from './sql/make-live.ts'
 import { evidenceSession } from './sql/note-evidence.ts'
@@ -87,6 +89,10 @@ export class SqlSession<Tx> implements StoreSession<Tx> {
 
   get businessKeys(): BusinessKeySession {
     return { insert: claims => insertBusinessKeys(this.#client, this.#enrolment, claims) }
+  }
+
+  get receipts(): ReceiptSession {
+    return { keep: messages => keepReceipts(this.#client, this.#enrolment, messages) }
   }
 
   get keyOrder(): KeyOrderSession {

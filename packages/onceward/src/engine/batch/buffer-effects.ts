@@ -55,7 +55,7 @@ export function bufferEffects<M, Tx>(
     external(target, request) {
       if (!open) throw lateEffect(target, context, ended)
       if (context.consumer.effect?.external?.[target] === undefined) throw unknownTarget(target, context)
-      requested.intents.push({ received, intent: intentOf(received, target, request) })
+      requested.intents.push({ received, intent: intentOf(received, target, request, context) })
     },
     publish(target, request) {
       if (!open) throw lateEffect(target, context, ended)
@@ -65,7 +65,7 @@ export function bufferEffects<M, Tx>(
     async call(target, request) {
       if (!open) throw lateEffect(target, context, ended)
       if (context.consumer.effect?.external?.[target] === undefined) throw unknownTarget(target, context)
-      const intent = intentOf(received, target, request)
+      const intent = intentOf(received, target, request, context)
       if (context.suppresses) {
         requested.calls.push({ received, intent })
         context.env.metrics.add('suppressed', 1, { consumer: context.consumer.name, reason: 'mode' })
@@ -123,14 +123,28 @@ function noInlineCalls(target: string): OncewardError {
   )
 }
 
-function intentOf<M>(received: ReadableMessage<M>, target: string, request: ExternalRequest): Intent {
-  const { id: messageId } = received
-  const key = readId(request.key ?? received.envelope.idempotencyKey ?? undefined)
+function intentOf<M, Tx>(
+  { id, businessKey, envelope }: ReadableMessage<M>,
+  target: string,
+  request: ExternalRequest,
+  { consumer }: ConsumerContext<M, Tx>,
+): Intent {
+  const key = readId(request.key ?? envelope.idempotencyKey ?? undefined)
   if ('problem' in key) throw new TypeError(`effects.external("${target}"): ${key.text.replace('id', 'key')}`)
   const raw = request.body instanceof Uint8Array
   const body = raw ? Buffer.from(request.body as Uint8Array) : Buffer.from(exactJson(request.body) ?? 'null')
   const contentType = request.contentType ?? (raw ? 'application/octet-stream' : 'application/json')
-  return { messageId, target, key: key.id, body, contentType, digest: bytesDigest(body) }
+  const effectType = consumer.effect!.external![target]!.kind ?? 'http'
+  return {
+    messageId: id,
+    businessKey,
+    effectType,
+    target,
+    key: key.id,
+    body,
+    contentType,
+    digest: bytesDigest(body),
+  }
 }
 
 /**

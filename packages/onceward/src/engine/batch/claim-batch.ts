@@ -8,6 +8,7 @@ import { ignoreGivenUp, removeGivenUp } from './given-up.ts'
 import { appliedByPosition, type StoredPositions } from './log-fence.ts'
 import type { Fact } from './outcome.ts'
 import { behindBlocked, releasedKeys } from './parking-caps.ts'
+import { keepReceipts, receiptsOf } from './receipts.ts'
 import { startWork } from './stored-mode.ts'
 
 /** The result of inserting the markers of a batch. */
@@ -90,6 +91,11 @@ async function claimByPosition<M, Tx>(
     else if (received.readable) fresh.push(received)
     else facts.set(received, unreadableFact(received, context))
   }
+  await keepReceipts(
+    batch.filter(received => !isApplied(received)),
+    session,
+    context,
+  )
   return { fresh, facts, repeats: new Map(), claimed: new Set(), keyed: new Set(), storedPositions }
 }
 
@@ -108,6 +114,7 @@ async function claimByVersion<M, Tx>(
     if (received.readable) readable.push(received)
     else facts.set(received, unreadableFact(received, context))
   }
+  await keepReceipts(asked, session, context)
   const fresh = await passUnblocked(readable, facts, session, context)
   return { fresh, facts, repeats: new Map(), claimed: new Set(), keyed: new Set(), storedPositions: null }
 }
@@ -135,11 +142,15 @@ export async function insertMarkers<M, Tx>(
   const claimed = new Set<Received<M>>()
   if (firsts.length === 0) return claimed
   const { digestHeaders } = context.consumer.message
-  const markers: NewMarker[] = firsts.map(({ id, digest, delivery }) => ({
-    id: id!,
-    digest,
-    position: delivery.position,
-    ...(isTombstone(delivery) && { formerDigest: formerTombstoneDigest(delivery, digestHeaders) }),
+  const receiptOf = receiptsOf(context)
+  const markers: NewMarker[] = firsts.map(received => ({
+    id: received.id!,
+    digest: received.digest,
+    position: received.delivery.position,
+    ...(isTombstone(received.delivery) && {
+      formerDigest: formerTombstoneDigest(received.delivery, digestHeaders),
+    }),
+    ...(receiptOf !== null && { receipt: receiptOf(received) }),
   }))
   const began = context.env.clock.nowMs()
   const answers = await session.insertMarkers(markers, context.stage === 'enqueue' ? 'stored' : 'applied')

@@ -17,6 +17,7 @@ import type { BatchAttempt, Decided } from './batch-attempt.ts'
 import { behindHolder, heldKeyOf, holderOf } from './business-keys.ts'
 import type { ClaimedBatch } from './claim-batch.ts'
 import { appliedDecision, countsAsAttempt, noAttempts, storedDecision } from './decide-outcome.ts'
+import { heldIdentities } from './held-identities.ts'
 import { isIdentifiedNow } from './identify-work.ts'
 import type { Decision, Fact, Leader, Outcome } from './outcome.ts'
 import { capParking } from './parking-caps.ts'
@@ -266,9 +267,7 @@ function heldRecord<M, Tx>(
     deliveryCount: delivery.deliveryCount,
     ...heldKey,
     keyless: heldKey.keyless && !(isSetAside(status) && received.readable),
-    correlationId: envelope?.correlationId ?? storableText(delivery.properties.correlationId),
-    messageType: envelope?.type ?? storableText(delivery.properties.type),
-    schemaVersion: envelope?.schemaVersion ?? null,
+    ...heldIdentities(received),
   }
 }
 

@@ -8,6 +8,7 @@ import type { ConsumerContext } from '../consumer-context.ts'
 import type { Decided } from './batch-attempt.ts'
 import { heldKeyOf, holderOf, isDecided } from './business-keys.ts'
 import { type ClaimedBatch, unreadableFact } from './claim-batch.ts'
+import { heldIdentities } from './held-identities.ts'
 import { identifyWork } from './identify-work.ts'
 import { type Decision, type Fact, stopsLane } from './outcome.ts'
 
@@ -53,7 +54,7 @@ export async function storeKept<M, Tx>(
   })
 }
 
-/** A worker reads the identities from the bytes again, so they are not stored beside them. */
+/** A worker reads the identities from the bytes again; those beside them are for operators. */
 function keptMessage<M>(received: ReadableMessage<M>, marked: ClaimedBatch<M>): KeptMessage {
   const { id, delivery, digest, orderKey } = received
   return {
@@ -61,6 +62,7 @@ function keptMessage<M>(received: ReadableMessage<M>, marked: ClaimedBatch<M>): 
     digest,
     orderKey,
     ...heldKeyOf(received, marked),
+    ...heldIdentities(received),
     origin: delivery.origin,
     position: delivery.position,
     brokerKey: storableText(delivery.key, 1_000),

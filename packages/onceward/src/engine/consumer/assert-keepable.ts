@@ -48,7 +48,7 @@ interface MissingGroup {
 
 /** The first group of the store port that the contract or its source needs and the store lacks. */
 function missingGroup<M, Tx>(
-  { effect, inbox, failure, order, identity }: Consumer<M, Tx>,
+  { effect, inbox, failure, order, identity, declared }: Consumer<M, Tx>,
   source: Source,
   { capabilities, sql, work, checkpoints }: Store<Tx>,
 ): MissingGroup | null {
@@ -81,6 +81,11 @@ function missingGroup<M, Tx>(
     return {
       need: 'declares identity.businessKey, and this store keeps no business keys (businessKeys)',
       instead: 'Use the PostgreSQL store, or remove identity.businessKey.',
+    }
+  if (declared.evidence?.receipts === true && !capabilities.receipts)
+    return {
+      need: 'has evidence.receipts, and this store keeps no receipts (receipts)',
+      instead: 'Use the PostgreSQL store, or remove evidence.receipts.',
     }
   if (writesOutgoing(effect, failure.mode) && !capabilities.outgoing)
     return {

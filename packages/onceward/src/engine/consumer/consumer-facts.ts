@@ -38,6 +38,7 @@ export function consumerFacts<M, Tx>(
     dedup,
     handlerTimeoutMs: batch.handlerTimeoutMs,
     deliveriesMax: batch.deliveriesMax,
+    ...(consumer.evidence.receipts && { keepsReceipts: true }),
     ...readingOf(consumer, addressing?.virtualHost),
     ...(addressing && { destinations: addressing.destinations, addresses: addressing.addresses }),
     ...(addressing?.topicLimits && { topicLimits: addressing.topicLimits }),

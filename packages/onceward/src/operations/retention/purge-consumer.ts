@@ -9,6 +9,7 @@ import { OncewardError } from '../../errors.ts'
 import { ArchiveFile, type ArchiveOptions } from './archive-file.ts'
 import { assertClocksAgree, type ClockWatch } from './clock-watch.ts'
 import { dropDays } from './drop-days.ts'
+import { removeReceipts } from './remove-receipts.ts'
 import { termsOf } from './terms.ts'
 
 export interface PurgeOptions {
@@ -61,7 +62,7 @@ export async function purgeConsumer(options: PurgeOptions): Promise<PurgeResult>
   const removed: Record<string, number> = {}
   let putOff = steppedText(cutoffs)
   for (const cutoff of cutoffs) {
-    const parts = await partsOf(cutoff, options)
+    const parts = await partsOf(cutoff, nowMs, options)
     if (parts.putOff !== null) putOff = putOff === null ? parts.putOff : `${putOff}; ${parts.putOff}`
     removed[cutoff.kind.kind] = parts.removed
     if (parts.ended !== null) return { removed, ended: parts.ended, putOff }
@@ -93,7 +94,12 @@ function unlessGone(part: Cutoff, whole: Cutoff) {
  * Tables to scan after whole days were dropped. When the contract no longer asks for partitions, its days are
  * scanned like the rest.
  */
-async function partsOf(cutoff: Cutoff, { pool, env, consumerId, retention, signal }: PurgeOptions) {
+async function partsOf(cutoff: Cutoff, nowMs: number, options: PurgeOptions) {
+  const { pool, env, consumerId, retention, signal } = options
+  if (cutoff.kind.kind === 'receipts') {
+    const archive = archiveFor('receipts', nowMs, options)
+    return removeReceipts(cutoff, { pool, consumerId, reach: env.reach, signal, archive })
+  }
   const whole = { removed: 0, walked: [cutoff], putOff: null, ended: null }
   if (cutoff.kind.kind !== 'markers' || !(await liesInDays(pool, consumerId))) return whole
   if (retention.partitions === 'daily') return dropDays(pool, consumerId, cutoff, env.reach, signal)

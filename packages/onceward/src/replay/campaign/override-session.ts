@@ -13,6 +13,7 @@ export function overrideSession<Tx>(inner: StoreSession<Tx>, own: Partial<Member
     parkedTotal: () => inner.parkedTotal(),
     savepoint: inner.savepoint?.bind(inner),
     businessKeys: inner.businessKeys,
+    receipts: inner.receipts,
     keyOrder: inner.keyOrder,
     outgoing: inner.outgoing,
     log: inner.log,

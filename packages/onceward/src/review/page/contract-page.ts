@@ -46,6 +46,7 @@ export function contractPage(consumer: Consumer): ContractPage {
       { title: 'Out-of-order behavior', text: orderText(consumer, behaviour) },
       { title: 'Poison behavior', text: poisonText(consumer, behaviour) },
       { title: 'Replay behavior', text: replayText(consumer) },
+      { title: 'Evidence', text: evidenceText(consumer) },
       { title: 'Retention', text: retentionText(consumer) },
       { title: 'Objectives', text: objectivesText(consumer) },
       { title: 'Owner', text: ownerText(consumer) },
@@ -185,6 +186,13 @@ function retentionText({ retention, dedup }: Consumer): string {
         ? 'dropped by days'
         : 'deleted'
   return `${markers}then ${gone}; older messages that are redelivered are ${old}`
+}
+
+function evidenceText({ evidence, retention }: Consumer): string {
+  if (!evidence.receipts) return 'markers only: type, version and correlation of a message are not kept'
+  const kept = evidence.keep === 'payload' ? 'with its facts and bytes' : 'with its facts'
+  const term = retention === null ? 'never removed' : `kept ${durationText(retention.receipts)}`
+  return `a receipt for each message, ${kept}; ${term}`
 }
 
 function objectivesText({ objectives }: Consumer): string {

@@ -89,7 +89,16 @@ export const claimOf = (id: string, content = id): NewMarker => ({
 
 export function intentOf(key: string, content = key, messageId = `m-${key}`): Intent {
   const body = Buffer.from(content)
-  return { messageId, target: 'gateway', key, body, contentType: 'text/plain', digest: digest(content) }
+  return {
+    messageId,
+    businessKey: null,
+    effectType: 'http',
+    target: 'gateway',
+    key,
+    body,
+    contentType: 'text/plain',
+    digest: digest(content),
+  }
 }
 
 export function outgoingOf(messageId: string, key: string | null = 'k'): Outgoing {
@@ -133,6 +142,9 @@ export function heldOf(state: HeldRecord['state'], changes: Partial<HeldRecord> 
     correlationId: null,
     messageType: null,
     schemaVersion: null,
+    producer: null,
+    aggregateId: null,
+    aggregateVersion: null,
     ...changes,
   }
 }

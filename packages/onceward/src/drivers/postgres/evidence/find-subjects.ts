@@ -23,13 +23,16 @@ const there = (table: string) =>
 const tables = ['inbox', 'attempt', 'note', 'fix', 'closed_held']
 
 const traced = `
-  select c.id, coalesce(${tables.map(table => `${table}.there`).join(', ')}, held.there, w.there, false) as traced
+  select c.id, coalesce(${tables.map(table => `${table}.there`).join(', ')}, held.there, w.there, r.there, false) as traced
   from onceward.consumer c
   ${tables.map(there).join('\n  ')}
   left join lateral (select true as there from onceward.held t where t.consumer_id = c.id and t.message_id = $1
     and t.state in ('parked', 'dead', 'quarantined') limit 1) held on true
   left join lateral (select true as there from onceward.suppressed_effect t join onceward.campaign k on k.id = t.campaign_id
-    where t.message_id = $1 and k.consumer_name = c.name and k.generation = c.generation limit 1) w on true`
+    where t.message_id = $1 and k.consumer_name = c.name and k.generation = c.generation limit 1) w on true
+  left join lateral (select true as there from (
+      select distinct consumer_id from onceward.receipt
+      where id_hashes @> array[hashtextextended($1, 0)] and id_hashes is not null) t where t.consumer_id = c.id) r on true`
 
 /** Ids of the consumers that have a trace of the message. */
 export async function findTraced(client: SqlClient, messageId: string): Promise<ReadonlySet<number>> {

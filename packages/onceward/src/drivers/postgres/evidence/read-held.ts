@@ -3,11 +3,11 @@ import type { MessageOfConsumer } from './read-marker.ts'
 
 const known = `h.id::text, h.state::text, h.message_type as "messageType", h.schema_version as "schemaVersion",
   h.correlation_id as "correlationId", h.business_key as "businessKey", h.order_key as "orderKey", h.version::text, h.origin, h.position,
-  h.properties`
+  h.properties, h.producer, h.aggregate_id as "aggregateId", h.aggregate_version as "aggregateVersion"`
 
 const now = (
   bytesMax: number,
-) => `${known}, h.first_at, h.last_at, h.seen, h.reason, h.failure_class, h.code, h.attempts, h.run_id, h.due_at, h.lease_until, h.delivery_count, h.mode,
+) => `${known}, h.first_at, h.last_at, h.seen, h.reason, h.failure_class, h.code, h.attempts, h.run_id, h.due_at, h.lease_until, h.leased_at, h.delivery_count, h.mode,
   h.campaign_id::text as campaign,
   octet_length(h.body) as bytes, case when $3 then substring(h.body from 1 for ${bytesMax}) end as start`
 
@@ -65,6 +65,9 @@ export interface HeldEvidenceRow {
   readonly origin: string
   readonly position: string | null
   readonly properties: { readonly timestampMs?: unknown }
+  readonly producer: string | null
+  readonly aggregateId: string | null
+  readonly aggregateVersion: string | null
   readonly first_at: Date
   readonly last_at: Date
   readonly seen: number
@@ -75,6 +78,7 @@ export interface HeldEvidenceRow {
   readonly run_id: number
   readonly due_at: Date | null
   readonly lease_until: Date | null
+  readonly leased_at: Date | null
   readonly delivery_count: number
   readonly mode: string
   readonly campaign: string | null

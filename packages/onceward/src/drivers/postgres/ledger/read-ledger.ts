@@ -6,6 +6,10 @@ export interface LedgerEntry {
   readonly consumer: string
   readonly target: string
   readonly key: string
+  /** The kind of the target; null for rows of older versions. */
+  readonly type: string | null
+  readonly messageId: string
+  readonly businessKey: string | null
   readonly state: string
   /** No dispatcher retries it; an operator must decide. */
   readonly waitsForPeople: boolean
@@ -17,7 +21,6 @@ export interface LedgerEntry {
 }
 
 export interface LedgerDetail extends LedgerEntry {
-  readonly messageId: string
   readonly runId: number
   readonly epoch: number
   readonly doubtSince: Date | null
@@ -42,29 +45,51 @@ export interface LedgerAction {
 export interface LedgerFilter {
   readonly consumer?: string | undefined
   readonly target?: string | undefined
-  /** Default: effects that wait for people. `open`: all that are not completed. */
+  /** The kind of the target. */
+  readonly type?: string | undefined
+  readonly key?: string | undefined
+  readonly message?: string | undefined
+  readonly businessKey?: string | undefined
+  /**
+   * `open`: all that are not completed. Default: every state if the filter names a message, a key or a
+   * business key, else effects that wait for people.
+   */
   readonly state?: string | undefined
   readonly limit?: number | undefined
 }
 
-const entry = `ledger.id::text, consumer_name as consumer, target, effect_key as key, state::text,
+const entry = `ledger.id::text, consumer_name as consumer, target, effect_key as key, effect_type as type, message_id as "messageId",
+  business_key as "businessKey", state::text,
   state <> 'completed' and due_at = 'infinity' as "waitsForPeople", attempts, created_at as "createdAt",
   last_attempt_at as "lastAttemptAt", completed_at as "completedAt", last_error as note`
 
-/** Oldest first. Without a state it reads only the index of open effects. */
+const statesOf = (state: string | undefined, isNamed: boolean) => {
+  if (state === 'open') return `state <> 'completed'`
+  if (state !== undefined) return 'state = $8::onceward.effect_state'
+  return isNamed ? 'true' : `state <> 'completed' and due_at = 'infinity'`
+}
+
+/**
+ * Oldest first. Without a state it reads only the index of open effects; a message and a business key are
+ * found by their index.
+ */
 export async function readLedgerList(pool: SqlPool, filter: LedgerFilter): Promise<readonly LedgerEntry[]> {
-  const { state, consumer, target, limit = 50 } = filter
-  const wanted =
-    state === undefined
-      ? `state <> 'completed' and due_at = 'infinity'`
-      : state === 'open'
-        ? `state <> 'completed'`
-        : 'state = $4::onceward.effect_state'
+  const { state, consumer, target, type, key, message, businessKey, limit = 50 } = filter
+  const named = { message_id: message, business_key: businessKey, effect_key: key }
+  const wanted = statesOf(
+    state,
+    Object.values(named).some(value => value !== undefined),
+  )
+  // Conditions that are not asked for are left out: an index serves only what the text names.
+  const values: unknown[] = [limit]
+  const conditions = Object.entries({ consumer_name: consumer, target, effect_type: type, ...named }).flatMap(
+    ([column, value]) => (value === undefined ? [] : [`${column} = $${values.push(value)}`]),
+  )
+  const states = wanted.replace('$8', `$${values.length + 1}`)
+  if (wanted.includes('$8')) values.push(state)
   const { rows } = await pool.query(
-    `select ${entry} from onceward.ledger
-     where ${wanted} and ($1::text is null or consumer_name = $1) and ($2::text is null or target = $2)
-     order by ledger.id limit $3`,
-    [consumer ?? null, target ?? null, limit, ...(wanted.includes('$4') ? [state] : [])],
+    `select ${entry} from onceward.ledger where ${[states, ...conditions].join(' and ')} order by ledger.id limit $1`,
+    values,
   )
   return rows
 }
@@ -72,7 +97,7 @@ export async function readLedgerList(pool: SqlPool, filter: LedgerFilter): Promi
 /** Null when there is no such effect. */
 export async function readLedgerEntry(pool: SqlPool, id: string): Promise<LedgerDetail | null> {
   const { rows } = await pool.query(
-    `select ${entry}, message_id as "messageId", run_id as "runId", epoch, doubt_since as "doubtSince",
+    `select ${entry}, run_id as "runId", epoch, doubt_since as "doubtSince",
        content_type as "contentType", length(body) as "bodyBytes", encode(request_digest, 'hex') as "requestDigest",
        response_status as "responseStatus", encode(response_digest, 'hex') as "responseDigest",
        response_excerpt as "responseExcerpt"

@@ -15,6 +15,9 @@ export interface ParkedFacts {
   readonly correlationId: string | null
   readonly messageType: string | null
   readonly schemaVersion: string | null
+  readonly producer: string | null
+  readonly aggregateId: string | null
+  readonly aggregateVersion: string | null
   readonly deliveryCount: number
   readonly digest: string
   readonly error: string | null
@@ -29,7 +32,8 @@ export interface ParkedFacts {
 
 const factsOf = (bytesMax: number) => `
   select h.consumer_id, h.origin, h.position, h.broker_key as "brokerKey", h.correlation_id as "correlationId",
-    h.message_type as "messageType", h.schema_version as "schemaVersion", h.delivery_count as "deliveryCount",
+    h.message_type as "messageType", h.schema_version as "schemaVersion", h.producer,
+    h.aggregate_id as "aggregateId", h.aggregate_version as "aggregateVersion", h.delivery_count as "deliveryCount",
     encode(h.digest, 'hex') as digest, h.error, h.headers, h.properties, encode(sha256(h.body), 'hex') as "bodyDigest",
     substring(h.body from 1 for ${bytesMax}) as start,
     (select handler_version from onceward.run where run.id = h.run_id) as handler,

@@ -5,6 +5,7 @@ export type RetainedKind =
   | 'attempts'
   | 'effects'
   | 'deadLetters'
+  | 'receipts'
   | 'suppressedEffects'
   | 'heldActions'
 
@@ -24,6 +25,8 @@ export interface RetentionKind {
   readonly finished: string
   /** Columns that an archive contains. */
   readonly archived: readonly string[]
+  /** Removed by whole days, through a function of the database: no process may change the rows. */
+  readonly byDay?: boolean
 }
 
 const unfinishedMarker = `exists (select from onceward.inbox m where m.consumer_id = t.consumer_id
@@ -132,6 +135,25 @@ export const kinds: readonly RetentionKind[] = [
       'properties',
       `encode(onceward.body_of(id, body), 'base64') as body`,
     ],
+  },
+  {
+    kind: 'receipts',
+    table: 'onceward.receipt',
+    // The end of its day.
+    since: `(date_trunc('day', t.at, 'UTC') + interval '1 day')`,
+    mine: 't.consumer_id + 0 = $1',
+    finished: 'true',
+    archived: [
+      '(select c.name from onceward.consumer c where c.id = t.consumer_id) as consumer',
+      '(select c.generation from onceward.consumer c where c.id = t.consumer_id) as generation',
+      'run_id',
+      'at',
+      'count',
+      'facts',
+      `encode(digests, 'hex') as digests`,
+      `encode(payloads, 'base64') as payloads`,
+    ],
+    byDay: true,
   },
   {
     kind: 'suppressedEffects',

@@ -81,7 +81,7 @@ export function readCutoffs(
       const table = await walkedTable(client, kind, consumerId)
       const { rows } = await client.query(read(table), [consumerId, keepMs])
       nowMs = rows[0].nowMs
-      if (!rows[0].permitted) continue
+      if (!rows[0].permitted && kind.byDay !== true) continue
       cutoffs.push({
         kind,
         keepMs,

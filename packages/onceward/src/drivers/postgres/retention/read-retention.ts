@@ -25,7 +25,7 @@ export interface KindStatus {
   readonly note: string | null
 }
 
-const tables = ['inbox', 'business_key', 'note', 'attempt', 'ledger', 'held', 'outbox']
+const tables = ['inbox', 'business_key', 'note', 'attempt', 'ledger', 'held', 'outbox', 'receipt']
 
 /**
  * How long rows are kept, how many were removed, when the next pass is due, and the table sizes. Row counts

@@ -23,22 +23,22 @@ const insertHeld = (placed: boolean, layout: 'whole' | 'spread') => `
     select * from unnest($3::text[], $4::text[], $5::boolean[], $6::integer[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[],
       $12::integer[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[], $19::text[], $20::text[],
       $21::integer[], $22::json[], $23::json[], $24::integer[], $25::bigint[], $26::float8[], $30::text[], $31::bigint[],
-      $32::boolean[], $33::bytea[]${placed ? ', $34::bigint[], $35::integer[], $36::timestamptz[]' : ''})
+      $32::boolean[], $33::bytea[], $34::text[], $35::text[], $36::text[]${placed ? ', $37::bigint[], $38::integer[], $39::timestamptz[]' : ''})
       with ordinality as m (state, message_id, marked, seen, reason, failure_class, code, error, place, attempts, order_key, business_key,
         correlation_id, message_type, schema_version, origin, position, broker_key, delivery_count, headers, properties, bytes, version,
-        due_in_ms, mode, campaign_id, keyless, key_digest${placed ? ', id, epoch, first_at' : ''}, n)),
+        due_in_ms, mode, campaign_id, keyless, key_digest, producer, aggregate_id, aggregate_version${placed ? ', id, epoch, first_at' : ''}, n)),
   marked as (
     update onceward.inbox set status = asked.state::onceward.marker_status
     from ${markers[layout]})
   insert into onceward.held (${placed ? 'id, epoch, first_at, ' : ''}consumer_id, run_id, state, message_id, digest, seen, reason, failure_class, code,
     error, place, attempts, order_key, business_key, correlation_id, message_type, schema_version, origin, position, broker_key,
-    delivery_count, headers, properties, version, due_at, mode, campaign_id, keyless, key_digest, body)
+    delivery_count, headers, properties, version, due_at, mode, campaign_id, keyless, key_digest, producer, aggregate_id, aggregate_version, body)
   ${placed ? 'overriding system value' : ''}
   select ${placed ? 'm.id, m.epoch, coalesce(m.first_at, clock_timestamp()), ' : ''}$1, $2, m.state::onceward.held_state, m.message_id,
     substring($27::bytea from $28::integer * (m.n::integer - 1) + 1 for $28::integer), m.seen, m.reason, m.failure_class, m.code, m.error,
     m.place, m.attempts, m.order_key, m.business_key, m.correlation_id, m.message_type, m.schema_version, m.origin, m.position,
     m.broker_key, m.delivery_count, m.headers, m.properties, m.version, clock_timestamp() + m.due_in_ms * interval '1 millisecond',
-    m.mode, m.campaign_id, m.keyless, m.key_digest,
+    m.mode, m.campaign_id, m.keyless, m.key_digest, m.producer, m.aggregate_id, m.aggregate_version,
     substring($29::bytea from (sum(m.bytes) over (order by m.n))::integer - m.bytes + 1 for m.bytes)
   from m order by m.n
   on conflict (consumer_id, message_id, digest) where state in ('parked', 'dead', 'quarantined') do update
@@ -180,6 +180,9 @@ function columns(enrolment: Enrolment, holdings: readonly Holding[], placed: boo
     of(held => (held.was?.cameFrom ? held.was.cameFrom.campaignId : (campaignId ?? null))),
     of(held => held.keyless),
     of(held => held.businessDigest),
+    of(held => held.producer),
+    of(held => held.aggregateId),
+    of(held => held.aggregateVersion),
     ...(placed
       ? [of(held => held.was!.row), of(held => held.was!.epoch), of(held => held.was!.firstAt ?? null)]
       : []),

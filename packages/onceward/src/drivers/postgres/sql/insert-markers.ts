@@ -1,15 +1,17 @@
 import { invariant } from '../../../errors.ts'
 import type { Enrolment, MarkerAnswer, MarkerStatus, NewMarker } from '../../../ports/store.ts'
 import type { SqlClient } from '../pool.ts'
+import { hashesOf, receiptColumns } from './keep-receipts.ts'
 import { lookupByKey } from './lookup-by-key.ts'
+import { packReceipts, type ReceiptOfMessage } from './pack-receipts.ts'
 import { fromTextList, textList } from './text-list.ts'
 
 /**
  * Returns one row for the whole batch, with the ids only if some were not inserted. A row each cost the
  * client as much as parsing the messages.
  */
-const answered = (insert: string) => `
-  with claimed as (${insert} returning message_id)
+const answered = (insert: string, beside = '') => `
+  with claimed as (${insert} returning message_id)${beside}
   select count(*)::integer as count, case when count(*) < $2 then array_agg(message_id) end as ids from claimed`
 
 /**
@@ -18,33 +20,60 @@ const answered = (insert: string) => `
  */
 const digestOfClaim = 'substring($5::bytea from $4::integer * (claim.n::integer - 1) + 1 for $4::integer)'
 
-const insert = (as: 'applied' | 'stored', ids: string, positions: string) =>
-  answered(`
+/**
+ * The receipts of the batch, in the same round trip and with the same time. Not written for a batch of
+ * duplicates. Digests and receipts are in the order of the sorted ids.
+ */
+const receipts = (ids: string, first: number) => `,
+  kept as (
+    insert into onceward.receipt (${receiptColumns})
+    select $1, current_setting('onceward.run')::integer, $2::integer, $${first}::json, $5, $${first + 1}::bytea,
+      case when $${first + 2}::boolean then ${hashesOf(ids)} end
+    where exists (select from claimed))`
+
+const insert = (as: 'applied' | 'stored', ids: string, positions: string, withReceipts: boolean) =>
+  answered(
+    `
   insert into onceward.inbox (consumer_id, run_id, status, message_id, digest, position)
   select $1, current_setting('onceward.run')::integer, '${as}', claim.id, ${digestOfClaim}, claim.position
   from unnest(${ids}, ${positions}) with ordinality as claim (id, position, n)
-  on conflict do nothing`)
+  on conflict do nothing`,
+    withReceipts ? receipts(ids, 7) : '',
+  )
 
-const insertWithoutPositions = (as: 'applied' | 'stored') =>
-  answered(`
+const insertWithoutPositions = (as: 'applied' | 'stored', withReceipts: boolean) =>
+  answered(
+    `
   insert into onceward.inbox (consumer_id, run_id, status, message_id, digest)
   select $1, current_setting('onceward.run')::integer, '${as}', claim.id, ${digestOfClaim}
   from unnest(${fromTextList('$3')}) with ordinality as claim (id, n)
-  on conflict do nothing`)
+  on conflict do nothing`,
+    withReceipts ? receipts(fromTextList('$3'), 6) : '',
+  )
 
-const insertsAs = (as: 'applied' | 'stored') => ({
-  plain: insertWithoutPositions(as),
-  positioned: insert(as, fromTextList('$3'), fromTextList('$6')),
-  arrays: insert(as, '$3::text[]', '$6::text[]'),
+const insertsAs = (as: 'applied' | 'stored', withReceipts: boolean) => ({
+  plain: insertWithoutPositions(as, withReceipts),
+  positioned: insert(as, fromTextList('$3'), fromTextList('$6'), withReceipts),
+  arrays: insert(as, '$3::text[]', '$6::text[]', withReceipts),
 })
 
-const inserts = { applied: insertsAs('applied'), stored: insertsAs('stored') }
+const inserts = { applied: insertsAs('applied', false), stored: insertsAs('stored', false) }
+const insertsWithReceipts = { applied: insertsAs('applied', true), stored: insertsAs('stored', true) }
 
 /** A single message, the usual case under low load: planned and executed in half the time of the other. */
 const insertOne = `
   insert into onceward.inbox (consumer_id, run_id, status, message_id, digest, position)
   values ($1, current_setting('onceward.run')::integer, $2, $3, $4, $5)
   on conflict do nothing`
+
+const insertOneWithReceipt = `
+  with claimed as (${insertOne} returning message_id),
+  kept as (
+    insert into onceward.receipt (${receiptColumns})
+    select $1, current_setting('onceward.run')::integer, 1, $6::json, $4, $7::bytea,
+      case when $8::boolean then array[hashtextextended(message_id, 0)] end
+    from claimed)
+  select count(*)::integer as count from claimed`
 
 const readBack = `
   select asked.key as message_id, status::text as status, digest
@@ -80,7 +109,9 @@ export async function insertMarkers(
     'digests of one width',
   )
   const digests = Buffer.concat(sorted.map(claim => claim.digest))
-  const { text, values } = chooseInsert(inserts[as], ids, positionsOf(sorted))
+  const packed = receiptValues(sorted)
+  const forms = packed === null ? inserts : insertsWithReceipts
+  const { text, values } = chooseInsert(forms[as], ids, positionsOf(sorted))
   const { rows } = await client.query(text, [
     consumerId,
     ids.length,
@@ -88,6 +119,7 @@ export async function insertMarkers(
     width,
     digests,
     ...values.slice(1),
+    ...(packed ?? []),
   ])
   if (rows[0].count === claims.length) return claims.map(() => first)
 
@@ -95,6 +127,13 @@ export async function insertMarkers(
   const rest = claims.filter(({ id }) => !inserted.has(id))
   const seen = await readMarkers(client, consumerId, rest)
   return claims.map(claim => seen.get(claim) ?? first)
+}
+
+/** The parameters of the receipts; null when the contract keeps none. */
+function receiptValues(claims: readonly NewMarker[]): readonly unknown[] | null {
+  if (claims[0]!.receipt === undefined) return null
+  const { facts, payloads, isIndexed } = packReceipts(claims as readonly ReceiptOfMessage[])
+  return [facts, payloads, isIndexed]
 }
 
 /** Null for queues, which have no positions. */
@@ -121,8 +160,13 @@ async function claimOne(
   as: 'applied' | 'stored',
 ): Promise<MarkerAnswer> {
   const { id, digest, position } = claim
-  const { rowCount } = await client.query(insertOne, [consumerId, as, id, digest, position])
-  if (rowCount === 1) return first
+  const packed = receiptValues([claim])
+  const values = [consumerId, as, id, digest, position]
+  const inserted =
+    packed === null
+      ? (await client.query(insertOne, values)).rowCount
+      : (await client.query(insertOneWithReceipt, [...values, ...packed])).rows[0].count
+  if (inserted === 1) return first
   return (await readMarkers(client, consumerId, [claim])).get(claim)!
 }
 

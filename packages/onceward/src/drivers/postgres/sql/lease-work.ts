@@ -40,7 +40,8 @@ const isOurs = `case when $7 <> 'live' then campaign_id is null and mode = $7
   else campaign_id is null or ${effectsOf('campaign_id')} <> 'unapproved' end`
 
 const take = `
-update onceward.held h set epoch = h.epoch + 1, lease_until = (select now from clock) + $3::float8 * interval '1 millisecond', run_id = $4
+update onceward.held h set epoch = h.epoch + 1, lease_until = (select now from clock) + $3::float8 * interval '1 millisecond',
+  leased_at = (select now from clock), run_id = $4
 from free where h.ctid = free.ctid
 returning h.id::text as row, h.epoch, h.state::text, h.released, free.lease_until is not null as expired, h.message_id, h.digest,
   nullif(h.headers::text, '{}') as headers, nullif(h.properties::text, '{}') as properties, h.origin, h.position, h.broker_key,

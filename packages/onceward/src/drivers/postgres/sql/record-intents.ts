@@ -5,10 +5,10 @@ const mine = '(select onceward.current_name($1, $2) as name) mine'
 
 const insert = `
   insert into onceward.ledger
-    (consumer_name, run_id, target, effect_key, message_id, request_digest, content_type, body)
+    (consumer_name, run_id, target, effect_key, message_id, request_digest, content_type, body, effect_type, business_key)
   select mine.name, $3, intent.*
-  from ${mine}, unnest($4::text[], $5::text[], $6::text[], $7::bytea[], $8::text[], $9::bytea[])
-    as intent (target, effect_key, message_id, request_digest, content_type, body)
+  from ${mine}, unnest($4::text[], $5::text[], $6::text[], $7::bytea[], $8::text[], $9::bytea[], $10::text[], $11::text[])
+    as intent (target, effect_key, message_id, request_digest, content_type, body, effect_type, business_key)
   on conflict do nothing
   returning target, effect_key`
 
@@ -40,6 +40,8 @@ export async function recordIntents(
     sorted.map(intent => intent.digest),
     sorted.map(intent => intent.contentType),
     sorted.map(intent => intent.body),
+    sorted.map(intent => intent.effectType),
+    sorted.map(intent => intent.businessKey),
   ])
   if (rows.length === intents.length) return intents.map(() => 'recorded')
 

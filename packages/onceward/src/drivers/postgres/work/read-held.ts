@@ -19,6 +19,14 @@ export interface HeldWork {
   /** Time until it is due, or until its lease ends; null for work that waits for people. */
   readonly dueInSeconds: number | null
   readonly leaseSeconds: number | null
+  /** When its last lease began; null if it was never leased. */
+  readonly leasedAt: Date | null
+  readonly type: string | null
+  readonly schemaVersion: string | null
+  readonly producer: string | null
+  readonly correlationId: string | null
+  readonly aggregate: string | null
+  readonly aggregateVersion: string | null
   readonly failureClass: string
   readonly code: string
   readonly reason: string
@@ -48,7 +56,8 @@ const columns = `
   epoch as leases, extract(epoch from clock_timestamp() - first_at)::float8 as "ageSeconds",
   extract(epoch from due_at - clock_timestamp())::float8 as "dueInSeconds",
   extract(epoch from lease_until - clock_timestamp())::float8 as "leaseSeconds",
-  failure_class as "failureClass", code, reason, held.mode, campaign_id::text as campaign,
+  leased_at as "leasedAt", message_type as type, schema_version as "schemaVersion", producer, correlation_id as "correlationId",
+  aggregate_id as aggregate, aggregate_version as "aggregateVersion", failure_class as "failureClass", code, reason, held.mode, campaign_id::text as campaign,
   case when due_at is null then 'for people' when lease_until > clock_timestamp() then 'leased' when lease_until is not null then 'stuck'
     when due_at <= clock_timestamp() then 'due' else 'later' end as next`
 const tables = 'onceward.held join onceward.consumer on consumer.id = held.consumer_id'
