@@ -36,7 +36,7 @@ export interface HandlerContext<M, Tx> {
   readonly envelope: Envelope
   /** The batch's transaction. The handler can neither commit nor roll it back. */
   readonly tx: Tx
-  /** Requests external calls and published messages. */
+  /** Requests external calls and published messages, and adds evidence. */
   readonly effects: Effects
   /** For a message that waited after `Verdict.wait`: whether it was released in time. Null otherwise. */
   readonly waited: 'released' | 'too late' | null
@@ -91,6 +91,17 @@ export interface Effects {
    * call with the same key. Returns null in modes that suppress calls.
    */
   call(target: string, request: ExternalRequest): Promise<InlineAnswer | null>
+  /**
+   * Adds evidence to the marker of the message, as a note that `onceward explain` shows: what was decided and
+   * why. Written if the message is applied, in every mode. `detail` is text, or a value that is written as
+   * JSON, of up to 4,000 characters. The first evidence under a name stays.
+   */
+  evidence(name: string, detail: unknown): void
+  /**
+   * Whether this consumer, or another one by name, has applied another message: a committed marker says so.
+   * An answer about the past, not a lock: what must happen once is decided by markers and keys.
+   */
+  alreadyProcessed(messageId: string, consumer?: string): Promise<boolean>
 }
 
 /**
@@ -102,8 +113,11 @@ export interface InlineAnswer {
 }
 
 export interface ExternalRequest {
-  /** Identifies the operation: every attempt and redelivery must use the same key. */
-  key: string
+  /**
+   * Identifies the operation: every attempt and redelivery must use the same key. Default: the
+   * `idempotencyKey` of the message, if the contract says where to read it.
+   */
+  key?: string
   /** Bytes are sent unchanged; any other value is sent as JSON. */
   body: unknown
   contentType?: string
@@ -137,4 +151,6 @@ export interface Envelope {
   readonly key: string | null
   readonly position: string | null
   readonly redelivered: boolean
+  /** Null for live messages. Otherwise the mode, and the campaign where there is one. */
+  readonly replay: { readonly mode: CampaignMode; readonly campaign: string | null } | null
 }

@@ -111,6 +111,7 @@ export function envelopeOf<M>(identities: Identities<M>, read: ReadableMessage<M
     key: delivery.key,
     position: delivery.position,
     redelivered: delivery.redelivered,
+    replay: null,
   }
 }
 

@@ -205,6 +205,9 @@ export interface StoreSession<Tx> {
   /** Stores with retention, or with several generations of a consumer. */
   readonly history?: HistorySession
 
+  /** Stores that keep evidence beside the markers. */
+  readonly evidence?: EvidenceSession
+
   /** Present in campaigns only. */
   readonly campaign?: CampaignSession
 
@@ -276,6 +279,21 @@ export interface HistorySession {
    * no other generation existed when the run began.
    */
   readonly givenUpElsewhere?: FindGivenUp | undefined
+}
+
+export interface EvidenceSession {
+  /** Adds evidence to the markers of these messages. The first one of a message under a name stays. */
+  note(notes: readonly EvidenceNote[]): Promise<void>
+
+  /** Whether a marker of the newest generation of the consumer, committed before, says `applied`. */
+  isApplied(messageId: string, consumer: string): Promise<boolean>
+}
+
+/** Both texts can be stored as they are. */
+export interface EvidenceNote {
+  readonly messageId: string
+  readonly name: string
+  readonly detail: string
 }
 
 export interface CampaignSession {

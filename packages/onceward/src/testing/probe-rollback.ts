@@ -88,7 +88,13 @@ export function handlerOn<M, Tx>(
       throw new OncewardError('usage', `The probe's message cannot be read: ${received.problem.text}.`)
     }
     const { message: value, envelope } = received
-    const effects = { external() {}, publish() {}, call: async () => null }
+    const effects = {
+      external() {},
+      publish() {},
+      call: async () => null,
+      evidence() {},
+      alreadyProcessed: async () => false,
+    }
     const item = { message: value, envelope, effects, waited: null, run: probing.runId }
     const around = { tx, mode, signal: new AbortController().signal, log: silent }
     if (consumer.handle !== undefined) await consumer.handle({ ...around, ...item })

@@ -34,7 +34,8 @@ async function open(t: TestContext): Promise<{ scene: Scene; consumer: Bookings 
         table: 'trail',
         eventId: message => message.event,
         columns: { event: message => message.event },
-        async after({ result, tx, effects, mode }) {
+        async after({ result, tx, effects, mode, envelope }) {
+          effects.evidence('seen by', envelope.replay)
           await tx.query('insert into effect (id, mode) values ($1, $2)', [result.eventId, mode])
           effects.publish('out', { body: result })
           effects.external('gateway', { key: result.eventId, body: result })
@@ -84,6 +85,24 @@ describe('after a declared effect, in campaigns', await skipWithout('postgres'),
       { id: 'e3', mode: 'live', times: 1 },
     ])
     assert.deepEqual(await requested(scene), before)
+    assert.deepEqual(
+      await scene.rows(
+        `select message_id, detail from onceward.note where code = 'evidence seen by' order by at, 1`,
+      ),
+      [
+        { message_id: 'm1', detail: 'null' },
+        { message_id: 'm2', detail: 'null' },
+        { message_id: 'm3', detail: 'null' },
+      ],
+    )
+    await scene.pool.query(
+      `delete from trail; delete from effect; delete from onceward.inbox; delete from onceward.note`,
+    )
+    const again = await ran(scene, consumer, 'replay')
+    assert.deepEqual(
+      await scene.rows(`select distinct detail from onceward.note where code = 'evidence seen by'`),
+      [{ detail: JSON.stringify({ mode: 'replay', campaign: again.id }) }],
+    )
     assert.deepEqual(await suppressed(scene, id), [
       { kind: 'external', n: 1 },
       { kind: 'publish', n: 1 },

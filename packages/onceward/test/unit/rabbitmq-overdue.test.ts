@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { cancelledBy, overdueClose } from '../../src/drivers/rabbitmq/overdue.ts'
+import { cancelledBy, overdueClose, type QueueAnswer } from '../../src/drivers/rabbitmq/overdue.ts'
 
-const cancelled = { queue: 'q', brokerVersion: '4.3.6', isHolding: true, isThere: true }
+const cancelled = { queue: 'q', brokerVersion: '4.3.6', isHolding: true, queueIs: 'there' as QueueAnswer }
 
 describe('a consumer that the broker cancelled', () => {
   test('held deliveries too long where its queue is there and the broker cancels for that', () => {
@@ -12,9 +12,16 @@ describe('a consumer that the broker cancelled', () => {
   })
 
   test('lost its queue otherwise', () => {
-    for (const otherwise of [{ isThere: false }, { isHolding: false }, { brokerVersion: '4.2.1' }])
+    for (const otherwise of [
+      { queueIs: 'missing' as const },
+      { isHolding: false },
+      { brokerVersion: '4.2.1' },
+    ])
       assert.equal(cancelledBy({ ...cancelled, ...otherwise }).kind, 'cancelled')
-    assert.match(cancelledBy({ ...cancelled, isThere: false }).reason, /queue q was deleted or moved/)
+    assert.match(
+      cancelledBy({ ...cancelled, queueIs: 'missing' as const }).reason,
+      /queue q was deleted or moved/,
+    )
   })
 })
 

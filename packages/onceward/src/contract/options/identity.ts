@@ -31,7 +31,11 @@ export const identityOptions = [
     'messages of one order key are applied in order of arrival; needed by order `key`',
   ),
   option('identity.eventId', from, 'the event the message reports'),
-  option('identity.idempotencyKey', from, 'the key the sender gave the operation'),
+  option(
+    'identity.idempotencyKey',
+    from,
+    'the key the sender gave the operation: the default key of external effects',
+  ),
   option('identity.aggregateId', from, 'the entity the message is about'),
   option('identity.aggregateVersion', from, 'the version of that entity'),
   option('identity.correlationId', from, 'the chain of work the message belongs to', {

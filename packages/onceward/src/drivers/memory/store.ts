@@ -12,6 +12,8 @@ import type {
   CheckpointStore,
   Conclusion,
   Enrolment,
+  EvidenceNote,
+  EvidenceSession,
   HandlerTransaction,
   HeldRecord,
   Intent,
@@ -39,6 +41,8 @@ interface State {
   businessKeys: Map<string, { id: string; digest: Buffer | null }>
   intents: Map<string, Intent>
   outbox: Outgoing[]
+  /** What handlers added to markers, by consumer, message and name. */
+  evidence: Map<string, string>
   /** With the run that began it, when its handler has not returned. */
   attempts: Map<string, (AttemptRecord & { readonly runId?: number })[]>
   /** For each suspect the groups it was tried in, by run. */
@@ -174,6 +178,12 @@ class MemorySession implements StoreSession<MemoryTransaction> {
     positions: async partitions => this.#positions(partitions),
     advance: async progress => this.#advance(progress),
   }
+  readonly evidence: EvidenceSession = {
+    note: async notes => this.#noteEvidence(notes),
+    isApplied: async (id, consumer) => this.#isApplied(id, consumer),
+  }
+  /** Markers of this transaction. */
+  readonly #inserted = new Set<string>()
   readonly suspects: SuspectSession = { withdrawAttempts: async ids => this.#withdrawAttempts(ids) }
 
   constructor(state: State, { facts: { name, generation }, runId }: Enrolment) {
@@ -195,8 +205,27 @@ class MemorySession implements StoreSession<MemoryTransaction> {
         return { kind: 'seen', status: marker.status, sameDigest }
       }
       this.#state.markers.set(this.#key(id), { digest, status: 'applied' })
+      this.#inserted.add(this.#key(id))
       return { kind: 'first' }
     })
+  }
+
+  #noteEvidence(notes: readonly EvidenceNote[]): void {
+    for (const { messageId, name, detail } of notes) {
+      const key = `${this.#key(messageId)}\0${name}`
+      if (!this.#state.evidence.has(key)) this.#state.evidence.set(key, detail)
+    }
+  }
+
+  #isApplied(id: string, consumer: string): boolean {
+    const found = [...this.#state.markers].filter(
+      ([key, { status }]) =>
+        status === 'applied' &&
+        !this.#inserted.has(key) &&
+        key.startsWith(`${consumer}/`) &&
+        key.endsWith(`\0${id}`),
+    )
+    return found.length > 0
   }
 
   #blockedKeys(keys: readonly string[]): ReadonlyMap<string, BlockedKey> {
@@ -446,6 +475,7 @@ function emptyState(): State {
     businessKeys: new Map(),
     intents: new Map(),
     outbox: [],
+    evidence: new Map(),
     attempts: new Map(),
     groups: new Map(),
     held: new Map(),
@@ -476,6 +506,7 @@ function copyState(state: State): State {
     businessKeys: new Map(state.businessKeys),
     intents: new Map(state.intents),
     outbox: [...state.outbox],
+    evidence: new Map(state.evidence),
     attempts: new Map(state.attempts),
     groups: new Map(state.groups),
     held: new Map(state.held),

@@ -6,6 +6,7 @@ import type {
   BusinessKeySession,
   Conclusion,
   Enrolment,
+  EvidenceSession,
   HandlerTransaction,
   HistorySession,
   KeyOrderSession,
@@ -31,6 +32,7 @@ import { insertMarkers } from './sql/insert-markers.ts'
 import { keepMessages } from './sql/keep-messages.ts'
 import { keysAtWork } from './sql/keys-at-work.ts'
 import { makeLive } from './sql/make-live.ts'
+import { evidenceSession } from './sql/note-evidence.ts'
 import { notePublished } from './sql/note-published.ts'
 import { noteSuppressed } from './sql/note-suppressed.ts'
 import { recordIntents } from './sql/record-intents.ts'
@@ -116,6 +118,10 @@ export class SqlSession<Tx> implements StoreSession<Tx> {
         ? messages => givenUpElsewhere(this.#client, this.#enrolment, messages)
         : undefined,
     }
+  }
+
+  get evidence(): EvidenceSession {
+    return evidenceSession(this.#client, this.#enrolment)
   }
 
   async #horizon(): ReturnType<HistorySession['horizon']> {

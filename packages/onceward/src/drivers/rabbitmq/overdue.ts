@@ -1,24 +1,27 @@
 import type { SessionEnd } from './session.ts'
 
+export type QueueAnswer = 'there' | 'missing' | 'unknown'
+
 /** The facts known when the broker cancels a consumer. */
 export interface Cancelled {
   readonly queue: string
   readonly brokerVersion: string
   /** Some deliveries were not acknowledged yet. */
   readonly isHolding: boolean
-  /** The queue still answers. */
-  readonly isThere: boolean
+  /** Whether the queue exists; unknown when the broker gave no answer. */
+  readonly queueIs: QueueAnswer
 }
 
 /**
  * RabbitMQ requeues a delivery that is not acknowledged within its consumer timeout. Up to 4.2 it closes the
  * channel. From 4.3 on a quorum queue cancels the consumer, in the same way as when the queue is deleted.
  */
-export function cancelledBy({ queue, brokerVersion, isHolding, isThere }: Cancelled): SessionEnd {
-  if (isThere && isHolding && cancelsOverdue(brokerVersion)) return overdue(queue)
-  const reason = isThere
-    ? `the broker cancelled the consumer: queue ${queue} moved, and is available again`
-    : `the broker cancelled the consumer: queue ${queue} was deleted or moved`
+export function cancelledBy({ queue, brokerVersion, isHolding, queueIs }: Cancelled): SessionEnd {
+  if (queueIs !== 'missing' && isHolding && cancelsOverdue(brokerVersion)) return overdue(queue)
+  const reason =
+    queueIs === 'there'
+      ? `the broker cancelled the consumer: queue ${queue} moved, and is available again`
+      : `the broker cancelled the consumer: queue ${queue} was deleted or moved`
   return { kind: 'cancelled', reason }
 }
 

@@ -9,7 +9,7 @@ import { DeadLetterIngest } from './dead-letter-ingest.ts'
 import type { QueueDeclaration } from './declaration.ts'
 import { identityOf } from './identity.ts'
 import type { InFlight } from './in-flight.ts'
-import { cancelledBy, overdueClose } from './overdue.ts'
+import { cancelledBy, overdueClose, type QueueAnswer } from './overdue.ts'
 import { prepareQueue } from './topology.ts'
 
 export interface SessionOptions {
@@ -298,31 +298,33 @@ export class Session {
     const isHolding = this.#options.inFlight.count > 0
     this.#state = 'ended'
     this.#ingest?.stop()
-    let isThere = false
+    let queueIs: QueueAnswer = 'unknown'
     await within(
       probeTimeoutMs,
-      this.#queueExists().then(found => {
-        isThere = found
+      this.#askForQueue().then(answer => {
+        queueIs = answer
       }),
     )
-    this.#ended.resolve(cancelledBy({ queue, brokerVersion, isHolding, isThere }))
+    this.#ended.resolve(cancelledBy({ queue, brokerVersion, isHolding, queueIs }))
     void this.#connection?.close(2_000)
   }
 
   /**
    * RabbitMQ cancels the consumers of a deleted queue before it removes the queue, so a queue that answers is
-   * asked once more.
+   * asked once more. There may be no answer: RabbitMQ 4.3 may still deliver to a consumer that it cancelled for a
+   * time-out, and the client library then closes the connection.
    */
-  async #queueExists(): Promise<boolean> {
+  async #askForQueue(): Promise<QueueAnswer> {
     const { queue } = this.#options.declaration
-    const exists = () =>
+    const ask = () =>
       withChannel(this.#connection!, channel => channel.checkQueue(queue)).then(
-        () => true,
-        () => false,
+        () => 'there' as const,
+        (error: { readonly code?: unknown }) => (error.code === 404 ? 'missing' : 'unknown'),
       )
-    if (!(await exists())) return false
+    const first = await ask()
+    if (first !== 'there') return first
     await new Promise(resolve => setTimeout(resolve, deletionMs))
-    return exists()
+    return (await ask()) === 'missing' ? 'missing' : 'there'
   }
 
   #end(end: SessionEnd): void {

@@ -3,6 +3,7 @@ import type { StoreSession } from '../../ports/store.ts'
 import type { ConsumerContext } from '../consumer-context.ts'
 import type { BatchAttempt } from './batch-attempt.ts'
 import { flushEffects, type Requested } from './buffer-effects.ts'
+import { flushEvidence } from './buffer-evidence.ts'
 import { flushMessages } from './buffer-messages.ts'
 import type { ClaimedBatch } from './claim-batch.ts'
 import { handlerDeadline } from './handler-deadline.ts'
@@ -36,7 +37,7 @@ async function runDue<M, Tx>(
   context: ConsumerContext<M, Tx>,
 ): Promise<void> {
   const began = context.env.clock.nowMs()
-  const requested: Requested<M> = { intents: [], messages: [], calls: [] }
+  const requested: Requested<M> = { intents: [], messages: [], calls: [], evidence: [] }
   const deadline = handlerDeadline(due, context)
   try {
     if (context.consumer.handleBatch === undefined)
@@ -57,6 +58,7 @@ async function runDue<M, Tx>(
       session,
       context,
     )
+  if (requested.evidence.length > 0) await flushEvidence(requested.evidence, facts, session)
   if (requested.messages.length > 0) await flushMessages(requested.messages, facts, session, context)
 }
 

@@ -4,9 +4,10 @@ import { bytesDigest } from '../../message/digest.ts'
 import { exactJson } from '../../message/exact-json.ts'
 import { readId } from '../../message/identity.ts'
 import type { ReadableMessage, Received } from '../../message/received.ts'
-import type { Intent, StoreSession } from '../../ports/store.ts'
+import type { EvidenceNote, Intent, StoreSession } from '../../ports/store.ts'
 import type { ConsumerContext } from '../consumer-context.ts'
 import { classifyFailure } from '../retry/classify-failure.ts'
+import { evidenceNote, noEvidence } from './buffer-evidence.ts'
 import { outgoingMaker, type RequestedMessages } from './buffer-messages.ts'
 import { RoundFailed } from './handler-result.ts'
 import { noteSuppressed } from './held-origin.ts'
@@ -18,6 +19,7 @@ export interface Requested<M> {
   readonly messages: RequestedMessages<M>
   /** Calls that were suppressed because of the mode. */
   readonly calls: RequestedIntent<M>[]
+  readonly evidence: { readonly received: ReadableMessage<M>; readonly note: EvidenceNote }[]
 }
 
 interface RequestedIntent<M> {
@@ -39,6 +41,7 @@ export interface ClosableEffects extends Effects {
 export function bufferEffects<M, Tx>(
   received: ReadableMessage<M>,
   requested: Requested<M>,
+  session: StoreSession<Tx>,
   context: ConsumerContext<M, Tx>,
 ): ClosableEffects {
   let open = true
@@ -52,7 +55,7 @@ export function bufferEffects<M, Tx>(
     external(target, request) {
       if (!open) throw lateEffect(target, context, ended)
       if (context.consumer.effect?.external?.[target] === undefined) throw unknownTarget(target, context)
-      requested.intents.push({ received, intent: intentOf(received.id, target, request) })
+      requested.intents.push({ received, intent: intentOf(received, target, request) })
     },
     publish(target, request) {
       if (!open) throw lateEffect(target, context, ended)
@@ -62,7 +65,7 @@ export function bufferEffects<M, Tx>(
     async call(target, request) {
       if (!open) throw lateEffect(target, context, ended)
       if (context.consumer.effect?.external?.[target] === undefined) throw unknownTarget(target, context)
-      const intent = intentOf(received.id, target, request)
+      const intent = intentOf(received, target, request)
       if (context.suppresses) {
         requested.calls.push({ received, intent })
         context.env.metrics.add('suppressed', 1, { consumer: context.consumer.name, reason: 'mode' })
@@ -70,6 +73,16 @@ export function bufferEffects<M, Tx>(
       }
       if (context.callInline === undefined) throw noInlineCalls(target)
       return context.callInline(intent, context.signal)
+    },
+    evidence(name, detail) {
+      if (!open) throw lateEffect(`evidence ${name}`, context, ended)
+      if (session.evidence === undefined) throw noEvidence(context)
+      requested.evidence.push({ received, note: evidenceNote(received.id, name, detail) })
+    },
+    async alreadyProcessed(messageId, consumer = context.consumer.name) {
+      if (!open) throw lateEffect(`marker of ${messageId}`, context, ended)
+      if (session.evidence === undefined) throw noEvidence(context)
+      return session.evidence.isApplied(messageId, consumer)
     },
   }
 }
@@ -110,8 +123,9 @@ function noInlineCalls(target: string): OncewardError {
   )
 }
 
-function intentOf(messageId: string, target: string, request: ExternalRequest): Intent {
-  const key = readId(request.key)
+function intentOf<M>(received: ReadableMessage<M>, target: string, request: ExternalRequest): Intent {
+  const { id: messageId } = received
+  const key = readId(request.key ?? received.envelope.idempotencyKey ?? undefined)
   if ('problem' in key) throw new TypeError(`effects.external("${target}"): ${key.text.replace('id', 'key')}`)
   const raw = request.body instanceof Uint8Array
   const body = raw ? Buffer.from(request.body as Uint8Array) : Buffer.from(exactJson(request.body) ?? 'null')

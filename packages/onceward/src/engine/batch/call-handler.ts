@@ -4,6 +4,7 @@ import type { HandlerTransaction, StoreSession } from '../../ports/store.ts'
 import type { ConsumerContext } from '../consumer-context.ts'
 import { bufferEffects, type Requested } from './buffer-effects.ts'
 import type { Deadline } from './handler-deadline.ts'
+import { handlerEnvelope } from './handler-envelope.ts'
 import { checkTransaction, factOfError, handled } from './handler-result.ts'
 import { type Fact, isApplied } from './outcome.ts'
 import { lostLeases } from './stored-mode.ts'
@@ -37,14 +38,13 @@ export async function callHandler<M, Tx>(
 ): Promise<HandlerEnd> {
   const { store, mode, env } = context
   const handlerTx = session.handlerTransaction(true)
-  const effects = bufferEffects(received, requested, context)
+  const effects = bufferEffects(received, requested, session, context)
   let fact: Fact
   let cut: Error | undefined
   try {
-    const { message, envelope } = received
     const given: CallContext<M> = {
-      message,
-      envelope,
+      message: received.message,
+      envelope: handlerEnvelope(received, context),
       effects,
       waited: received.delivery.held?.waited ?? null,
       run: context.enrolment.runId,

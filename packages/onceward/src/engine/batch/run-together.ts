@@ -5,6 +5,7 @@ import type { StoreSession } from '../../ports/store.ts'
 import type { ConsumerContext } from '../consumer-context.ts'
 import { bufferEffects, type ClosableEffects, type Requested } from './buffer-effects.ts'
 import type { Deadline } from './handler-deadline.ts'
+import { handlerEnvelope } from './handler-envelope.ts'
 import { checkTransaction, factOfError, handled, RoundFailed } from './handler-result.ts'
 import { type Fact, stopsLane } from './outcome.ts'
 import type { AppliedMessage } from './run-after.ts'
@@ -25,7 +26,7 @@ export async function runTogether<M, Tx>(
   const { consumer, mode, env } = context
   const declared = consumer.effect?.apply
   const handlerTx = session.handlerTransaction(false)
-  const shared: ItemCall<M, Tx> = { requested, context, closed: false, effects: [] }
+  const shared: ItemCall<M, Tx> = { requested, session, context, closed: false, effects: [] }
   const items = due.map(received => new Item(received, shared))
   const applied: AppliedMessage<M>[] = []
   let cut: Error | undefined
@@ -94,6 +95,7 @@ function overtakenLeaders<M>(
 /** Shared by the items of one call. */
 interface ItemCall<M, Tx> {
   readonly requested: Requested<M>
+  readonly session: StoreSession<Tx>
   readonly context: ConsumerContext<M, Tx>
   closed: boolean
   cut?: Error | undefined
@@ -106,6 +108,7 @@ class Item<M, Tx> implements BatchItem<M> {
   readonly #received: ReadableMessage<M>
   readonly #call: ItemCall<M, Tx>
   #effects: ClosableEffects | null = null
+  #envelope: Envelope | null = null
 
   constructor(received: ReadableMessage<M>, call: ItemCall<M, Tx>) {
     this.message = received.message
@@ -114,7 +117,8 @@ class Item<M, Tx> implements BatchItem<M> {
   }
 
   get envelope(): Envelope {
-    return this.#received.envelope
+    this.#envelope ??= handlerEnvelope(this.#received, this.#call.context)
+    return this.#envelope
   }
 
   get waited(): 'released' | 'too late' | null {
@@ -128,8 +132,8 @@ class Item<M, Tx> implements BatchItem<M> {
   /** Created on first use; after the handler has returned, it is closed from the start. */
   get effects(): ClosableEffects {
     if (this.#effects !== null) return this.#effects
-    const { requested, context, closed, cut, effects } = this.#call
-    this.#effects = bufferEffects(this.#received, requested, context)
+    const { requested, session, context, closed, cut, effects } = this.#call
+    this.#effects = bufferEffects(this.#received, requested, session, context)
     effects.push(this.#effects)
     if (closed) this.#effects.close(cut)
     return this.#effects

@@ -95,7 +95,8 @@ async function tryOnce<M, Tx>(
     if (fact === undefined) parts.facts.delete(received)
     else parts.facts.set(received, fact)
   }
-  for (const list of [parts.requested.intents, parts.requested.messages]) {
+  const { intents, messages, calls, evidence } = parts.requested
+  for (const list of [intents, messages, calls, evidence]) {
     const kept = list.filter(({ received }) => !undone.has(received))
     list.splice(0, list.length, ...(kept as never[]))
   }

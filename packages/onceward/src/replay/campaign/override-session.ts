@@ -19,6 +19,7 @@ export function overrideSession<Tx>(inner: StoreSession<Tx>, own: Partial<Member
     held: inner.held,
     suspects: inner.suspects,
     history: inner.history,
+    evidence: inner.evidence,
     campaign: inner.campaign,
     ...own,
   }
