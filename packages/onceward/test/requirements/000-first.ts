@@ -255,11 +255,10 @@ export const first: RequirementsOf = {
       retention.horizon,
     ),
     met('A replay behind the horizon is refused.', ['replay/campaign/horizon.ts'], replay.horizon),
-    partly(
+    met(
       'Windows and late tolerance of aggregates count into it.',
-      ['contract/needed-retention.ts'],
-      retention.tooShort,
-      'Window size and late tolerance are not part of the computed term.',
+      ['contract/needed-retention.ts', 'contract/options/retention.ts'],
+      effects.windowRetention,
     ),
     met(
       'Where the source cannot say, a term must be declared.',

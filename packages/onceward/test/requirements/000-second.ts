@@ -91,7 +91,11 @@ export const second: RequirementsOf = {
     ),
     met('A window is recomputed from its facts.', ['effects/contribution/contribution.ts'], replay.window),
     met('Late events follow a declared tolerance.', ['effects/contribution/late-facts.ts'], effects.late),
-    open('An event may contribute to several windows.', 'Sliding and hopping windows do not exist.'),
+    met(
+      'An event may contribute to several windows.',
+      ['effects/contribution/statement-pieces.ts'],
+      effects.hops,
+    ),
     met('An example has windows of event time.', ['examples/06-sla-windows'], examples.windows),
   ],
   '22': [

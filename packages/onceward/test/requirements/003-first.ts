@@ -56,11 +56,10 @@ export const first: RequirementsOf = {
       effects.contribution,
     ),
     met('The sum can be recounted.', ['effects/contribution/contribution.ts'], effects.recount),
-    partly(
-      'Contributions are scoped by consumer.',
-      ['effects/contribution/declaration.ts'],
-      effects.balance,
-      'Two consumers on one facts table are not refused.',
+    met(
+      'Contributions are scoped by consumer: check refuses two consumers on one facts table.',
+      ['review/rules/several.ts'],
+      effects.ownFacts,
     ),
   ],
   '3E': [
@@ -76,11 +75,10 @@ export const first: RequirementsOf = {
     met('Correlation and causation.', ['message/read-identities.ts'], seen.logLines),
     met('Aggregate and version.', ['contract/options/identity.ts'], effects.sameVersion),
     met('The dedup key belongs to the effect.', ['effects/external/notification.ts'], effects.occasion),
-    partly(
-      'An idempotency key can be declared.',
-      ['contract/options/identity.ts'],
-      effects.storedKey,
-      '`identity.idempotencyKey` is read and shown, but external effects do not use it by default.',
+    met(
+      'An idempotency key can be declared; external effects use it by default.',
+      ['contract/options/identity.ts', 'engine/batch/buffer-effects.ts'],
+      effects.defaultKey,
     ),
   ],
   '5': [

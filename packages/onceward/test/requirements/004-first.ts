@@ -116,11 +116,10 @@ export const first: RequirementsOf = {
     met('Illegal.', ['effects/transition/classify.ts'], effects.illegal),
     met('Missing and out of order.', ['effects/transition/classify.ts'], effects.outOfOrder),
     met('Corruption.', ['effects/transition/classify.ts'], effects.corruption),
-    partly(
+    met(
       'Each reason is counted.',
-      ['engine/settle/count-decided.ts'],
-      seen.exactCounts,
-      'Results of transitions are not counted by reason.',
+      ['engine/settle/count-decided.ts', 'effects/transition/transition.ts'],
+      effects.resultsCounted,
     ),
   ],
   '12': [

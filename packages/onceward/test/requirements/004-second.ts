@@ -40,11 +40,10 @@ export const second: RequirementsOf = {
     ),
     met('A failed offset commit repeats no effect.', ['engine/batch/claim-batch.ts'], spine.crash),
     met('A duplicate publishes nothing.', ['engine/batch/buffer-messages.ts'], effects.noSecondPublish),
-    partly(
-      'Declared effects may publish in the same transaction.',
-      ['effects/declared/respond.ts'],
-      effects.transition,
-      'Transition, contribution, projection and audit cannot publish yet.',
+    met(
+      'Declared effects may publish, call and write in the same transaction.',
+      ['engine/batch/run-after.ts', 'effects/declared/after.ts'],
+      effects.after,
     ),
   ],
   '20': [
@@ -140,12 +139,7 @@ export const second: RequirementsOf = {
   '29': [
     met('Each question has its answer.', ['docs/checklists.md'], seen.answers),
     met('Lag is per partition.', ['drivers/kafka/source.ts'], logs.lag),
-    partly(
-      'Duplicate, no-op and stale counts.',
-      ['engine/settle/count-decided.ts'],
-      seen.exactCounts,
-      'Results of declared effects are not counted by reason.',
-    ),
+    met('Duplicate, no-op and stale counts.', ['engine/settle/count-decided.ts'], effects.resultsCounted),
     met('Shutdown drains.', ['engine/consumer/consumer.ts'], spine.drains),
   ],
   '30': [met('Each anti-pattern has its answer.', ['docs/checklists.md'], seen.checklists)],

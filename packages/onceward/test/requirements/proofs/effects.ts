@@ -157,4 +157,33 @@ export const effects = {
     'effects/projection-gaps.test.ts',
     'are treated as declared when a key or all of them have too many',
   ),
+  after: proof(
+    'effects/after.test.ts',
+    'a transition publishes, calls and writes with its result, in the order of its versions',
+  ),
+  evidence: proof(
+    'effects/evidence.test.ts',
+    'evidence is a note of an applied message, and explain shows it',
+  ),
+  defaultKey: proof(
+    'effects/evidence.test.ts',
+    'the idempotency key of the message is the default key of external effects',
+  ),
+  replayEnvelope: proof(
+    'replay/after-effect.test.ts',
+    'replay: only what is missing is followed; its message and call are suppressed',
+  ),
+  hops: proof(
+    'effects/hopping-windows.test.ts',
+    'counts in every window that contains its time, once however often it arrives',
+  ),
+  ownFacts: proof('check/rules.test.ts', 'every rule has a pair'),
+  resultsCounted: proof(
+    'effects/hopping-windows.test.ts',
+    'results of transitions and contributions are counted by reason',
+  ),
+  windowRetention: proof(
+    'unit/retention-contract.test.ts',
+    'longer than the declared term of markers is refused at start, with the numbers',
+  ),
 }
