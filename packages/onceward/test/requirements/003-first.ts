@@ -71,11 +71,10 @@ export const first: RequirementsOf = {
     met('Correlation and causation.', ['message/read-identities.ts'], seen.logLines),
     met('Aggregate and version.', ['contract/options/identity.ts'], effects.sameVersion),
     met('The dedup key belongs to the effect.', ['effects/external/notification.ts'], effects.occasion),
-    partly(
-      'An idempotency key can be declared.',
-      ['contract/options/identity.ts'],
-      effects.storedKey,
-      '`identity.idempotencyKey` is read and shown, but external effects do not use it by default.',
+    met(
+      'An idempotency key can be declared; external effects use it by default.',
+      ['contract/options/identity.ts', 'engine/batch/buffer-effects.ts'],
+      effects.defaultKey,
     ),
   ],
   '5': [

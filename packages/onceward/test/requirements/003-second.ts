@@ -77,9 +77,10 @@ export const second: RequirementsOf = {
     ),
     met('Another store can be written.', ['docs/write-a-driver.md'], seen.sqlite),
     met('A handler knows no offsets.', ['contract/handler.ts'], seen.noClient),
-    open(
+    met(
       'A handler can ask whether an id was processed, and attach evidence.',
-      'Neither the question nor the evidence of a marker is offered.',
+      ['engine/batch/buffer-evidence.ts', 'drivers/postgres/sql/note-evidence.ts'],
+      effects.evidence,
     ),
   ],
   '21': [
@@ -100,11 +101,10 @@ export const second: RequirementsOf = {
     met('A window is recomputed alone.', ['effects/contribution/contribution.ts'], replay.window),
     met('Notifications are off.', ['replay/campaign/campaign-session.ts'], examples.noMailInRebuild),
     met('What was suppressed is recorded.', ['drivers/postgres/sql/note-suppressed.ts'], replay.holes),
-    partly(
+    met(
       'The mode is in the envelope and in the evidence.',
-      ['contract/handler.ts'],
-      seen.auditor,
-      'Handlers get the mode beside the envelope; mode and campaign are not in it.',
+      ['engine/batch/handler-envelope.ts'],
+      effects.replayEnvelope,
     ),
     met(
       'External effects of a backfill need an approval.',
