@@ -311,8 +311,8 @@ export class Session {
 
   /**
    * RabbitMQ cancels the consumers of a deleted queue before it removes the queue, so a queue that answers is
-   * asked once more. There may be no answer: RabbitMQ 4.3 may still deliver to a consumer that it cancelled for a
-   * time-out, and the client library then closes the connection.
+   * asked once more. There may be no answer: RabbitMQ 4.3 may still deliver to a consumer that it cancelled
+   * for a time-out, and the client library then closes the connection.
    */
   async #askForQueue(): Promise<QueueAnswer> {
     const { queue } = this.#options.declaration

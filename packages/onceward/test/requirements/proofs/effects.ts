@@ -169,4 +169,16 @@ export const effects = {
     'effects/hopping-windows.test.ts',
     'results of transitions and contributions are counted by reason',
   ),
+  evidence: proof(
+    'effects/evidence.test.ts',
+    'evidence is a note of an applied message, and explain shows it',
+  ),
+  defaultKey: proof(
+    'effects/evidence.test.ts',
+    'the idempotency key of the message is the default key of external effects',
+  ),
+  replayEnvelope: proof(
+    'replay/after-effect.test.ts',
+    'replay: only what is missing is followed; its message and call are suppressed',
+  ),
 }
