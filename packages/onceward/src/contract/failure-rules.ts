@@ -53,19 +53,12 @@ export interface FailureRules {
   readonly deadLetterOwner: string
 }
 
-const shared: readonly PolicyClass[] = ['transient', 'overload', 'rate limited', 'unclassified', 'verdict']
-const unavailable: readonly PolicyClass[] = ['transient', 'overload', 'rate limited']
+const unavailable: readonly PolicyClass[] = ['transient', 'overload', 'rate limited', 'configuration']
+const shared: readonly PolicyClass[] = [...unavailable, 'unclassified', 'verdict']
 /** Classes that are not retried. */
-export const triedOnce: readonly FailureClass[] = [
-  'business conflict',
-  'validation',
-  'poison',
-  'configuration',
-  'corruption',
-]
+export const triedOnce: readonly FailureClass[] = ['business conflict', 'validation', 'poison', 'corruption']
 const terminals: Partial<Record<PolicyClass, Terminal>> = {
   validation: 'dead-lettered',
-  configuration: 'halted',
   corruption: 'quarantined',
 }
 
@@ -112,14 +105,16 @@ function classRules(
   policy: ClassPolicy = {},
   atMostOnce: boolean,
 ): ClassRules {
-  const single = atMostOnce || triedOnce.includes(name as FailureClass)
+  // A consumer that halts for a refused login halts at the first one, before the breaker pauses it.
+  const halts = name === 'configuration' && policy.terminal === 'halted'
+  const single = atMostOnce || halts || triedOnce.includes(name as FailureClass)
   return {
     attemptsMax: policy.attemptsMax ?? (single ? 1 : all.attemptsMax),
     ownBudget: policy.attemptsMax !== undefined || !shared.includes(name),
     delayMs: policy.delayMs ?? all.delayMs,
     delayMaxMs: policy.delayMaxMs ?? Math.max(policy.delayMs ?? 0, all.delayMaxMs),
     terminal: policy.terminal ?? terminals[name] ?? 'parked',
-    breaker: policy.breaker ?? unavailable.includes(name),
+    breaker: policy.breaker ?? (!halts && unavailable.includes(name)),
   }
 }
 

@@ -63,7 +63,8 @@ export interface ClassPolicy {
   /** The final outcome of this class. `halted`: the consumer stops before the message and settles nothing. */
   terminal?: 'parked' | 'dead-lettered' | 'quarantined' | 'halted'
   /**
-   * Whether such failures count towards the breaker. Default: transient, overload and rate limited do.
+   * Whether such failures count towards the breaker. Default: transient, overload, rate limited and
+   * configuration do, configuration not if it is `halted`.
    */
   breaker?: boolean
 }

@@ -42,7 +42,14 @@ describe('the failure section', () => {
       breaker: false,
     })
     assert.equal(rules.transient.attemptsMax, 4)
-    assert.equal(rules.configuration.terminal, 'halted')
+    const { attemptsMax, terminal, breaker } = rules.configuration
+    assert.deepEqual([attemptsMax, terminal, breaker], [4, 'parked', true])
+  })
+
+  test('a consumer that halts for a refused login does so at the first one', () => {
+    const { attemptsMax, breaker } = rulesOf({ policies: { configuration: { terminal: 'halted' } } }).rules
+      .configuration
+    assert.deepEqual([attemptsMax, breaker], [1, false])
   })
 
   test('jitter may be switched off by itself', () => {

@@ -41,9 +41,9 @@ interface Row {
   readonly delayMs?: number
 }
 
-const failed = (kind: Failure['class']): Fact => ({
+const failed = (kind: Failure['class'], code = 'E'): Fact => ({
   kind: 'failed',
-  failure: { class: kind, code: 'E', error: 'Error: e', place: 'p' },
+  failure: { class: kind, code, error: 'Error: e', place: 'p' },
 })
 const seen = (status: MarkerStatus, sameDigest = true): Fact => ({ kind: 'seen', status, sameDigest })
 const verdict = (given: ReturnType<typeof park>): Fact => ({ kind: 'verdict', verdict: given })
@@ -209,7 +209,14 @@ const rows: readonly Row[] = [
     status: 'quarantined',
     code: 'E',
   },
-  { when: 'configuration', fact: failed('configuration'), outcome: 'halted', status: null, code: 'E' },
+  { when: 'configuration', fact: failed('configuration'), outcome: 'retry', code: 'E', delayMs: 50 },
+  {
+    when: 'an undeclared target',
+    fact: failed('configuration', 'effect_unknown_target'),
+    outcome: 'halted',
+    status: null,
+    code: 'effect_unknown_target',
+  },
 
   {
     when: 'an earlier one of its lane is retried',
@@ -264,6 +271,8 @@ describe('the one decision for a delivery', () => {
       ]),
       'business conflict',
       'poison',
+      'configuration',
+      'an undeclared target',
     ])
   })
 })
@@ -378,8 +387,23 @@ const policies: readonly PolicyRow[] = [
     }),
   ),
   {
+    says: 'a refused login halts at the first one where the contract says so',
+    contract: { failure: { policies: { configuration: { terminal: 'halted' } } } },
+    fact: failed('configuration'),
+    attempt: { byClass: {}, outageMs: 700 },
+    outcome: 'halted',
+  },
+  {
+    says: 'a refused login is kept during an outage',
+    contract: {},
+    fact: failed('configuration'),
+    attempt: { byClass: {}, outageMs: 700 },
+    outcome: 'retry',
+    delayMs: 700,
+  },
+  {
     says: 'a class that halts is tried first where it has attempts',
-    contract: { failure: { policies: { configuration: { attemptsMax: 2 } } } },
+    contract: { failure: { policies: { configuration: { attemptsMax: 2, terminal: 'halted' } } } },
     fact: failed('configuration'),
     attempt: { byClass: { configuration: 1 } },
     outcome: 'retry',
@@ -404,7 +428,10 @@ const policies: readonly PolicyRow[] = [
   {
     says: 'poison halts nothing',
     contract: {
-      failure: { policies: { configuration: { attemptsMax: 9 } }, poison: { maxAttemptsBeforePark: 2 } },
+      failure: {
+        policies: { configuration: { attemptsMax: 9, terminal: 'halted' } },
+        poison: { maxAttemptsBeforePark: 2 },
+      },
     },
     fact: failed('configuration'),
     attempt: { byClass: { configuration: 2 }, same: 2 },

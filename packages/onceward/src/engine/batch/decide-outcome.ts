@@ -3,6 +3,7 @@ import type { ProblemKind } from '../../message/received.ts'
 import { byBroker } from '../../ports/retry-levels.ts'
 import type { MarkerStatus } from '../../ports/store.ts'
 import { processDied } from '../../ports/suspects.ts'
+import { haltingCodes } from '../retry/known-failures.ts'
 import { retryDelayMs } from '../retry/retry-delay.ts'
 import { type Decision, type Fact, type Failure, givenUpCode, type Outcome } from './outcome.ts'
 import type { Verdict } from './verdicts.ts'
@@ -150,6 +151,8 @@ function ofFailure(failure: Failure, attempt: AttemptFacts, policy: FailurePolic
   const rules = policy.rules[failure.class]
   const { code, error, place } = failure
   const details = { failureClass: failure.class, code, error, place, attempts: attempt.total }
+  if (failure.class === 'configuration' && haltingCodes.has(code))
+    return ended('halted', error, details, policy)
   if (attempt.outageMs !== null && rules.breaker) {
     const outage = { outage: true, retryDelayMs: attempt.outageMs }
     return { ...decision('retry', `a dependency is unavailable: ${error}`), ...details, ...outage }

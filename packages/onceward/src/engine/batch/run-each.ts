@@ -3,7 +3,7 @@ import type { StoreSession } from '../../ports/store.ts'
 import type { ConsumerContext } from '../consumer-context.ts'
 import { bufferEffects, type Requested } from './buffer-effects.ts'
 import type { Deadline } from './handler-deadline.ts'
-import { afterHandler, factOfError, RoundFailed } from './handler-result.ts'
+import { afterHandler, factOfError, handlerTrouble, RoundFailed } from './handler-result.ts'
 import { type Fact, stopsLane } from './outcome.ts'
 import { runInParts } from './savepoint-policy.ts'
 import { lostLeases } from './stored-mode.ts'
@@ -94,7 +94,7 @@ async function runOne<M, Tx>(
   deadline: Deadline,
   culprits: Map<Received, Fact>,
 ): Promise<Fact> {
-  const { consumer, store, mode, env } = context
+  const { consumer, mode, env } = context
   const handlerTx = session.handlerTransaction(true)
   const effects = bufferEffects(received, requested, context)
   let fact: Fact
@@ -118,9 +118,9 @@ async function runOne<M, Tx>(
     cut = deadline.cutBy(error)
     if (context.signal.aborted || lostLeases(error) !== null) throw error
     if (handlerTx.failure !== undefined) {
-      const trouble = store.diagnose(handlerTx.failure)
+      const trouble = handlerTrouble(handlerTx.failure, context)
       if (trouble === 'victim') return { kind: 'behind', leader: 'gone', delayMs: 0 }
-      if (trouble !== 'statement' && trouble !== 'configuration') throw handlerTx.failure
+      if (trouble !== 'statement') throw handlerTx.failure
     }
     fact = factOfError(error, context)
   } finally {
