@@ -347,7 +347,7 @@ export interface ConsumerFacts {
   /** How many deliveries it may hold at a time: as many are under suspicion when it dies. */
   readonly deliveriesMax: number
   /** Where the contract's dead letters go on the broker; null when they stay in the store only. */
-  readonly deadLetterTo: { readonly broker: string; readonly queue: string } | null
+  readonly deadLetterTo: DeadLetterTo | null
   /** What it reads. Absent where nobody else could read the same. */
   readonly reading?: Reading
   /** Where its messages go. Absent, and of a kind that is missing: the only destination of that kind. */
@@ -356,6 +356,13 @@ export interface ConsumerFacts {
   readonly addresses?: Destinations
   /** What the Kafka topics it writes to take. Absent where this process is not connected to their cluster. */
   readonly topicLimits?: TopicLimits
+}
+
+export interface DeadLetterTo {
+  readonly broker: string
+  readonly queue: string
+  /** The team responsible for dead letters. */
+  readonly owner: string
 }
 
 /** By kind of broker, the cluster and virtual host that messages of that kind are for. */
@@ -553,6 +560,8 @@ export interface HeldRecord extends HeldKey {
   /** When a worker may take it, from now on; null for what only people take up. */
   readonly dueInMs: number | null
   readonly attempts: number
+  /** The dead-letter queue of the contract, if it names one, gets a copy. */
+  readonly copied: boolean
   readonly body: Buffer
   readonly headers: string
   readonly properties: string

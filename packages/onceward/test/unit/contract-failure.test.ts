@@ -25,7 +25,7 @@ describe('the failure section', () => {
     assert.equal(rules.deadLetter, 'case-events.search-indexer.dlq')
     assert.equal(rules.deadLetterOwner, 'search-team')
     assert.equal(rules.rejected, 'parked')
-    assert.equal(rules.sameMax, 5)
+    assert.equal(rules.rules.transient.sameMax, 5)
   })
 
   test('a class has its own rules, and others keep theirs', () => {
@@ -35,6 +35,8 @@ describe('the failure section', () => {
     })
     assert.deepEqual(rules.overload, {
       attemptsMax: 9,
+      retried: true,
+      sameMax: 9,
       ownBudget: true,
       delayMs: 5_000,
       delayMaxMs: 60_000,

@@ -82,15 +82,19 @@ const classOptions = [
   option('failure.policies.*.delayMaxMs', delay, 'longest delay of the class'),
   option(
     'failure.policies.*.terminal',
-    word(['parked', 'dead-lettered', 'quarantined', 'halted']),
-    'final outcome of a message of this class',
+    word(['parked', 'dead-lettered', 'quarantined', 'halted', 'ignored']),
+    'final outcome of a message of this class; `ignored` only for business conflicts: they count as done',
   ),
   option('failure.policies.*.breaker', flag, 'whether such failures count towards the breaker'),
   option('failure.poison', section()),
   option(
     'failure.poison.maxAttemptsBeforePark',
     attempts,
-    'failures with the same class, code and place after which a message is parked, even with attempts left',
+    'failures with the same class, code and place after which a message is poison, even with attempts left',
+    {
+      defaultText:
+        'all attempts of its class, if at least 2; never for classes that count towards the breaker',
+    },
   ),
 ]
 
@@ -113,9 +117,9 @@ const endOptions = [
   }),
   option(
     'failure.exhausted',
-    word(['set aside', 'stop']),
+    word(['parked', 'dead-lettered', 'stop']),
     'what happens to a message without attempts left',
-    { default: 'set aside' },
+    { default: 'parked' },
   ),
   option('failure.parking', section()),
   option(

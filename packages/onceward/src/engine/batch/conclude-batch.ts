@@ -100,9 +100,9 @@ async function countAttempts<M, Tx>(
   const failed: Received<M>[] = []
   const records: AttemptRecord[] = []
   for (const [received, fact] of facts) {
-    if (!countsAsAttempt(fact, consumer.failure, outageMs)) continue
+    if (received.id === null || !countsAsAttempt(fact, consumer.failure, outageMs)) continue
     failed.push(received)
-    records.push(attemptRecord(received.id!, fact))
+    records.push(attemptRecord(received.id, fact))
   }
   if (failed.length === 0) return counted
   const totals = await session.countAttempts(records)
@@ -114,6 +114,17 @@ function attemptRecord(id: string, fact: Fact): AttemptRecord {
   if (fact.kind === 'failed') {
     const { class: failureClass, code, error, place } = fact.failure
     return { id, failureClass, code, error, place }
+  }
+  if (fact.kind === 'unreadable') {
+    const { kind, text } = fact.problem
+    const failureClass = kind === 'invalid' ? 'validation' : 'poison'
+    return {
+      id,
+      failureClass,
+      code: kind.replaceAll(' ', '_'),
+      error: storableText(text, 2_000) ?? '',
+      place: '',
+    }
   }
   const { reason, code } = fact.kind === 'verdict' ? fact.verdict : { reason: '', code: 'retry' }
   return { id, failureClass: 'verdict', code, error: storableText(reason, 2_000) ?? '', place: '' }
@@ -257,6 +268,7 @@ function heldRecord<M, Tx>(
     version: waits?.version ?? null,
     dueInMs: waits?.withinMs ?? (decision.outcome === 'deferred' ? decision.retryDelayMs : null),
     attempts: Math.max(decision.attempts, delivery.held?.attempts ?? 0),
+    copied: isSetAside(status) || decision.exhausted !== null,
     body: delivery.body,
     headers: toStoredJson(delivery.headers),
     properties: toStoredJson(delivery.properties),

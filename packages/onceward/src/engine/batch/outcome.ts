@@ -79,6 +79,8 @@ export interface Decision {
   /** Only with `retry`, `deferred` and `rerouted`. */
   readonly retryDelayMs: number
   readonly attempts: number
+  /** The class whose attempts ran out and thereby ended the message; null if none did. */
+  readonly exhausted: string | null
   /** Only with `waiting`. */
   readonly waits: Waits | null
   /** Later messages of its key wait behind it. */

@@ -143,13 +143,14 @@ function wordsFor(outcomes: ReadonlySet<Outcome>): string {
 }
 
 function poisonText({ failure }: Consumer, behaviour: readonly Behaviour[]): string {
-  const { deadLetter, deadLetterOwner, sameMax } = failure
+  const { deadLetter, deadLetterOwner, rules } = failure
+  const sameMax = failure.exhausted === 'stop' ? null : rules.unclassified.sameMax
   return [
     saidOf(behaviour, ['transient', 'poison', 'invalid', 'undecodable', 'tombstone']),
     ...(sameMax === null ? [] : [`after failing ${sameMax} times in the same way a message is poison`]),
     deadLetter === null
       ? 'kept in the store'
-      : `dead-lettered and quarantined messages are copied to ${deadLetter}`,
+      : `messages that are dead-lettered, quarantined or without attempts left are copied to ${deadLetter}`,
     `${deadLetterOwner} answers for them`,
   ].join('; ')
 }
