@@ -31,7 +31,7 @@ export async function drill({ ann, bob }: OnCall, say: Say = () => {}): Promise<
   const { groups } = await annDoes(`parked groups --consumer ${consumer}`)
   const causeOf = (code: string) => groups.find((group: Answer) => group.code === code).cause
 
-  say('# nobody opened the account "south": Ann takes it, Bob opens it, she notes that it is mended')
+  say('# the account "south" was never opened: Ann takes it, Bob opens it, she records the fix')
   const south = await annDoes(`parked list --consumer ${consumer} --cause ${causeOf('no_account')}`)
   const { id: southId } = south.rows[0]
   await annDoes(`parked show ${southId}`)
@@ -59,7 +59,7 @@ export async function drill({ ann, bob }: OnCall, say: Say = () => {}): Promise<
   const fix = `parked fix ${numberOf('east-1')} --consumer ${consumer} --payload ${file} --contract ${contract} --because sender-confirmed`
   await annDoes(`${fix} --dry-run`)
   const { approval: looked } = await annDoes(fix)
-  say('# what will be booked has changed, so somebody else looks at it before it goes')
+  say('# the booking has changed, so a second person reviews it before the redrive')
   await refused(annDoes(`parked approve ${looked.id} --expect ${looked.digest} --because read-the-invoice`))
   await bobDoes(`parked show ${numberOf('east-1')}`)
   await bobDoes(`parked approve ${looked.id} --expect ${looked.digest} --because read-the-invoice`)

@@ -4,8 +4,8 @@ import { queue } from './invoice-booking.ts'
 import type { InvoiceReceived } from './messages.ts'
 
 /**
- * A morning: `north` is fine, nobody opened `south`, one invoice of `east` is in dollars, and one of `west`
- * is somebody's test.
+ * A morning: `north` is fine, `south` was never opened, one invoice of `east` is in dollars, and one of `west`
+ * is a test.
  */
 export const morning: readonly InvoiceReceived[] = [
   ...['north', 'south'].flatMap(accountId =>

@@ -1,6 +1,6 @@
 import type { AlertName } from '../../packages/onceward/src/telemetry/alerts/alerts.ts'
 
-/** Where the source documents ask for an alert. Those that only runbooks need are not listed. */
+/** The source documents' requirements for alerts. Alerts that only runbooks need are not listed. */
 export const alertOrigins: Partial<Record<AlertName, readonly string[]>> = {
   OncewardLagRising: ['001 §30: consumer lag rising'],
   OncewardReadingTooSlow: ['003 §19: Kafka lag increasing, inbox pending low'],

@@ -6,7 +6,7 @@ import { everything } from '../../packages/onceward/test/alerts/declared.ts'
 import { alertOrigins } from './alert-origins.ts'
 import { table } from './markdown.ts'
 
-/** `docs/runbooks.md`: its first words stay, every runbook below them is what the command prints. */
+/** `docs/runbooks.md`: the introduction stays, and the runbooks are the output of the command. */
 export function withRunbooks(page: string): string {
   const [head] = page.split(/^## /m)
   return `${head}${runbooks.map(runbook => renderRunbook(runbook, everything)).join('\n')}`

@@ -11,7 +11,7 @@ const about: Record<Topic, string> = {
   'the check itself': 'What could not be judged, and what became of waivers.',
 }
 
-/** `docs/checks.md`: how to use the command, and every rule under an anchor of its own. */
+/** `docs/checks.md`: the use of the command, and every rule under its anchor. */
 export function checksPage(): string {
   const topics = [...Map.groupBy(catalogue, rule => rule.topic)]
   return `${introduction}
@@ -55,15 +55,15 @@ onceward check --live --strict --json src/consumers/*.ts
 | 2 | wrong use: no such file, an unknown flag |
 
 **error**: messages or effects can be lost or doubled, or the consumer will not start. **warning**: it works until something else happens.
-**note**: worth knowing, nothing to be afraid of.
+**note**: for information.
 
-Servers are named by the environment (\`onceward --help\` lists the variables) or by the contract itself. Without \`ONCEWARD_DATABASE_URL\` no database is asked
-and none is started. Each server is asked once, however many contracts name it. RabbitMQ's own \`consumer_timeout\` cannot be asked; where no
-policy or argument sets one, its default of 30 minutes is taken.
+Servers are named by the environment (\`onceward --help\` lists the variables) or by the contract itself. Without \`ONCEWARD_DATABASE_URL\` the check reads no database
+and starts none. It reads each server once, for all contracts. RabbitMQ does not report its \`consumer_timeout\`; without a
+policy or argument the check assumes the default of 30 minutes.
 
 ## Waivers
 
-A finding that people have decided to live with is written into the policy file, with a reason, somebody who answers for it, and an end:
+A team can accept a finding with a waiver in the policy file. It has a reason, an owner and an end:
 
 \`\`\`yaml
 consumers:
@@ -76,6 +76,6 @@ waivers:
     until: 2027-03-31
 \`\`\`
 
-Without \`consumer\` it holds for all of them and for the servers. \`until\` is its last day, in UTC. A waiver that is over, that meets no finding or that names no rule is a
-finding itself. Which question of a review each rule answers is in [checklists.md](checklists.md).
+Without \`consumer\` it holds for all of them and for the servers. \`until\` is its last day, in UTC. A waiver that has expired, matches no finding or names no rule is a
+finding itself. The review question that each rule answers is in [checklists.md](checklists.md).
 `

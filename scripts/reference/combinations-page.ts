@@ -17,7 +17,7 @@ const titles: Record<Dimension, string> = {
   store: 'store',
 }
 
-/** `docs/combinations.md`, from what the product refuses and what the test runs. */
+/** `docs/combinations.md`, from the combinations that the product refuses and those that the test runs. */
 export function combinationsPage(): string {
   const reasons: string[] = []
   const tables = dimensionNames.flatMap((first, index) =>

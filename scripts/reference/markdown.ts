@@ -6,7 +6,7 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
 }
 
-/** A page that nobody edits by hand. */
+/** A generated page. */
 export function page(title: string, intro: string, ...sections: readonly string[]): string {
   const origin = '<!-- Written by `npm run reference`; change the code, not this page. -->'
   return `${[`# ${title}`, origin, intro, ...sections].join('\n\n')}\n`

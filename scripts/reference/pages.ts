@@ -13,7 +13,7 @@ import { policyPage } from './policy-page.ts'
 
 export const docs = join(dirname(fileURLToPath(import.meta.url)), '..', '..', 'docs')
 
-/** Whole pages, by path below docs. */
+/** Generated pages, by path below docs. */
 export const wholePages: Readonly<Record<string, () => string>> = {
   'reference/errors.md': errorsPage,
   'reference/cli.md': cliPage,
@@ -23,13 +23,13 @@ export const wholePages: Readonly<Record<string, () => string>> = {
   'combinations.md': combinationsPage,
 }
 
-/** Tables in pages that people write; the words of its head say which table it is. */
+/** Generated tables in handwritten pages; the head identifies the table. */
 export const writtenTables: Readonly<Record<string, () => string>> = {
   'metrics.md': metricsTable,
   'alerts.md': alertsTable,
 }
 
-/** Every page that code has a part in, as it should be. */
+/** Every page with generated content, as it should be. */
 export function referencePages(): Record<string, string> {
   const now = (path: string) => readFileSync(join(docs, path), 'utf8')
   const whole = Object.entries(wholePages).map(([path, write]) => [path, write()])

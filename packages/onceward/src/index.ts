@@ -72,6 +72,8 @@ export { bytesCodec, type Codec, jsonBigintCodec, jsonCodec, jsonRoundedCodec } 
 export type { Limits } from './message/limits.ts'
 export { stableId } from './message/stable-id.ts'
 export type { SourceCapabilities, StoreCapabilities } from './ports/capabilities.ts'
+export type { OutgoingMessage, PublishAnswer, Publisher } from './ports/publisher.ts'
+export type { RangeReader } from './ports/range-reader.ts'
 export type { Delivery, DeliveryProperties, Source, SourceEvent, Subscription } from './ports/source.ts'
 export type { Store, StoreSession, StoreTrouble } from './ports/store.ts'
 export type { Campaign, CampaignPlan, CampaignState } from './replay/campaign/campaign.ts'

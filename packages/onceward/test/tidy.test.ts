@@ -324,6 +324,7 @@ const publicNames: Record<string, string> = {
     Accepted Campaign CampaignProgress CampaignRequest CampaignState ComparedTable ParkedSelection CampaignPlan CampaignPreview Selection Swap TableComparison
     Cause cause ReconcileSection
     ConsumerParts consumerParts loadPolicy Policy withPolicy
+    OutgoingMessage PublishAnswer Publisher RangeReader
     Gap GapAction GapPolicy ProjectedFact ProjectedKey projection ProjectionOptions Repair`,
   './rabbitmq': `BrokerTls createRabbitPublisher createRabbitSource ensureDeadLetterQueue ensureRetryLevels RabbitOutgoingMessage OutgoingTarget PublishResult queue
     QueueDeclaration QueueOptions RabbitPublisher RabbitPublisherOptions RabbitSourceOptions`,

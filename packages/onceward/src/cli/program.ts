@@ -46,22 +46,22 @@ export async function createProgram(asked?: string): Promise<Command> {
       'after',
       `
 Environment:
-  ONCEWARD_DATABASE_URL             PostgreSQL. Without it commands attach to an embedded server that runs in .onceward/, and start none
-  ONCEWARD_DATABASE_URL_FILE        a file with that address instead
+  ONCEWARD_DATABASE_URL             PostgreSQL. If unset, commands attach to a running embedded server in .onceward/, and start none
+  ONCEWARD_DATABASE_URL_FILE        file that contains this address
   ONCEWARD_RABBITMQ_URL             RabbitMQ, for contracts that read its queues or publish to it; several nodes as amqp://user:password@a,b:5673,c/vhost
   ONCEWARD_RABBITMQ_STREAM_URL      RabbitMQ's stream port, for contracts that read its streams; several nodes likewise
-  ONCEWARD_RABBITMQ_MANAGEMENT_URL  its management plugin, which says how long queues and streams keep messages
+  ONCEWARD_RABBITMQ_MANAGEMENT_URL  management plugin, used to read how long queues and streams keep messages
   ONCEWARD_KAFKA_BOOTSTRAP          Kafka, for contracts that read from it or publish to it: host:port,host:port
   ONCEWARD_RABBITMQ_CLUSTER         a name for that RabbitMQ cluster, instead of the one it announces
   ONCEWARD_KAFKA_CLUSTER            a name for that Kafka cluster, instead of its id
   ONCEWARD_RABBITMQ_CA_FILE         authorities to trust for RabbitMQ over TLS; also …_CERT_FILE, …_KEY_FILE: docs/security.md
   ONCEWARD_KAFKA_CA_FILE            the same for Kafka; ONCEWARD_KAFKA_TLS=true trusts what Node trusts
-  ONCEWARD_KAFKA_SASL_MECHANISM     how to log in to Kafka, with …_SASL_USERNAME and …_SASL_PASSWORD
-  ONCEWARD_POLICY                   the policy file, where it is not the onceward.yaml beside the consumer
-  ONCEWARD_ARCHIVE_FOLDER           where contracts that archive what they forget write to
-  ONCEWARD_METRICS_PORT             where run and relay serve /metrics, /livez and /readyz; off: nowhere
+  ONCEWARD_KAFKA_SASL_MECHANISM     SASL mechanism for Kafka, with …_SASL_USERNAME and …_SASL_PASSWORD
+  ONCEWARD_POLICY                   policy file (default: onceward.yaml beside the consumer)
+  ONCEWARD_ARCHIVE_FOLDER           folder for rows that retention archives
+  ONCEWARD_METRICS_PORT             port on which run and relay serve /metrics, /livez and /readyz; off: none
   ONCEWARD_ENVIRONMENT              refuse the database of another environment, in every command
-  ONCEWARD_DEBUG                    any value: errors nobody foresaw are printed with their stack`,
+  ONCEWARD_DEBUG                    any value: print unexpected errors with their stack`,
     )
   for (const command of await Promise.all(loaded.map(name => commands[name]!()))) {
     program.addCommand(command)

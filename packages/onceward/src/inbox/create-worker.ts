@@ -17,22 +17,22 @@ export interface WorkerOptions<M, Tx> {
   readonly instance: string
   /** Makes the calls of `effects.call`. */
   readonly callInline?: InlineCall
-  /** Called after every committed batch: what it left may be taken now, held work among it. */
+  /** Called after every committed batch: it may have left work for relays and workers. */
   readonly onCommitted: () => void
   readonly onOutage?: ConsumerOptions<M, Tx>['onOutage']
   readonly addressing?: ConsumerOptions<M, Tx>['addressing']
-  /** With the consumer beside it. */
+  /** Limits shared with the consumer of the same process. */
   readonly shared?: SharedLimits
 }
 
 /**
- * What failed is taken up alone, while no other batch is at work. With 1 % failing every batch left five, and
- * taking these up as soon as they were due cost more than half of the rate; a retry has waited before and can
- * wait a little more.
+ * Failed messages are leased while no other batch runs. With 1 % failing, every batch left five, and leasing
+ * them as soon as they were due cost more than half of the rate. A retry has waited before and can wait a
+ * little more.
  */
 const restMs = 250
 
-/** True for consumers that leave work for later: all of it, what waits for its turn, or what failed. */
+/** True for consumers that leave work for later: all of it, waiting messages, or failed ones. */
 export function leavesWork<M, Tx>({ inbox, effect, failure }: Consumer<M, Tx>): boolean {
   return inbox.mode === 'stored' || effect?.apply?.mayWait === true || failure.mode === 'defer'
 }
@@ -59,7 +59,7 @@ export function createWorker<M, Tx>(options: WorkerOptions<M, Tx>) {
       ...consumer,
       order: consumer.order === 'key' ? 'key' : 'none',
       settle: { ...consumer.settle, when: 'after effect' },
-      // What fails again stays where it is, and only its next try moves.
+      // A message that fails again stays in its row; only its next attempt moves.
       failure: { ...consumer.failure, mode: 'block' },
       batch: { ...consumer.batch, inFlightMax: workers },
     },

@@ -4,7 +4,7 @@ import type { ReadableMessage } from '../message/received.ts'
 import { fromStoredJson, toStoredJson } from '../message/stored-json.ts'
 import type { Delivery } from '../ports/source.ts'
 
-/** Work that was claimed as it was stored, on its way to the worker of the same process. */
+/** Work that was leased as it was stored, on its way to the worker of the same process. */
 export class HandoffQueue {
   #deliveries: Delivery[] = []
   #bytes = 0
@@ -32,8 +32,8 @@ export class HandoffQueue {
 }
 
 /**
- * The delivery as a worker would find it in the store, so that a second try sees the same, together with what
- * was read from it.
+ * The delivery as a worker would read it from the store, so that a second attempt sees the same, with the
+ * decoded message.
  */
 export function handedDelivery({ received, lease, keyless = false }: Decided): Delivery {
   const read = received as ReadableMessage

@@ -18,13 +18,13 @@ export interface HeldSourceOptions {
   readonly env: Environment
   readonly consumerName: string
   readonly leaseMs: number
-  /** Batches at work side by side. */
+  /** Batches that run in parallel. */
   readonly workers: number
-  /** A key's work is taken in order, and by one worker at a time. */
+  /** The work of a key is leased in order, by one worker at a time. */
   readonly ordered: boolean
   /**
-   * Where given: rests for this long after a claim that left nothing, while batches go on beside, so that
-   * what comes in drops is taken up together.
+   * If set: pauses for this long after a lease that left nothing, while other batches run, so that single
+   * messages are leased together.
    */
   readonly rest: { readonly ms: number; readonly beside: Pick<SharedLock, 'entered' | 'busy'> } | null
 }
@@ -35,9 +35,9 @@ const awayMs = 500
 const lookBackMs = 1_000
 
 /**
- * Held work as a source: what the engine receives are rows under a lease, and what it settles are rows its
- * own transaction has finished. While the process lives the lease is extended every third of its time; when
- * it dies others take over at its end, or at once after a polite close.
+ * Held work as a source: the engine receives leased rows and settles rows that its own transaction has
+ * finished. The process extends a lease every third of its duration. After a crash, other workers lease the
+ * rows when the lease ends; after a clean close, at once.
  */
 export class HeldSource implements Source, Subscription, LocalHandoff {
   readonly name: string
@@ -83,8 +83,8 @@ export class HeldSource implements Source, Subscription, LocalHandoff {
   }
 
   /**
-   * As much as would be claimed anyway, all batches at work and one to follow, or what gets done within a
-   * second: others have the rest.
+   * Room for all running batches and one more, or for the work of one second if that is more. Other processes
+   * lease the rest.
    */
   holderOf(count: number, bytes: number): WorkHolder | null {
     const { workers, leaseMs, ordered, env } = this.#options
@@ -107,7 +107,7 @@ export class HeldSource implements Source, Subscription, LocalHandoff {
     this.#wake()
   }
 
-  /** There may be something to do now. */
+  /** There may be work now. */
   kick(): void {
     this.#kicked = true
     this.#wake()
@@ -116,7 +116,7 @@ export class HeldSource implements Source, Subscription, LocalHandoff {
   async receive(max: number): Promise<readonly Delivery[]> {
     const { clock } = this.#options.env
     this.#max = max
-    // What was freed, or committed late, lies behind the place where we look on.
+    // Rows that were released or committed late are before the current position.
     if (clock.nowMs() - this.#lookedBackMs > lookBackMs) this.#after = null
     else if (this.#handedTurn()) return this.#takeHanded(max)
     let whole = this.#after === null
@@ -131,7 +131,7 @@ export class HeldSource implements Source, Subscription, LocalHandoff {
         return rows.map(deliver)
       }
       if (this.#handed.size > 0) return this.#takeHanded(max)
-      // However far what is held up reaches: only at the end is it known that there is nothing else.
+      // Blocked rows may fill many pages: only the last page shows that no other work exists.
       if (this.#after !== null) continue
       if (whole) await this.#pause()
       if (this.#handed.size > 0) return this.#takeHanded(max)
@@ -140,7 +140,7 @@ export class HeldSource implements Source, Subscription, LocalHandoff {
     return []
   }
 
-  /** While others' work lies in the store, it and what is handed over take turns. */
+  /** While the store has work of other processes, it and the local handoff take turns. */
   #handedTurn(): boolean {
     return this.#handed.size > 0 && !(this.#backlog && this.#handedLast)
   }
@@ -181,7 +181,7 @@ export class HeldSource implements Source, Subscription, LocalHandoff {
     try {
       const request = { countMax: max, leaseMs, ordered, after: this.#after }
       const { rows, expired, next } = await store.work!.lease(this.#enrolment!, request)
-      if (this.#away) env.log.info('store answers again, work is taken', { consumer: consumerName })
+      if (this.#away) env.log.info('store available again, leasing work', { consumer: consumerName })
       this.#away = false
       this.#after = next
       this.#backlog = next !== null
@@ -190,7 +190,7 @@ export class HeldSource implements Source, Subscription, LocalHandoff {
       this.#work.add(rows)
       if (expired > 0) {
         env.metrics.add('leasesExpired', expired, { consumer: consumerName })
-        env.log.warn('took over work whose lease ran out', { consumer: consumerName, count: expired })
+        env.log.warn('leased work whose lease had expired', { consumer: consumerName, count: expired })
       }
       if (!this.#closed) return rows
       await store.work!.giveBack(rows)
@@ -200,7 +200,7 @@ export class HeldSource implements Source, Subscription, LocalHandoff {
       if (trouble === 'configuration' || trouble === 'statement') throw error
       if (this.#closed) return []
       if (!this.#away)
-        env.log.warn('store away, no work taken', { consumer: consumerName, error: errorText(error) })
+        env.log.warn('store unavailable, no work leased', { consumer: consumerName, error: errorText(error) })
       this.#away = true
       this.#after = null
       this.#delayMs = awayMs
@@ -208,7 +208,7 @@ export class HeldSource implements Source, Subscription, LocalHandoff {
     }
   }
 
-  /** No kick ends it, since one comes with every batch beside; a moment in which there was none does. */
+  /** Ends when no other batch runs. A kick does not end it: every other batch sends one. */
   async #rest(): Promise<void> {
     const { env, rest } = this.#options
     if (rest === null) return

@@ -9,10 +9,10 @@ export interface WorkLeaseOptions {
   readonly leaseMs: number
 }
 
-/** Extends the leases of what is claimed every third of their time. Answers with what ends it. */
+/** Extends the leases every third of their duration. Returns a function that stops it. */
 export function keepLeases(work: LeasedRows, options: WorkLeaseOptions): () => void {
   const { store, env, leaseMs } = options
-  /** Each on its own: one that hangs does not hold up the next, and one that fails changes nothing. */
+  /** Independent of each other: an extension that hangs does not delay the next one. */
   const beat = async () => {
     const { claims } = work
     if (claims.length === 0) return
@@ -37,7 +37,7 @@ function every(periodMs: number, work: () => Promise<void>, { timers }: Environm
 export function reportLost(count: number, { env, consumerName }: WorkLeaseOptions): void {
   if (count === 0) return
   env.metrics.add('leasesLost', count, { consumer: consumerName })
-  env.log.warn('claims lost: the lease ran out before the work was done', {
+  env.log.warn('leases lost: they expired before the work was finished', {
     consumer: consumerName,
     count,
   })

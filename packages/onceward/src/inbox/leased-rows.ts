@@ -8,9 +8,8 @@ interface Watch {
 }
 
 /**
- * What one worker process has claimed and not finished, and who wants to know when a claim is lost. A row
- * that was put off may be claimed again before the end of its last claim is heard of here, so everything is
- * about a claim, never about a row.
+ * The unfinished leases of one worker process, and the batches to notify when one is lost. A postponed row
+ * may be leased again before the end of its last lease is known here, so leases are compared, never rows.
  */
 export class LeasedRows {
   readonly #claims = new Map<string, WorkLease>()
@@ -38,8 +37,8 @@ export class LeasedRows {
   }
 
   /**
-   * What the store did not know as ours. A row that is gone may just have been finished by us, with the
-   * answer still on its way; gone at the second look it is lost. Answers how many are.
+   * Leases that the store could not extend. A missing row may just have been finished by this process, with
+   * the answer still on its way; missing at the second check, it is lost. Returns the number of lost leases.
    */
   notOurs(claims: readonly LostLease[]): number {
     const lost = claims.filter(claim => this.has(claim) && (claim.taken || this.#gone.has(claim.row)))
@@ -54,7 +53,7 @@ export class LeasedRows {
     const gone = new Map(claims.map(({ row, epoch }) => [row, epoch]))
     for (const watch of this.#watches) {
       const touched = watch.claims.filter(({ row, epoch }) => gone.get(row) === epoch)
-      if (touched.length > 0) this.#tell(watch, touched)
+      if (touched.length > 0) this.#notify(watch, touched)
     }
   }
 
@@ -64,12 +63,12 @@ export class LeasedRows {
     return () => void this.#watches.delete(watch)
   }
 
-  #tell(watch: Watch, claims: readonly WorkLease[]): void {
+  #notify(watch: Watch, claims: readonly WorkLease[]): void {
     this.#watches.delete(watch)
     watch.onLost(
       new OncewardError(
         'lease_lost',
-        `The lease of ${claims.length} stored message${claims.length === 1 ? '' : 's'} ran out while a handler was at work. Nothing was committed; another worker has them.`,
+        `The lease of ${claims.length} stored message${claims.length === 1 ? '' : 's'} expired while a handler was running. Nothing was committed; another worker has them.`,
         { details: { rows: claims.map(({ row }) => row) } },
       ),
     )

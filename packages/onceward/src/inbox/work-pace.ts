@@ -1,6 +1,6 @@
 const windowMs = 200
 
-/** How much work gets done in a second, by the last fifth of one that is over. */
+/** Messages finished per second, measured over the last complete 200 ms. */
 export class WorkPace {
   #beganMs = 0
   #count = 0

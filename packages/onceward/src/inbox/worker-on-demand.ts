@@ -21,9 +21,9 @@ export interface OnDemandOptions<M, Tx> extends WorkerOptions<M, Tx> {
 }
 
 /**
- * The worker of a consumer. Where the contract leaves work for later it starts at once; elsewhere it starts
- * when people have let parked messages go, so that a consumer with nothing parked pays one short look a
- * second. Either way a look gives keys back to the live flow.
+ * The worker of a consumer. If the contract leaves work for later, it starts at once. Otherwise it starts
+ * when an operator releases parked messages, so that a consumer without them pays one short query a second.
+ * In both cases the query returns keys to the live flow.
  */
 export class WorkerOnDemand<M, Tx> {
   readonly finished: Promise<void>
@@ -47,7 +47,7 @@ export class WorkerOnDemand<M, Tx> {
     return this.#worker?.process ?? null
   }
 
-  /** What a consumer that stores may hand its work to; absent while there is no worker. */
+  /** Receives the work of a consumer in stored mode; absent while there is no worker. */
   get localHandoff(): LocalHandoff | undefined {
     return this.#worker?.localHandoff
   }
@@ -99,12 +99,12 @@ export class WorkerOnDemand<M, Tx> {
     })
   }
 
-  /** It looks again in any case; a store that is away for an hour is not worth 3,600 lines. */
+  /** Logs each error once: an hour of outage would be 3,600 lines. */
   #sayOnce(error: string): void {
     if (this.#said.has(error)) return
     this.#said.add(error)
     const { env, consumer } = this.#options
-    env.log.warn('released messages wait: the look for them failed', { consumer: consumer.name, error })
+    env.log.warn('released messages wait: the query for them failed', { consumer: consumer.name, error })
   }
 
   async #look(): Promise<void> {
@@ -113,18 +113,18 @@ export class WorkerOnDemand<M, Tx> {
     if (found === null || this.#closed) return
     if (found.released) await released!.sweepKeys(found.id)
     if (!found.work) return
-    await this.#takeUp()
+    await this.#startWorker()
     await consumer.effect?.apply?.releaseWaiting?.(store.sql!.query, found.id)
   }
 
-  async #takeUp(): Promise<void> {
+  async #startWorker(): Promise<void> {
     if (this.#worker !== null) return this.#worker.kick()
     const { consumer, env } = this.#options
     const worker = createWorker(this.#options)
     await worker.start()
     this.#endWith(worker)
     this.#worker = worker
-    env.log.info('a worker takes up released messages', { consumer: consumer.name })
+    env.log.info('worker started for released messages', { consumer: consumer.name })
     if (this.#closed) worker.leave()
   }
 }

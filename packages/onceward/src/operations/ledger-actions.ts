@@ -5,15 +5,15 @@ import { act } from './parking/act.ts'
 
 export interface LedgerOrder {
   readonly id: string
-  /** Typed again by the person, so that no slip moves another consumer's effect. */
+  /** Consumer name, as confirmation: a mistyped id cannot change another consumer's effect. */
   readonly consumer: string
   readonly because: string
 }
 
-/** What a person found out: it took effect, or it did not. */
+/** Whether the effect happened, as an operator found out. */
 export type EffectResolution = 'completed' | 'not done'
 
-/** Ends the doubt: `completed`, or `failed`, which means that it did not happen and may be tried again. */
+/** Records the real outcome: `completed`, or `failed`, which did not happen and may be tried again. */
 export async function reconcileEffect(
   pool: SqlPool,
   order: LedgerOrder,
@@ -23,17 +23,17 @@ export async function reconcileEffect(
 }
 
 /**
- * Makes it due now, with as many attempts as the target allows. One that may have happened stays in doubt, so
- * its target's policy still decides: what is declared at most once, or past its key's life, is not sent but
- * set aside again.
+ * Makes the effect due now, with as many attempts as the target allows. An effect with an unknown outcome
+ * keeps it, so the target's policy still decides: an at-most-once effect, or one whose idempotency key has
+ * expired, is not sent but set aside again.
  */
 export async function retryEffect(pool: SqlPool, order: LedgerOrder): Promise<LedgerDetail> {
   return change(pool, order, ['retry', null])
 }
 
 /**
- * The rules are the database's: only what waits for people, as it was shown, and never without its record;
- * refusals have theirs too.
+ * The database enforces the rules: the effect must need attention and be unchanged since it was read. It
+ * records every act and every refusal.
  */
 async function change(
   pool: SqlPool,

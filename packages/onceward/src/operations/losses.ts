@@ -11,16 +11,16 @@ export async function readLosses(pool: SqlPool): Promise<readonly DeclaredLoss[]
 
 export interface Acceptance {
   readonly id: number
-  /** Typed again by the person, so that no slip accepts another consumer's loss. */
+  /** Consumer name, as confirmation: a mistyped id cannot accept another consumer's loss. */
   readonly consumer: string
   readonly because: string
-  /** The digest of the loss as the person saw it. Default: as it is when this is called. */
+  /** Digest of the loss that the operator saw. Default: its digest at the time of the call. */
   readonly seen?: string | undefined
 }
 
 /**
- * A person takes the loss upon them, under the login of the database session: at its next start the consumer
- * goes on behind the gap. Changes one open loss, as it was shown, or nothing.
+ * Accepts a loss under the login of the database session: at its next start the consumer continues after the
+ * lost records. Changes one open loss that is as it was shown, or nothing.
  */
 export async function acceptLoss(
   pool: SqlPool,

@@ -4,15 +4,15 @@ import { readStuck, type StuckMessage } from '../drivers/postgres/outbox/read-st
 import type { SqlPool } from '../drivers/postgres/pool.ts'
 import { act } from './parking/act.ts'
 
-/** Those first that hold up the most. */
+/** Messages that block the most others come first. */
 export async function listStuck(pool: SqlPool, limit = 100): Promise<readonly StuckMessage[]> {
   await assertUsable(pool)
   return readStuck(pool, limit)
 }
 
 /**
- * Gives a message up that its broker does not take; what waits behind it goes on. The audit keeps its id, its
- * digest and the reason.
+ * Drops a message that its broker refuses. Relays then publish the messages behind it. The audit keeps its
+ * id, its digest and the reason.
  */
 export async function dropStuck(
   pool: SqlPool,

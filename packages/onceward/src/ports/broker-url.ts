@@ -1,9 +1,9 @@
 const shape = /^([a-z][a-z0-9+.-]*:)\/\/(?:([^/?#]*)@)?([^/?#]*)(.*)$/is
 
 /**
- * The addresses of a cluster's nodes, one for each host of `amqp://user:password@a,b:5673,c/vhost`: login,
- * path and parameters hold for all of them. Empty where one of them cannot be read. The only place that takes
- * such an address apart.
+ * The addresses of a cluster's nodes, one for each host of `amqp://user:password@a,b:5673,c/vhost`. Login,
+ * path and parameters hold for all of them. Empty when one of them cannot be parsed. No other code parses
+ * such an address.
  */
 export function everyUrl(url: string): readonly string[] {
   const [, protocol, login, hosts, rest] = shape.exec(url) ?? []
@@ -14,13 +14,13 @@ export function everyUrl(url: string): readonly string[] {
   return urls.every(one => (URL.parse(one)?.hostname ?? '') !== '') ? urls : []
 }
 
-/** What all hosts share, as the address of the first; null where it cannot be read. */
+/** The address of the first host, with everything all hosts share; null when it cannot be parsed. */
 export function firstUrl(url: string): URL | null {
   const [first] = everyUrl(url)
   return first === undefined ? null : new URL(first)
 }
 
-/** With other parameters, for all hosts alike. Unchanged where it cannot be read. */
+/** The address with other parameters, for all hosts alike. Unchanged when it cannot be parsed. */
 export function editUrl(url: string, edit: (parsed: URL) => void): string {
   const parsed = firstUrl(url)
   if (parsed === null) return url
@@ -30,7 +30,7 @@ export function editUrl(url: string, edit: (parsed: URL) => void): string {
   return `${protocol}//${login === undefined ? '' : `${login}@`}${hosts}${rest}`
 }
 
-/** Host and port of each node, without who we are: what may be shown. */
+/** Host and port of each node, without credentials: safe to show. */
 export function hostsOf(url: string, usualPort: number): readonly { host: string; port: number }[] {
   return everyUrl(url).map(one => {
     const { hostname, port } = new URL(one)

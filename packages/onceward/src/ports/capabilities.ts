@@ -1,18 +1,18 @@
-/** What a source can do; contracts are checked against it before anything is opened. */
+/** What a source can do. Contracts are checked against it before anything is opened. */
 export interface SourceCapabilities {
-  /** Which orders a contract may ask for on this source as it is declared. */
+  /** The orders a contract may declare on this source. */
   readonly order: { readonly key: boolean; readonly partition: boolean }
   /**
-   * Key order is kept among deliveries of the same `key` only, so a contract's order key must be that key; a
-   * message where it is not is quarantined. Absent where the whole queue is in order and `key` is something
-   * else, such as a routing key.
+   * Order is kept only among deliveries with the same `key`, so a contract's order key must be that key; a
+   * message with another order key is quarantined. Absent when the whole queue is in order and `key` is
+   * something else, such as a routing key.
    */
   readonly ordersByDeliveryKey?: boolean
   /** Deliveries carry a lasting position (logs), rather than a channel-scoped tag (queues). */
   readonly positions: boolean
-  /** The broker counts how often it handed a message over. */
+  /** The broker counts how often it delivered a message. */
   readonly deliveryCount: boolean
-  /** Unsettled deliveries come back when a process dies, without an operator. */
+  /** Unsettled deliveries are redelivered after a crash, without an operator. */
   readonly redelivers: boolean
 }
 

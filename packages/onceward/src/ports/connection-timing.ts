@@ -1,16 +1,16 @@
 import { OncewardError } from '../errors.ts'
 
 export interface ConnectionTiming {
-  /** A peer that is silent for two of these, at the latest for three, is cut off. */
+  /** A peer that is silent for two of these, at the latest for three, is disconnected. */
   readonly heartbeatS: number
-  /** Longest wait for a host to answer. */
+  /** The longest wait for a host to answer. */
   readonly connectMs: number
 }
 
 /**
- * As parameters of the address, under the names that RabbitMQ's clients have for them: `heartbeat` in
- * seconds, `connection_timeout` in milliseconds. Five seconds find a frozen node within 15 and still outlast
- * a pause of the process; RabbitMQ advises against less.
+ * Parameters of the address, under the names of RabbitMQ's clients: `heartbeat` in seconds,
+ * `connection_timeout` in milliseconds. A heartbeat of five seconds detects a frozen node within 15 seconds
+ * and still outlasts a pause of the process; RabbitMQ advises against less.
  */
 export function timingOf(url: string, who: string): ConnectionTiming {
   const { searchParams: query } = new URL(url)

@@ -1,10 +1,10 @@
 import type { HeldFacts } from './source.ts'
 import type { Enrolment, HeldKey, SuppressedEffect } from './store.ts'
 
-/** How the instance of a worker's run ends: by this it is told from the run of a reader. */
+/** The instance of a worker's run ends with it, which distinguishes it from the run of a reader. */
 export const workerSuffix = ' worker'
 
-/** One claimed row. */
+/** One leased row. */
 export type WorkLease = Pick<HeldFacts, 'row' | 'epoch'>
 
 export interface LostLease extends WorkLease {
@@ -12,26 +12,23 @@ export interface LostLease extends WorkLease {
   readonly taken: boolean
 }
 
-/**
- * The durable keyed queue, seen from the workers: each call is a short transaction of its own, on the
- * database's clock.
- */
+/** The durable keyed queue, as workers use it. Each call is a short transaction, on the database's clock. */
 export interface WorkQueue {
-  /** Takes due rows nobody holds, at most `countMax`, for `leaseMs`; raises the epoch of each. */
+  /** Leases due rows that no worker holds, at most `countMax`, for `leaseMs`; raises the epoch of each. */
   lease(enrolment: Enrolment, request: WorkRequest): Promise<LeasedWork>
   /**
-   * Called while work goes on. Answers with the rows that are not ours any more: taken by another, or
-   * finished by somebody.
+   * Called while rows are being processed. Returns the rows whose lease is lost: taken by another worker, or
+   * finished.
    */
   extend(claims: readonly WorkLease[], leaseMs: number): Promise<readonly LostLease[]>
-  /** Ends the claims that are still ours, so that others need not wait for the lease. */
+  /** Ends the leases that are still held, so that other workers need not wait for their expiry. */
   giveBack(claims: readonly WorkLease[]): Promise<void>
 }
 
 export interface WorkRequest {
   readonly countMax: number
   readonly leaseMs: number
-  /** A key's rows are taken in order, and by one holder at a time. */
+  /** A key's rows are leased in order, and by one holder at a time. */
   readonly ordered: boolean
   /** Where the last look ended; null looks from the start. */
   readonly after: string | null
@@ -39,9 +36,9 @@ export interface WorkRequest {
 
 export interface LeasedWork {
   readonly rows: readonly WorkRow[]
-  /** Rows among them whose last holder let the lease run out. */
+  /** Rows among them whose last holder let the lease expire. */
   readonly expired: number
-  /** Where to look on, if there may be more; null when the end was reached. */
+  /** Where to continue, if there may be more; null when the end was reached. */
   readonly next: string | null
 }
 
@@ -59,48 +56,50 @@ export interface WorkRow extends HeldFacts {
 /** What a batch does to held work, inside its transaction. */
 export interface HeldSession {
   /**
-   * Stores messages to be worked on later, in the order given, due at once. Their markers say `stored`
-   * already. With a holder they are claimed for it as they are written, except those of keys with unfinished
-   * work that is not the holder's. Answers in the order of the messages.
+   * Stores messages to be processed later, in the order given, due at once. Their markers already have the
+   * status `stored`. With a holder they are leased to it as they are written, except those of keys with
+   * unfinished work of another holder. Answers in the order of the messages.
    */
   keep(messages: readonly KeptMessage[], holder: WorkHolder | null): Promise<readonly (WorkLease | null)[]>
 
   /**
-   * Of these order keys, those with work that is stored and not done: whoever applies deliveries beside
-   * workers lets it go first. With how long it is until the last of it is due, as far as anybody knows; 0
-   * when it is due now.
+   * Of these order keys, those with stored and unfinished work: a consumer that applies deliveries beside
+   * workers lets that work go first. Each with the delay until the last of it is due, as far as known; 0 when
+   * it is due now.
    */
   keysAtWork(keys: readonly string[]): Promise<ReadonlyMap<string, number>>
 
   /**
-   * The first statement of a worker's transaction. Rejects with `lease_lost` (details: `rows`) when any row
-   * is not ours any more. Of the keys given, answers with those that have unfinished work before the row, and
-   * what it is.
+   * The first statement of a worker's transaction. Rejects with `lease_lost` (details: `rows`) when the lease
+   * of any row is lost. Of the keys given, returns those that have unfinished work before the row, and its
+   * state.
    */
   takeUp(work: readonly TakenWork[]): Promise<ReadonlyMap<string, 'stored' | 'parked'>>
 
   /**
-   * The fence of a worker. Removes the rows that are done and moves their markers, puts off those to be tried
-   * again. What waits for the business key of an effect that happened becomes due. Rejects with `lease_lost`
-   * (details: `rows`) when any is not ours any more, having written nothing that could commit.
+   * The fence of a worker. Removes finished rows and updates their markers; postpones rows to be tried again.
+   * Rows that wait for the business key of an effect that happened become due. Rejects with `lease_lost`
+   * (details: `rows`) when the lease of any row is lost, having written nothing that could commit.
    */
   finish(done: readonly DoneWork[], again: readonly PutOffWork[]): Promise<void>
 
   /**
-   * Live deliveries of these came, and campaigns or replays hold them: what is held is live work from now on,
-   * and claims of it are lost.
+   * Live deliveries of these arrived while campaigns or replays hold them. The held rows become live work,
+   * and their leases are lost.
    */
   makeLive(ids: readonly string[]): Promise<void>
 
-  /** What handlers asked for outside the database while a worker took up what this campaign had held. */
+  /**
+   * Effects outside the database that handlers requested while a worker processed rows held by this campaign.
+   */
   noteSuppressed(campaignId: string, effects: readonly SuppressedEffect[]): Promise<void>
 }
 
-/** A worker of this process that has room for what is being stored. */
+/** A worker of this process that has room for the messages being stored. */
 export interface WorkHolder {
   readonly runId: number
   readonly leaseMs: number
-  /** A key's rows are taken in order, and by one holder at a time. */
+  /** A key's rows are leased in order, and by one holder at a time. */
   readonly ordered: boolean
 }
 
@@ -120,14 +119,14 @@ export interface KeptMessage extends HeldKey {
 export interface TakenWork extends WorkLease {
   /** The order key, on the first row of each key in the batch; null on all others. */
   readonly headOf: string | null
-  /** Held by a campaign that may ask for external effects: lost when it may not any more. */
+  /** Held by a campaign that may request external effects. Its lease is lost when the approval ends. */
   readonly asks: boolean
 }
 
 export interface DoneWork extends WorkLease {
   /**
-   * What becomes of its business key: used up by the effect; given back by the store, because nobody could
-   * read which it is; or, null, kept or given back by its conclusion.
+   * What happens to its business key. `used`: the effect used it up. `unread`: the store releases it, because
+   * the key could not be read. Null: its conclusion keeps or releases it.
    */
   readonly key: 'used' | 'unread' | null
 }

@@ -1,4 +1,4 @@
-/** The broker by the name the semantic conventions have for it, where they have one. */
+/** The broker's name in the semantic conventions, where they have one. */
 export function messagingSystem(kind: string): string {
   return systems[kind] ?? kind
 }

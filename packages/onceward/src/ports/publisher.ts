@@ -23,9 +23,9 @@ export interface Publisher {
    * Called by the relay, several calls at a time, never with one key in two of them. Resolves when the broker
    * has answered for each message, in their order; no messages, no answers. Only `confirmed` means that the
    * broker stored the message. After an error, or a rejection of the whole call, it may have been stored, and
-   * the relay publishes it again under the same id. A message that the broker refuses does not fail the others.
-   * Of two messages with the same queue and key the later is never stored unless the earlier is. Once `still`
-   * returns false no further message is sent.
+   * the relay publishes it again under the same id. A message that the broker refuses does not fail the
+   * others. Of two messages with the same queue and key the later is never stored unless the earlier is. Once
+   * `still` returns false no further message is sent.
    */
   publish(messages: readonly OutgoingMessage[], still: () => boolean): Promise<readonly PublishAnswer[]>
 
@@ -39,8 +39,8 @@ export interface Publisher {
   connect?(): Promise<void>
 
   /**
-   * The largest message that each queue accepts, or why that is unknown. Absent: the broker has no such limits.
-   * Rejects when the broker does not answer.
+   * The largest message that each queue accepts, or why that is unknown. Absent: the broker has no such
+   * limits. Rejects when the broker does not answer.
    */
   readLimits?(queues: readonly string[]): Promise<ReadonlyMap<string, number | Error>>
 }

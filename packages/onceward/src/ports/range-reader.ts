@@ -2,28 +2,31 @@ import type { LogRecord } from './log-record.ts'
 import type { Position } from './source.ts'
 
 /**
- * Reads the history of a log for campaigns. It joins no group, stores no offset and leaves nothing at the broker.
- * Cursors are those of the live source of the same log, so positions and identities are the same. Here a cursor
- * is a whole number, because the end of a range must be recognised.
+ * Reads the history of a log for campaigns. It joins no group, stores no offset and leaves nothing at the
+ * broker. Cursors are those of the live source of the same log, so positions and identities are the same.
+ * Here a cursor is a whole number, because the end of a range must be recognised.
  */
 export interface RangeReader {
   /** Name of the topic, stream or path, as deliveries carry it. */
   readonly origin: string
 
   /**
-   * Finds the ranges between two edges, as the log is now. Rejects with a `configuration` error when the log does
-   * not have an edge.
+   * Finds the ranges between two edges, as the log is now. Rejects with a `configuration` error when the log
+   * does not have an edge.
    */
   survey(edges: Edges): Promise<readonly LogRange[]>
 
   /**
-   * Reads one page from a position. The campaign calls it with `next` of the page before, until the range ends,
-   * and drops records at or after that end. Records that the log no longer has are reported as a `lost` page,
-   * never skipped. A rejection is retried, unless it is a `configuration` error.
+   * Reads one page from a position. The campaign calls it with `next` of the page before, until the range
+   * ends, and drops records at or after that end. Records that the log no longer has are reported as a `lost`
+   * page, never skipped. A rejection is retried, unless it is a `configuration` error.
    */
   read(partition: string, from: Position): Promise<Page>
 
-  /** Called once. Disconnects within a bounded time, also in the middle of a range. A second call does nothing. */
+  /**
+   * Called once. Disconnects within a bounded time, also in the middle of a range. A second call does
+   * nothing.
+   */
   close(): Promise<void>
 
   /**

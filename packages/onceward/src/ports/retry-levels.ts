@@ -1,10 +1,12 @@
 /**
- * A table (on Kafka its JSON) on a copy that goes round a delay level, and never on what a handler sees:
- * everything the round trip would change.
+ * A header of copies that wait in a delay level: a table (on Kafka its JSON) of everything the round trip
+ * would change. A handler never sees it.
  */
 export const retryHeader = 'onceward-retry'
 
-/** What the broker writes on a message that passes through a queue. Nobody's content. */
+/**
+ * Headers the broker writes on a message that passes through a queue. They are not content of the message.
+ */
 export const deathHeaders: readonly string[] = [
   'x-death',
   'x-first-death-queue',
@@ -17,8 +19,8 @@ export const deathHeaders: readonly string[] = [
 export const countHeaders: readonly string[] = ['x-delivery-count', 'x-acquired-count']
 
 /**
- * The queue or topic in which messages wait `levelMs` before they come back to `queue`; with '' what all
- * their names begin with.
+ * The queue or topic in which messages wait `levelMs` before they return to `queue`; with '' the common
+ * prefix of these names.
  */
 export function levelQueue(queue: string, levelMs: number | ''): string {
   return `${queue}.retry.${levelMs}`

@@ -2,76 +2,79 @@ import type { Mode } from '../contract/handler.ts'
 import type { SourceCapabilities } from './capabilities.ts'
 import type { Enrolment } from './store.ts'
 
-/** One handing-over of bytes by a broker. The bytes are exactly what the broker stored. */
+/** One delivery of a message by a broker. The bytes are exactly those the broker stored. */
 export interface Delivery {
   readonly body: Buffer
   readonly headers: Readonly<Record<string, unknown>>
   readonly properties: DeliveryProperties
   /** Name of the queue, stream or topic it came from; for evidence, never an identity. */
   readonly origin: string
-  /** Lasting coordinates on logs (`topic/3@1207`); null on queues, whose tags mean nothing tomorrow. */
+  /** Lasting coordinates on logs (`topic/3@1207`); null on queues, whose tags end with the channel. */
   readonly position: string | null
   /** The broker's ordering unit (`case-events/3` on Kafka); '' where there is only one. */
   readonly partition: string
-  /** Where it stands in its partition of a log, and under which ownership; null on queues. */
+  /** Its place in a partition of a log, and the ownership it was delivered under; null on queues. */
   readonly place: Place | null
   /** The broker's own key: routing key or record key. */
   readonly key: string | null
   readonly redelivered: boolean
-  /** Earlier hand-overs the broker knows of; 0 on the first one and where it does not count. */
+  /** Earlier deliveries the broker knows of; 0 on the first one, and where the broker does not count. */
   readonly deliveryCount: number
-  /** The source's private handle (tag, lease, offset with its epoch). Nobody else reads it. */
+  /** The source's private handle (tag, lease, offset with its epoch). No other component reads it. */
   readonly token: unknown
-  /** Held work that a worker took up again; absent on what a broker handed over. */
+  /** Present when a worker delivers held work; absent when a broker delivers the message. */
   readonly held?: HeldFacts
-  /** Read back out of an archive: its identity as it was; absent elsewhere. */
+  /** The identity that an archived message had; absent elsewhere. */
   readonly archived?: KnownIdentity | undefined
 }
 
-/** An identity that a marker has, or had. */
+/** An identity that a marker has or had. */
 export interface KnownIdentity {
   readonly messageId: string
   readonly digest: Buffer
 }
 
-/** What is known of held work before its bytes are read again. */
+/** What the store knows of held work before its bytes are read again. */
 export interface HeldFacts {
   /**
-   * Its row, and the claim under which it was taken: raised with each, so that an earlier holder's finish
-   * matches nothing.
+   * Its row, and the epoch of the lease. Each lease raises the epoch, so an earlier holder's finish matches
+   * nothing.
    */
   readonly row: string
   readonly epoch: number
   /**
-   * As its marker has them, whatever the contract reads from the bytes today. Null where no id could be read
-   * when it was held: then both are read anew, and the marker is claimed by whoever applies it.
+   * As its marker has them, whether or not the contract reads the same from the bytes today. Null when no id
+   * could be read at the time: then the worker that applies it reads both and inserts the marker.
    */
   readonly messageId: string | null
   readonly digest: Buffer
-  /** It waited for its turn, which came or did not; null where it waited for nobody. */
+  /** It waited for its version, which arrived or did not; null when it did not wait for one. */
   readonly waited: 'released' | 'too late' | null
   /**
-   * Its business key is not its own: to be asked for before it is applied. Absent where it is, or has none.
+   * Another message holds its business key: the worker asks for the key first. Absent when it holds the key
+   * or has none.
    */
   readonly keyless?: boolean
-  /** Its last holder let the lease run out, as one does that died over it. */
+  /** Its last holder let the lease expire, as a process does that crashed while handling it. */
   readonly abandoned: boolean
-  /** When it was first held, in the store's own words; absent where this process has just stored it. */
+  /** When it was first held, as text of the store; absent when this process has just stored it. */
   readonly firstAt?: string
-  /** Failed attempts on its row; absent where there can be none. */
+  /** Failed attempts recorded on its row; absent when there can be none. */
   readonly attempts?: number
-  /** What held it first; absent where this run did. */
+  /** The run that held it first; absent when this run did. */
   readonly cameFrom?: HeldOrigin
-  /** What this process read from the bytes when it stored them; absent where they came out of the store. */
+  /**
+   * The parts this process read from the bytes when it stored them; absent when they came out of the store.
+   */
   readonly read?: ReadBefore
 }
 
-/** The run that held a message first: whoever takes it up works in its mode. */
+/** The run that held a message first. A worker applies the message in the mode of that run. */
 export interface HeldOrigin {
   readonly mode: Mode
-  /** Null for what no campaign held. */
+  /** Null when no campaign held it. */
   readonly campaignId: string | null
-  /** Whether that campaign may ask for external effects and messages; null for what no campaign held. */
+  /** Whether that campaign may request external effects and messages; null when no campaign held it. */
   readonly effects: 'suppressed' | 'requested' | null
 }
 
@@ -84,23 +87,25 @@ export interface ReadBefore {
 }
 
 /**
- * A record's place in one partition of a log. Cursors are texts that only their source can read: an offset, a
- * byte in a file, a page token. Nobody compares them: what comes after what is the order of handing over.
+ * A record's place in one partition of a log. Cursors are texts that only their source interprets: an offset,
+ * a byte in a file, a page token. No other component compares them; the order of records is the order of
+ * delivery.
  */
 export interface Place {
   /**
-   * Which life of the log: a topic id, a file's inode. A log that was deleted and made again is another one.
+   * The incarnation of the log: a topic id, a file's inode. A log that was deleted and created again has
+   * another one.
    */
   readonly incarnation: string
-  /** The ownership under which it was handed over, as the store counts it. */
+  /** The epoch of the ownership it was delivered under, as the store counts it. */
   readonly epoch: number
   /** The cursor of this record. */
   readonly at: string
-  /** Where to read on once this record and all before it are done. */
+  /** The position from which to read once this record and all before it are done. */
   readonly next: string
   /**
-   * Campaigns: the end of the record before it, where nothing in between was for us. Absent where that is
-   * `at`.
+   * Campaigns: the end of the previous record, when the records in between were not selected. Absent when
+   * that is `at`.
    */
   readonly since?: string
 }
@@ -115,22 +120,22 @@ export interface DeliveryProperties {
   readonly appId?: string
   readonly timestampMs?: number
   /**
-   * Logs: the record has no value at all (a deletion in a compacted topic), which is not an empty one. Absent
-   * unless true.
+   * Logs: the record has no value at all (a deletion in a compacted topic), which differs from an empty
+   * value. Absent unless true.
    */
   readonly tombstone?: true
 }
 
-/** A broker adapter: hands over deliveries, settles them. */
+/** A broker adapter: delivers messages and acknowledges them. */
 export interface Source {
   /** For people: `rabbitmq queue payments.q`. */
   readonly name: string
   readonly capabilities: SourceCapabilities
 
   /**
-   * Called once by a consumer's start. Connects, checks the topology and begins to take deliveries.
-   * Rejects with a `configuration` error when retrying cannot help (bad credentials, wrong queue
-   * arguments); otherwise keeps trying by itself until it is closed.
+   * Called once, when a consumer starts. Connects, checks the topology and begins to receive. Rejects with a
+   * `configuration` error when retrying cannot help (bad credentials, wrong queue arguments). Otherwise it
+   * keeps trying until it is closed.
    */
   open(options: OpenOptions): Promise<Subscription>
 }
@@ -139,99 +144,96 @@ export interface QueueSource extends Source {
   open(options: QueueOpenOptions): Promise<Subscription>
 }
 
-/** What opening a queue takes. */
+/** The options of every source. */
 export interface QueueOpenOptions {
-  /** Most unsettled deliveries, and most bytes of their bodies, this subscription may hold. */
+  /** The most unsettled deliveries, and the most bytes of their bodies, that this subscription may hold. */
   readonly inFlightMax: number
   readonly inFlightBytesMax: number
-  /** Called on every change worth telling people, in order, never throwing. */
+  /** Called on every change that operators need to see, in order. Never throws. */
   readonly onEvent: (event: SourceEvent) => void
   /**
-   * Called by those whose broker says which cluster it is, on each connection, before anything is taken.
-   * Where it rejects nothing is.
+   * Called on each connection by sources whose broker reports its cluster, before the first delivery. When it
+   * rejects, the source takes no delivery.
    */
   readonly onBroker?: (broker: BrokerIdentity) => Promise<void>
 }
 
-/** A cluster by its own word: the id of a Kafka cluster, the name of a RabbitMQ one. */
+/** A cluster as it identifies itself: the id of a Kafka cluster, the name of a RabbitMQ cluster. */
 export interface BrokerIdentity {
   readonly kind: string
   readonly cluster: string
-  /** Absent where the broker has none. */
+  /** Absent when the broker has no virtual hosts. */
   readonly virtualHost?: string
   /**
-   * RabbitMQ: a name of ours in the virtual host, which every node of the cluster knows, whatever it calls
-   * itself.
+   * RabbitMQ: names that we create in the virtual host. Every node of the cluster knows them, under any node
+   * name.
    */
   readonly marks?: BrokerMarks
 }
 
-/** Durable names in a virtual host. Valid while the connection is open that it came from. */
+/** Durable names in a virtual host. Valid while the connection they came from is open. */
 export interface BrokerMarks {
-  /** Null where this user may not look. */
+  /** Null when this user has no right to look. */
   has(name: string): Promise<boolean | null>
-  /** False where this user may not. */
+  /** False when this user has no right to create it. */
   put(name: string): Promise<boolean>
-  /** The same look in another virtual host of the same node; null where this user may not enter it. */
+  /** The same lookup in another virtual host of the same node; null when this user has no access to it. */
   hasIn?(virtualHost: string, name: string): Promise<boolean | null>
 }
 
 export interface OpenOptions extends QueueOpenOptions {
-  /** What a log needs beside; queues leave it alone. */
+  /** Options of logs; queues ignore them. */
   readonly log: LogOptions
-  /** Whose held work it is; brokers leave it alone. */
+  /** The consumer whose held work is read; brokers ignore it. */
   readonly enrolment?: Enrolment
 }
 
 export interface LogOptions {
-  /** Who reads: the group on the broker is named after it, unless the declaration names one. */
+  /** The consumer. The group on the broker is named after it, unless the declaration names one. */
   readonly consumer: { readonly name: string; readonly generation: number }
   /**
-   * Which position is the truth. `broker`: told after the effect. `store`: written with the effect, the
-   * broker's is a hint. `only`: as `store`, and there is no marker beside it. `first`: told before the effect
-   * (at most once): `settle` then resolves when the broker, or the store for logs without one, has confirmed
-   * it.
+   * Which position is authoritative. `broker`: committed to the broker after the effect. `store`: written
+   * with the effect; the broker's position is a hint. `only`: as `store`, without markers. `first`: committed
+   * before the effect (at most once). `settle` then resolves when the broker has confirmed it, or the store
+   * for logs without one.
    */
   readonly progress: 'broker' | 'store' | 'only' | 'first'
-  /** Who owns which partition, and the positions we know of. */
+  /** Ownership of partitions, and the positions the store knows. */
   readonly checkpoints: Checkpoints
   /**
-   * Called when partitions are about to go to another owner. What is not in a transaction yet is forgotten;
-   * resolves when the rest is settled. The source bounds the wait.
+   * Called when partitions are about to be revoked. Drops the deliveries that are not in a transaction yet,
+   * and resolves when the others are settled. The source bounds the wait.
    */
   readonly onRevoke: (partitions: readonly string[]) => Promise<void>
-  /**
-   * The messages of a key are applied in order: partitions that were added wait until what stood before them
-   * is done.
-   */
+  /** The messages of a key are applied in order: added partitions wait until the older ones are drained. */
   readonly ordersKeys?: boolean
-  /** Called whenever the broker was told positions, or refused them. Never throws. */
+  /** Called when the broker has accepted committed positions, or refused them. Never throws. */
   readonly onPositionCommit?: (succeeded: boolean) => void
 }
 
-/** Ownership and positions of a log's partitions in the store; the engine's side of a log source. */
+/** Ownership and positions of a log's partitions in the store: the engine's side of a log source. */
 export interface Checkpoints {
   /**
-   * Called when partitions become this subscription's, before the first record of them is handed over. Raises
-   * their epochs: once it resolves, no transaction of an earlier owner commits anything for them. Waits out a
-   * store that is away.
+   * Called when partitions are assigned to this subscription, before their first record is delivered. Raises
+   * their epochs: once it resolves, no transaction of an earlier owner commits anything for them. Waits while
+   * the store is unavailable.
    */
   take(partitions: readonly string[]): Promise<readonly Ownership[]>
   /**
-   * Called once a partition's position is decided (first start, accepted loss) and, with `broker`, the broker
-   * knows it: from now on a missing position is a loss, not a beginning. Under `first` also for every settled
-   * run.
+   * Called once a partition's position is decided (first start, accepted loss) and, with `broker`, committed
+   * to the broker. From then on a missing position is a loss, not a beginning. With `first`, also called for
+   * every settled run of records.
    */
   begin(partition: string, epoch: number, position: Position): Promise<void>
   /**
-   * Called when records are gone unread, before `receive` rejects with `records_lost`: the gap is on record,
-   * whatever happens next.
+   * Called when records are gone unread, before `receive` rejects with `records_lost`: the loss is recorded
+   * first.
    */
   declareLoss(loss: Loss): Promise<void>
   /**
-   * Called when the log turns out to have the records of a loss that was declared at `from`, before reading
-   * goes on there. Closes that loss as withdrawn, accepted or not, so that its alert ends. Rejects with
-   * `ownership_lost` when the epoch is another's.
+   * Called when the log has the records of a loss declared at `from` after all, before reading continues
+   * there. Closes that loss as withdrawn, accepted or not, so that its alert ends. Rejects with
+   * `ownership_lost` when another run has taken the partition.
    */
   withdrawLoss(partition: string, epoch: number, from: Position, reason: string): Promise<void>
 }
@@ -244,54 +246,54 @@ export interface Position {
 export interface Ownership {
   readonly partition: string
   readonly epoch: number
-  /** The run that had it before; null when nobody had. */
+  /** The run that owned it before; null when none did. */
   readonly lastRun: number | null
-  /** The last position the store knows; null when this consumer never began here. */
+  /** The last stored position; null when this consumer never began here. */
   readonly stored: Position | null
-  /** A person accepted a declared loss: go on from here, then `begin`. */
+  /** An operator accepted a declared loss: continue from here, then call `begin`. */
   readonly resumeAt: Position | null
-  /** The newest declared loss that is not closed; absent where there is none. */
+  /** The newest declared loss that is not closed; absent when there is none. */
   readonly openLoss?: OpenLoss
 }
 
-/** A declared loss behind which reading has not gone on yet. */
+/** A declared loss after which reading has not continued yet. */
 export interface OpenLoss {
   readonly from: Position
   readonly to: Position | null
-  /** When it was declared for the first time, by the store's clock. */
+  /** When it was first declared, by the store's clock. */
   readonly declaredMs: number
   readonly accepted: boolean
 }
 
-/** Records a log no longer has, from the position we stood at to the first one that is still there. */
+/** Records a log no longer has, from the stored position to the first record that still exists. */
 export interface Loss {
   readonly partition: string
   readonly from: Position
-  /** Null when there is nothing left to go on from, as in a deleted topic. */
+  /** Null when no record is left to continue from, as in a deleted topic. */
   readonly to: Position | null
-  /** How many at most; null when it cannot be known. */
+  /** The largest possible number of records; null when it cannot be known. */
   readonly records: number | null
   readonly reason: string
 }
 
 /**
- * What a transaction writes about one partition: its ownership is checked, and its position moved unless
+ * What a transaction writes about one partition. It checks the ownership, and moves the position unless
  * `next` is null.
  */
 export interface Progress {
   readonly partition: string
   readonly epoch: number
   readonly incarnation: string
-  /** Where the store must stand for the move to be ours; null: anywhere. */
+  /** The position the store must have for the move to be valid; null: any. */
   readonly from: string | null
   readonly next: string | null
 }
 
-/** Nothing comes although something waits. */
+/** No delivery arrives although messages wait. */
 export interface Stall {
   /** How long it has lasted. */
   readonly forMs: number
-  /** What is silent, for people. */
+  /** The silent component, for people. */
   readonly reason: string
 }
 
@@ -300,8 +302,8 @@ export interface PartitionLag {
   /** Records in the log that are not settled yet; null while unknown. */
   readonly behind: number | null
   /**
-   * Timestamp of the oldest record handed over and not settled; null when there is none. Absent for queues,
-   * whose messages need not have one.
+   * Timestamp of the oldest record delivered and not settled; null when there is none. Absent for queues,
+   * whose messages may lack one.
    */
   readonly oldestMs?: number | null
 }
@@ -309,51 +311,52 @@ export interface PartitionLag {
 export type SourceEvent =
   | { readonly kind: 'connected' }
   | { readonly kind: 'disconnected'; readonly reason: string }
-  /** The broker took the subscription away (queue deleted, consumer cancelled). */
+  /** The broker ended the subscription (queue deleted, consumer cancelled). */
   | { readonly kind: 'cancelled'; readonly reason: string }
   /**
-   * The broker took deliveries back because they were not acknowledged in time; the source goes on, and they
-   * come again.
+   * The broker took deliveries back because they were not acknowledged in time. The source continues, and
+   * they are redelivered.
    */
   | { readonly kind: 'timed_out'; readonly reason: string }
-  /** Partitions of a log came or went. */
+  /** Partitions of a log were assigned or revoked. */
   | { readonly kind: 'assigned'; readonly partitions: readonly string[]; readonly reason: string }
   | {
       readonly kind: 'revoked'
       readonly partitions: readonly string[]
       readonly reason: string
       /**
-       * Given up when asked to, with everything settled or handed back; absent where they were taken or lost.
+       * Released on request, with everything settled or returned; absent when the partitions were taken or
+       * lost.
        */
       readonly orderly?: true
     }
   | { readonly kind: 'warning'; readonly reason: string }
   /**
-   * A part of the source failed and is tried again by itself, while the rest goes on; then that it works
-   * again. A new connection restores all.
+   * A part of the source failed and is retried while the rest continues; then, that it works again. A new
+   * connection restores all parts.
    */
   | { readonly kind: 'degraded'; readonly part: string; readonly reason: string }
   | { readonly kind: 'restored'; readonly part: string }
-  /** The source was declared to end, and everything there was is settled: the consumer drains. */
+  /** The source was declared to end, and every record is settled: the consumer drains. */
   | { readonly kind: 'ended'; readonly reason: string }
 
 export interface Subscription {
   /**
-   * Called by the consumer whenever it has room, one call at a time. Resolves at once with what has
-   * already arrived (at most `max`), otherwise with the first arrivals; never waits to fill a batch.
-   * Resolves with an empty list only after `close` has begun. While the broker is away it just waits.
-   * Rejects only with a `configuration` error or with `records_lost`: the consumer halts and settles nothing.
+   * Called by the consumer whenever it has room, one call at a time. Resolves at once with what has already
+   * arrived (at most `max`), otherwise with the first arrivals; never waits to fill a batch. Resolves with an
+   * empty list only after `close` has begun. Waits while the broker is unavailable. Rejects only with a
+   * `configuration` error or with `records_lost`: the consumer halts and settles nothing.
    */
   receive(max: number): Promise<readonly Delivery[]>
 
   /**
-   * Called once per delivery, after its outcome is durable, in any order. Tells the broker to forget
-   * them. A delivery of an earlier connection or an expired lease is skipped, never sent: it comes
-   * back and the inbox recognises it. Says how many could not be told to the broker. Never rejects.
+   * Called once per delivery, after its outcome is durable, in any order. Acknowledges them. A delivery of an
+   * earlier connection or an expired lease is skipped, never sent: it is redelivered, and its marker is
+   * recognised. Returns how many were not acknowledged. Never rejects.
    */
   settle(deliveries: readonly Delivery[]): Promise<{ readonly missed: number }>
 
-  /** Called before held work is tried again: false once the broker has taken the delivery back. */
+  /** Called before a pending retry runs: false once the broker has taken the delivery back. */
   isLive(delivery: Delivery): boolean
 
   /**

@@ -129,13 +129,13 @@ export interface StoreEvidence {
 export type StoreTrouble =
   /** Serialization failure or deadlock: the same batch may succeed when run again. */
   | 'contention'
-  /** A bounded wait for somebody else's lock ran out. */
+  /** A bounded wait for another transaction's lock expired. */
   | 'lock wait'
   /** An earlier statement of the transaction failed; this one is only its victim. */
   | 'victim'
   /** Connection lost, server starting, disk full: nothing to do with any message. */
   | 'unavailable'
-  /** Missing rights, missing tables, wrong password: people must act. */
+  /** Missing rights, missing tables, wrong password: an operator must act. */
   | 'configuration'
   /** Belongs to the statement that raised it. */
   | 'statement'
@@ -284,13 +284,13 @@ export type FindGivenUp = (
 ) => Promise<ReadonlyMap<number, string>>
 
 /**
- * What a campaign wants to know of a batch. Called between the handlers and `advance`; a round that fails is
- * told anew.
+ * What a campaign records of a batch. Called between the handlers and `advance`; a round that fails is
+ * recorded again.
  */
 export interface BatchJournal {
-  /** Effects that handlers asked for and the mode does not let happen. */
+  /** Effects that handlers requested and the mode suppresses. */
   suppressed(effects: readonly SuppressedEffect[]): void
-  /** What was decided of each message. */
+  /** The decision on each message. */
   decided(decided: readonly DecidedMessage[]): void
 }
 
@@ -314,14 +314,14 @@ export interface DecidedMessage {
 }
 
 export interface BlockedKey {
-  /** People let it go: workers have it until it is empty. */
+  /** An operator released the key: workers process it until it is empty. */
   readonly released: boolean
-  /** How many were put behind its head. */
+  /** How many messages wait behind its head. */
   readonly waiting: number
 }
 
 export interface Savepoint {
-  /** Everything sent since is undone, a failed statement among it. */
+  /** Undoes every statement sent since, failed ones included. */
   undo(): Promise<void>
   keep(): void
 }
@@ -335,26 +335,29 @@ export interface ConsumerFacts {
   readonly handlerVersion: string
   readonly instance: string
   /**
-   * What remembers. `checkpoint` is refused where positions were kept beside markers: such a position may lag
-   * effects nobody would recognise.
+   * Where duplicates are recognised. `checkpoint` is refused when positions were kept beside markers: such a
+   * position may lag effects that no marker would recognise.
    */
   readonly dedup: Dedup
   /**
-   * Longest a handler may hold its transaction: the store lets the server end what is idle or running past
-   * it.
+   * The longest a handler may hold its transaction. The store lets the server end a transaction that is idle
+   * or running longer.
    */
   readonly handlerTimeoutMs: number
-  /** How many deliveries it may hold at a time: as many are under suspicion when it dies. */
+  /** How many deliveries it may hold at a time. That many are suspects when its process crashes. */
   readonly deliveriesMax: number
-  /** Where the contract's dead letters go on the broker; null when they stay in the store only. */
+  /** The contract's dead-letter queue on the broker; null when they stay in the store only. */
   readonly deadLetterTo: DeadLetterTo | null
-  /** What it reads. Absent where nobody else could read the same. */
+  /** What it reads. Absent when no other consumer could read the same. */
   readonly reading?: Reading
-  /** Where its messages go. Absent, and of a kind that is missing: the only destination of that kind. */
+  /** Where its messages go. When absent, or when a kind is missing: the only destination of that kind. */
   readonly destinations?: Destinations
   /** The addresses behind them, without credentials, for runs that cannot reach the broker at start. */
   readonly addresses?: Destinations
-  /** What the Kafka topics it writes to take. Absent where this process is not connected to their cluster. */
+  /**
+   * The size limits of the Kafka topics it writes to. Absent when this process is not connected to their
+   * cluster.
+   */
   readonly topicLimits?: TopicLimits
 }
 
@@ -365,10 +368,10 @@ export interface DeadLetterTo {
   readonly owner: string
 }
 
-/** By kind of broker, the cluster and virtual host that messages of that kind are for. */
+/** By kind of broker, the cluster and virtual host that receive messages of that kind. */
 export type Destinations = Readonly<Record<string, string>>
 
-/** A queue, a log as one group reads it: whoever reads it under another name has another memory. */
+/** A queue, or a log as one group reads it. A consumer that reads it under another name has other markers. */
 export interface Reading {
   readonly kind: string
   readonly place: string
@@ -376,7 +379,7 @@ export interface Reading {
   readonly virtualHost: string
   /** The group, on logs; '' on queues. */
   readonly reader: string
-  /** Who keeps the position. Queues forget instead. */
+  /** Where the position is kept. Queues delete messages instead. */
   readonly keeper: 'broker' | 'store' | 'queue'
 }
 
@@ -385,20 +388,20 @@ export interface Enrolment {
   readonly runId: number
   readonly facts: ConsumerFacts
   /**
-   * SQL stores: markers lay in several tables when the run began. Decides how they are looked for, never what
+   * SQL stores: markers were in several tables when the run began. Decides how they are searched, never what
    * is found.
    */
   readonly markersSpread?: boolean
   /** SQL stores: other generations had consumed under this name when the run began. */
   readonly hasOthers?: boolean
-  /** The campaign this run is of; absent elsewhere. What it holds says so. */
+  /** The campaign of this run; absent elsewhere. Rows that the run holds carry it. */
   readonly campaignId?: string
 }
 
 export interface NewMarker {
   readonly id: string
   readonly digest: Buffer
-  /** What older code computed for the same content: a marker with it is one of this content. */
+  /** The digest that older code computed for the same content. A marker with it belongs to this content. */
   readonly formerDigest?: Buffer
   readonly position: string | null
 }
@@ -408,7 +411,7 @@ export type MarkerStatus =
   | 'ignored'
   | 'duplicate'
   | 'stale'
-  /** Durable here and not done yet: to be worked on later, behind a gap, or by a person. */
+  /** Durable here and unfinished: to be processed later, after a missing version, or by an operator. */
   | 'stored'
   | 'waiting'
   | 'parked'
@@ -430,7 +433,7 @@ export type BusinessKeyAnswer =
   | { readonly kind: 'first' }
   | {
       readonly kind: 'seen'
-      /** The message that holds the key, and what its marker says; null when the marker is gone. */
+      /** The message that holds the key, and the status of its marker; null when the marker is gone. */
       readonly byId: string
       readonly status: MarkerStatus | null
       readonly sameDigest: boolean
@@ -438,24 +441,27 @@ export type BusinessKeyAnswer =
       readonly waiting: number
     }
 
-/** A handle on the transaction lent to one handler call, with what it did. */
+/** A handle on the transaction for one handler call, with a record of its use. */
 export interface HandlerTransaction<Tx> {
   readonly tx: Tx
   /**
-   * SQL stores: the same loan for statements given as text; what a declared effect gets, whatever `tx` is.
+   * SQL stores: the same handle for statements given as text. Declared effects get it, for any type of `tx`.
    */
   readonly sql?: SqlTransaction
-  /** True once the handler has sent a statement: its writes can then only be undone by a rollback. */
+  /** True once the handler has sent a statement: only a rollback can undo its writes then. */
   readonly used: boolean
-  /** The first error any of its statements met, even if the handler swallowed it. */
+  /** The first error of any of its statements, even if the handler swallowed it. */
   readonly failure: unknown
   /** Statements sent and not answered yet. */
   readonly pending: number
-  /** Called when the handler is over. Closes rows that it left unread; resolves when nothing is pending. */
+  /**
+   * Called when the handler has ended. Closes rows that it left unread; resolves when no statement is
+   * pending.
+   */
   idle(): Promise<void>
   /**
-   * Further use is refused with an error that says so, and so is a statement that waits in a queue of its
-   * library. `cut`: why the call was ended before its handler returned. The first call counts.
+   * Refuses further use with an explaining error, including statements that wait in a queue of its library.
+   * `cut`: why the call was ended before its handler returned. The first call counts.
    */
   revoke(cut?: Error): void
 }
@@ -471,7 +477,7 @@ export interface Intent {
 }
 
 /**
- * A message of the outbox. Where it goes is the broker's kind, and there a queue, a topic, or an exchange
+ * A message of the outbox. Its destination is a kind of broker, and there a queue, a topic, or an exchange
  * with `queue` as routing key.
  */
 export interface Outgoing {
@@ -480,7 +486,7 @@ export interface Outgoing {
   readonly destination?: string
   readonly exchange: string | null
   readonly queue: string
-  /** The same whenever the same cause publishes it again. */
+  /** The same each time the same cause publishes it. */
   readonly messageId: string
   /** Messages of one key reach one queue in order. */
   readonly key: string | null
@@ -488,7 +494,7 @@ export interface Outgoing {
   readonly headers: string
   readonly properties: string
   readonly body: Buffer
-  /** The message whose handler publishes it, where that is to stay known. */
+  /** The message whose handler publishes it, when evidence of it is kept. */
   readonly cause?: string
 }
 
@@ -499,7 +505,7 @@ export interface AttemptRecord {
   readonly failureClass: string
   readonly code: string
   readonly error: string
-  /** Where it was thrown; '' when nobody knows. */
+  /** Where it was thrown; '' when unknown. */
   readonly place: string
 }
 
@@ -514,27 +520,27 @@ export interface Conclusion {
   /** Null for bytes without a usable id. */
   readonly id: string | null
   readonly digest: Buffer
-  /** `retry` gives the claim back; a status changes the marker. */
+  /** `retry` removes the marker; a status changes it. */
   readonly to: 'retry' | MarkerStatus
   /** The marker was inserted by this transaction (false: it belongs to an earlier one, or there is none). */
   readonly claimed: boolean
   /**
-   * The business key it gives back, which goes to the first message that waits for it; null when it keeps or
-   * has none.
+   * The business key it releases to the first message that waits for it; null when it keeps its key or has
+   * none.
    */
   readonly businessKey: string | null
-  /** Why nothing came of it, kept with the marker. */
+  /** Why it had no effect, kept with the marker. */
   readonly because?: string | null
-  /** Everything needed to bring the message back; null when nothing is held. */
+  /** Everything needed to process the message later; null when it is not held. */
   readonly held: HeldRecord | null
 }
 
-/** The part of held work that tells about its business key. */
+/** The business key of held work. */
 export interface HeldKey {
   readonly businessKey: string | null
-  /** Written with the key whenever the key comes to this message; null where none is declared or read. */
+  /** Written with the key whenever this message gets the key; null when none is declared or read. */
   readonly businessDigest: Buffer | null
-  /** It does not hold its key: whoever takes it up asks for the key first. */
+  /** It does not hold its key: the worker that leases it asks for the key first. */
   readonly keyless: boolean
 }
 
@@ -544,8 +550,8 @@ export type HeldState = (typeof heldStates)[number]
 export interface HeldRecord extends HeldKey {
   readonly state: HeldState
   /**
-   * The row it had until now: its place in the order of its key. And the claim that ends with this, whose
-   * epoch it keeps, so that no later claim is taken for an earlier one. Null for what was not held.
+   * The row it had until now, which is its place in the order of its key, and the lease that ends with this.
+   * Its epoch stays, so that no later lease equals an earlier one. Null when it was not held.
    */
   readonly was: Pick<HeldFacts, 'row' | 'epoch' | 'firstAt' | 'cameFrom'> | null
   readonly reason: string
@@ -555,9 +561,9 @@ export interface HeldRecord extends HeldKey {
   readonly place: string
   /** The order key: later messages of it wait behind this one while it is parked. Null when unordered. */
   readonly orderKey: string | null
-  /** Its place among those that wait under the key; only with `waiting`. */
+  /** Its version among those that wait under the key; only with `waiting`. */
   readonly version: bigint | null
-  /** When a worker may take it, from now on; null for what only people take up. */
+  /** The delay until a worker may lease it; null when only operators release it. */
   readonly dueInMs: number | null
   readonly attempts: number
   /** The dead-letter queue of the contract, if it names one, gets a copy. */

@@ -2,27 +2,27 @@ import type { Clock } from '../environment.ts'
 import type { Enrolment } from './store.ts'
 
 /**
- * What a store knows of runs that fell silent, and of the messages whose handlers were at work when they did.
- * Each call is a short transaction of its own, on the store's clock. Nothing of it decides what is applied: a
- * run that is wrongly taken for dead costs time, not correctness.
+ * What a store knows of runs that fell silent, and of the messages whose handlers were running then. Each
+ * call is a short transaction, on the store's clock. It never decides what is applied: a run wrongly taken
+ * for crashed costs time, not correctness.
  */
 export interface SuspectLedger {
   /**
-   * Called at start and then every few seconds: this run lives. Answers with the other runs of the consumer
-   * that are open and were not heard of since this one began, or for `silentMs`; and with those that halted.
-   * A neighbour that lives is on the list until its next beat at most. `clock` runs evenly: a store with a
-   * clock of its own records when that one is set forward.
+   * Called at start and then every few seconds: the heartbeat of this run. Returns the other open runs of the
+   * consumer without a heartbeat since this one began, or for `silentMs`, and those that halted. A live
+   * neighbour stays on the list until its next heartbeat at most. `clock` runs evenly: a store with its own
+   * clock records when that clock is set forward.
    */
   beat(enrolment: Enrolment, silentMs: number, clock?: Clock): Promise<readonly SilentRun[]>
 
-  /** What these runs may have left behind is dealt with; nobody hears of them again. */
+  /** The consequences of these runs are dealt with: they are not returned again. */
   clear(enrolment: Enrolment, runIds: readonly number[]): Promise<void>
 
   /**
    * Called before the handler of a suspect runs. Counts an attempt that is durable when this resolves, unless
-   * one of `attemptsMax` ended with its process already; answers with what was counted before. What stands of
-   * it when the process dies says why. `survived`: what this run began before and came through with; its
-   * attempts are taken back.
+   * one of `attemptsMax` has already ended with its process. Returns the attempts counted before. If the
+   * process crashes, the recorded attempt names the message. `survived`: ids whose attempts this run began
+   * earlier and survived; they are withdrawn.
    */
   beginAttempt(
     enrolment: Enrolment,
@@ -33,8 +33,8 @@ export interface SuspectLedger {
 
   /**
    * Called before the handlers of several suspects run in one batch. Records that this run tried them
-   * together; the record is durable when this resolves. It is no attempt of any of them. `size`: how many
-   * they are; ids may repeat. `survived` as above.
+   * together; the record is durable when this resolves. It counts as an attempt of none of them. `size`:
+   * their number; ids may repeat. `survived` as above.
    */
   beginGroup(
     enrolment: Enrolment,
@@ -44,14 +44,14 @@ export interface SuspectLedger {
   ): Promise<void>
 
   /**
-   * The size of the largest group in which each of these may be tried: half of the smallest group over which
-   * a run died, and 1 when a run died over the message alone. A message that no run died over is missing from
-   * the answer. Runs that were closed in order did not die.
+   * The largest group in which each of these may be tried: half of the smallest group in which a run crashed,
+   * and 1 when a run crashed on the message alone. A message without a crash is missing from the answer. Runs
+   * that were closed did not crash.
    */
   groupLimits(enrolment: Enrolment, ids: readonly string[]): Promise<ReadonlyMap<string, number>>
 }
 
-/** How long a run may send no sign of life before it is taken for dead. */
+/** How long a run may send no heartbeat before it counts as crashed. */
 export const silentAfterMs = 10_000
 
 export interface SilentRun {
@@ -66,5 +66,5 @@ export interface EarlierAttempts {
   readonly deaths: number
 }
 
-/** The code of an attempt that began and was never heard of again. */
+/** The code of an attempt that began and never ended. */
 export const processDied = 'process_died'

@@ -1,9 +1,9 @@
-/** What the topics of the Kafka cluster that this process is connected to take, as the cluster said last. */
+/** The size limits of topics on the Kafka cluster that this process is connected to, as last reported. */
 export interface TopicLimits {
-  /** `max.message.bytes`; null where it is not known. */
+  /** `max.message.bytes`; null when unknown. */
   bytesMax(topic: string): number | null
   /**
-   * Something did not fit, here or at the broker: the limit may be another by now. Asks again in the
+   * A message did not fit, here or at the broker, so the limit may have changed. Asks again in the
    * background, never throws.
    */
   doubt(): void

@@ -3,25 +3,25 @@ import type { Outgoing } from './store.ts'
 import type { TopicLimits } from './topic-limits.ts'
 
 /**
- * What a message takes on the wire, measured before its row is written: a row that no broker can be sent
- * would stay in the outbox for ever. An AMQP client encodes headers in a buffer of 64 KiB, and names in one
- * byte of length; some room is left for what a broker adds.
+ * The size of a message on the wire, measured before its row is written: a row that no broker accepts would
+ * stay in the outbox. An AMQP client encodes headers in a buffer of 64 KiB, and the length of a name in one
+ * byte. Some room is left for headers that a broker adds.
  */
 export const amqpHeaderBytesMax = 60 * 1024
 const amqpNameBytesMax = 255
 /**
- * A copy for Kafka, with its key and headers, where the limit of its topic is not known: below what brokers
- * take by default (1 MiB a batch).
+ * The limit for a copy on Kafka, with its key and headers, when the limit of its topic is unknown: below the
+ * brokers' default (1 MiB a batch).
  */
 export const kafkaRecordBytesMax = 800 * 1024
-/** What a topic takes in one batch unless it says otherwise (`max.message.bytes`). */
+/** The default limit of a topic for one batch (`max.message.bytes`). */
 export const kafkaBatchBytesMax = 1_048_588
-/** Lengths, attributes, and headers of the publisher's own with short values. */
+/** Lengths, attributes, and the publisher's own headers with short values. */
 const kafkaOverheadBytes = 1_024
 
 type Sent = Pick<Outgoing, 'messageId' | 'key' | 'headers' | 'properties' | 'body'>
 
-/** False where a client or broker could never take it. Brokers that are not known take everything. */
+/** False when a client or broker could never accept it. Unknown brokers accept everything. */
 export function fitsOnWire(
   broker: string,
   message: Sent & Pick<Outgoing, 'queue'>,
@@ -34,7 +34,7 @@ export function fitsOnWire(
   return fits
 }
 
-/** What is nested too deeply for the stack is so for the client's encoder. */
+/** A value nested too deeply for the stack is also too deep for the client's encoder. */
 function withinStack(measure: () => number): number {
   try {
     return measure()
@@ -46,10 +46,11 @@ function withinStack(measure: () => number): number {
 
 /**
  * The encoded table of headers, with the properties that are too long for AMQP and travel as headers.
- * Infinity where a name is too long.
+ * Infinity when a name is too long.
  */
 export function amqpHeaderBytes({ messageId, headers, properties }: Omit<Sent, 'key' | 'body'>): number {
-  // Shorter than the longest name, so no name is too long, and no value grows that much.
+  // The text is shorter than the longest name, so no name is too long. No value grows by more than this
+  // factor.
   const plain =
     headers.length <= amqpNameBytesMax
       ? headers.length * 3
@@ -64,8 +65,8 @@ export function kafkaRecordBytes({ messageId, key, headers, properties, body }: 
 }
 
 /**
- * Text values as they are sent: in the stored JSON the table of a retry copy is escaped once more, and the
- * name of a list stands once.
+ * Text values as they are sent. In the stored JSON the table of a retry copy is escaped once more, and the
+ * name of a list occurs once.
  */
 function headerValueBytes(headers: string): number {
   const stored = Buffer.byteLength(headers)
@@ -107,7 +108,7 @@ function fieldBytes(value: unknown): number {
   }
 }
 
-/** Typed values (`{ '!': 'timestamp', … }`) take nine bytes at most, and count for more as a table. */
+/** Typed values (`{ '!': 'timestamp', … }`) take nine bytes at most; counted as a table they take more. */
 function objectBytes(value: object): number {
   if (value instanceof Uint8Array) return 5 + value.length
   if (!Array.isArray(value)) return 1 + tableBytes(value)

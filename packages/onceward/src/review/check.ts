@@ -39,7 +39,7 @@ export interface CheckReport {
 const worst: Record<Severity, number> = { error: 0, warning: 1, note: 2 }
 const knownIds: ReadonlySet<string> = new Set(catalogue.map(rule => rule.id))
 
-/** All rules over all contracts; nothing is started, declared or changed. */
+/** Applies all rules to all contracts; it starts, declares and changes nothing. */
 export async function check(loaded: readonly LoadedContract[], options: CheckOptions): Promise<CheckReport> {
   const contracts = loaded.filter(one => one.consumer !== undefined) as Checked[]
   const findings = unique([
@@ -68,7 +68,7 @@ export async function check(loaded: readonly LoadedContract[], options: CheckOpt
   }
 }
 
-/** A problem of a policy file is met by every contract beside it. */
+/** Every contract beside a policy file reports its problems; duplicates are removed. */
 function unique(findings: readonly Finding[]): Finding[] {
   const seen = new Set<string>()
   return findings.filter(({ id, consumer, place, found }) => {
@@ -111,10 +111,7 @@ function compare(one: string, other: string): number {
   return one < other ? -1 : one > other ? 1 : 0
 }
 
-/**
- * 0 when nothing is wrong, 1 when something is: an error, or with `strict` a warning too. What is waived does
- * not count.
- */
+/** 0 without errors, and with `strict` without warnings; else 1. Waived findings do not count. */
 export function exitCodeOf({ counts }: CheckReport, strict: boolean): 0 | 1 {
   return counts.error > 0 || (strict && counts.warning > 0) ? 1 : 0
 }

@@ -4,12 +4,12 @@ import { setting } from './queue-setting.ts'
 /** Where a queue's dead letters go. */
 export interface DeadLetterRoute {
   readonly exchange: string
-  /** Null: each message keeps the key it came with. */
+  /** Null: each message keeps its routing key. */
   readonly routingKey: string | null
   readonly exchangeExists: boolean
-  /** The queues every dead letter can reach; empty when some reach none. */
+  /** The queues that every dead letter reaches; empty if some reach none. */
   readonly queues: readonly string[]
-  /** A key with which a dead letter would vanish, null when none would. */
+  /** A routing key whose dead letters are lost; null if there is none. */
   readonly lostWith: string | null
 }
 
@@ -60,7 +60,7 @@ function keysOf(queue: string, { exchanges, bindings }: Topology): string[] {
 
 const byKey: ReadonlySet<string> = new Set(['direct', 'topic'])
 
-/** The queues that a message with this key arrives in. */
+/** The queues that a message with this key reaches. */
 export function reach(
   exchange: string,
   key: string,
@@ -95,8 +95,8 @@ function takes(type: string, pattern: string, key: string): boolean {
 }
 
 /**
- * `*` is one word, `#` any number of them; among the words each stands for whatever it may match, all of
- * which the pattern must take.
+ * `*` is one word, `#` any number of words. Wildcards among `words` stand for all values they may match, and
+ * the pattern must match every one.
  */
 export function topicMatches(pattern: readonly string[], words: readonly string[]): boolean {
   const [first, ...rest] = pattern

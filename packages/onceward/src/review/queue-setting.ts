@@ -13,7 +13,7 @@ export function setting({ type, arguments: own, policy }: QueueState, name: stri
   return name === 'overflow' && type === 'quorum' ? (policy[name] ?? mine) : (mine ?? policy[name])
 }
 
-/** The smaller of two numbers wins, whoever set it. */
+/** The smaller of two numbers wins. */
 export function limitSetting({ arguments: own, policy }: QueueState, name: string): unknown {
   const [mine, theirs] = [own[`x-${name}`], policy[name]]
   return typeof mine === 'number' && typeof theirs === 'number' ? Math.min(mine, theirs) : (mine ?? theirs)

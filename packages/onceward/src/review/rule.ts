@@ -6,20 +6,20 @@ import type { Consumer } from '../contract/define-consumer.ts'
  */
 export type Severity = 'error' | 'warning' | 'note'
 
-/** What is told of a rule wherever it is named. Ids are stable: they stand in waivers. */
+/** The text of a rule. Ids are stable: waivers refer to them. */
 export interface RuleText {
   readonly id: string
   readonly severity: Severity
   /** What must hold. */
   readonly title: string
-  /** What happens where it does not. */
+  /** What happens if it does not. */
   readonly reason: string
   readonly fix: string
 }
 
 /**
- * What was found, in a sentence with its names and numbers; several where it was found several times; null
- * where all is well.
+ * The finding as a sentence with its names and numbers; several if found several times; null if there is
+ * none.
  */
 export type RuleResult = string | readonly string[] | null
 
@@ -34,7 +34,7 @@ export interface SetRule extends RuleText {
 }
 
 export interface Finding extends RuleText {
-  /** Null for what concerns a server, or the check itself. */
+  /** Null for a finding about a server or the check itself. */
   readonly consumer: string | null
   /** The file of the contract, or the server's address without its secrets. */
   readonly place: string

@@ -1,7 +1,7 @@
 import { type Finding, findingsOf } from './rule.ts'
 import { neverWaived, waiverRules } from './rules/itself.ts'
 
-/** A finding that people have decided to live with, and until when. */
+/** A finding that a team accepts, and until when. */
 export interface Waiver {
   readonly rule: string
   /** Absent: of every consumer, and of the servers. */
@@ -19,9 +19,9 @@ export interface WaivedFinding extends Finding {
 }
 
 /**
- * Marks what is waived. A waiver that is over, meets nothing or names no rule is a finding itself: otherwise
- * the list only grows, and a forgotten line would hide the same fault when it comes back. Those findings
- * cannot be waived.
+ * Marks waived findings. A waiver that has expired, matches nothing or names no rule is a finding itself;
+ * otherwise the list only grows, and a forgotten line would hide the same fault later. Those findings cannot
+ * be waived.
  */
 export function applyWaivers(
   findings: readonly Finding[],
@@ -31,7 +31,7 @@ export function applyWaivers(
   const running = waivers.filter(waiver => isDay(waiver.until) && waiver.until >= today)
   const waived = findings.map(finding => ({
     ...finding,
-    waived: running.find(waiver => meets(waiver, finding)) ?? null,
+    waived: running.find(waiver => matches(waiver, finding)) ?? null,
   }))
   const about = waivers.flatMap(waiver => {
     const place = { consumer: waiver.consumer ?? null, place: waiver.place ?? 'waivers' }
@@ -52,8 +52,8 @@ export function applyWaivers(
         `The waiver of ${named} ended on ${waiver.until}; ${waiver.owner} answers for it.`,
         place,
       )
-    if (skipped(waiver.rule) || findings.some(finding => meets(waiver, finding))) return []
-    return findingsOf(waiverRules.unused, `The waiver of ${named} meets no finding.`, place)
+    if (skipped(waiver.rule) || findings.some(finding => matches(waiver, finding))) return []
+    return findingsOf(waiverRules.unused, `The waiver of ${named} matches no finding.`, place)
   })
   return [...waived, ...about.map(finding => ({ ...finding, waived: null }))]
 }
@@ -62,11 +62,11 @@ export interface WaiverContext {
   /** As in 2026-11-15, in UTC. */
   readonly today: string
   readonly knownIds: ReadonlySet<string>
-  /** Rules that this check did not look at: their waivers are not unused. */
+  /** Rules that this check skipped: their waivers are not unused. */
   readonly skipped: (rule: string) => boolean
 }
 
-function meets(waiver: Waiver, finding: Finding): boolean {
+function matches(waiver: Waiver, finding: Finding): boolean {
   return (
     !neverWaived.has(finding.id) &&
     waiver.rule === finding.id &&

@@ -2,8 +2,8 @@ import { type BrokerSecurity, brokerSecurity } from '../drivers/broker-security.
 import { OncewardError } from '../errors.ts'
 
 /**
- * What the environment says about servers, for whoever starts something. What the caller gives comes first,
- * as a contract's own address does.
+ * Server addresses from the environment. Options of the caller take precedence, as does an address in the
+ * contract.
  */
 export interface ServerSettings {
   readonly rabbitmqUrl?: string | undefined
@@ -25,7 +25,7 @@ const variables: Readonly<Record<keyof ServerSettings, string>> = {
   archiveFolder: 'ONCEWARD_ARCHIVE_FOLDER',
 }
 
-/** The options, completed from the variables of the process. An empty address is one that is not set. */
+/** The options, completed from environment variables. An empty address counts as unset. */
 export function withEnvironment<O extends ServerSettings & BrokerSecurity>(options: O): O & BrokerSecurity {
   const found: Record<string, string> = {}
   for (const [name, variable] of Object.entries(variables)) {
@@ -43,12 +43,12 @@ export function withEnvironment<O extends ServerSettings & BrokerSecurity>(optio
   }
 }
 
-/** The environment this process is set up for. An empty name is usually a variable that was not expanded. */
+/** The environment of this process. An empty name is usually a variable that was not expanded. */
 export function environmentName(): string | undefined {
   const name = process.env.ONCEWARD_ENVIRONMENT
   if (name !== '') return name
   throw new OncewardError(
     'configuration',
-    'ONCEWARD_ENVIRONMENT is set but empty, so the database cannot be compared with it. Nothing was started. Give the name of the environment, or unset the variable.',
+    'ONCEWARD_ENVIRONMENT is set but empty, so the database cannot be compared with it. Nothing was started. Set the name of the environment, or unset the variable.',
   )
 }

@@ -4,9 +4,9 @@ import { readLeftBehind } from '../drivers/postgres/status/unserved-work.ts'
 import { OncewardError } from '../errors.ts'
 
 /**
- * A generation works on its own rows alone. What another one has stored, deferred or set to wait was
- * acknowledged and comes from no broker again, so a start that leaves it without a worker is refused. Only
- * readers are: a worker of the other generation must be able to start.
+ * A generation handles only its own rows. Stored, deferred and waiting messages of another generation were
+ * acknowledged, and no broker redelivers them, so a start that leaves them without a worker is refused. Only
+ * readers are refused: a worker of the other generation must be able to start.
  */
 export async function assertNothingLeft(
   client: SqlClient,
@@ -17,7 +17,7 @@ export async function assertNothingLeft(
   const { generation: other, waiting } = first
   throw new OncewardError(
     'configuration',
-    `Generation ${other} of consumer ${name} has ${waiting} acknowledged messages that are stored, deferred or waiting, and no worker of it runs. Generation ${generation} never takes them up. Nothing was started and nothing is lost. Run the contract with generation: ${other} and "onceward run <file> --part worker" until "onceward status" shows none pending, or leave that worker running beside; then start again.`,
+    `Generation ${other} of consumer ${name} has ${waiting} acknowledged messages that are stored, deferred or waiting, and no worker of it runs. Generation ${generation} never leases them. Nothing was started and nothing is lost. Run the contract with generation: ${other} and "onceward run <file> --part worker" until "onceward status" shows none pending, or leave that worker running beside; then start again.`,
     { details: { generation: other, waiting } },
   )
 }

@@ -1,6 +1,6 @@
 import { OncewardError } from '../errors.ts'
 
-/** A broker's client is loaded only when somebody names the broker. */
+/** Loads the client of a broker on first use. */
 export function importRabbit() {
   return import('../drivers/rabbitmq/index.ts').catch(cause => {
     throw new OncewardError(

@@ -13,15 +13,15 @@ import { Outlet } from './outlet.ts'
 export interface OutletSetting extends PublisherAddresses {
   readonly pool: SqlPool
   readonly env: Environment
-  /** Gives up reaching a broker. */
+  /** Aborts connecting to a broker. */
   readonly signal?: AbortSignal | undefined
-  /** Copies for delay levels are in the outbox, whatever the contract says by now. */
+  /** Copies for delay levels are in the outbox, even if the contract no longer declares levels. */
   readonly carriesCopies?: boolean
 }
 
 /**
- * Kinds of broker that the consumer's messages go to: its dead letters and retries, and targets that name no
- * destination themselves.
+ * Kinds of broker that the consumer publishes to: for dead letters, retries, and targets without their own
+ * destination.
  */
 export function outletKinds<M>(
   consumer: Consumer<M, SqlTransaction>,
@@ -36,7 +36,7 @@ export function outletKinds<M>(
   return new Set(kinds)
 }
 
-/** Opens an outlet for every kind that this process has an address of, and learns where it leads. */
+/** Opens an outlet for every kind with an address, and determines its destination. */
 export async function openOutlets<M>(
   consumer: Consumer<M, SqlTransaction>,
   source: Broker,
@@ -59,7 +59,7 @@ export async function openOutlets<M>(
   }
 }
 
-/** Null where no address is known. `source`: the broker that the consumer reads from is of this kind. */
+/** Null when no address is configured. `source`: the consumer reads from a broker of this kind. */
 export async function openOutlet(
   kind: 'rabbitmq' | 'kafka',
   setting: OutletSetting,
@@ -79,7 +79,7 @@ export async function openOutlet(
   return new Outlet(kind, at, pool).open(onBroker => openPublisher(kind, setting, onBroker))
 }
 
-/** A broker that is away at start is no reason to stand still, once it is known where its messages go. */
+/** Starts without an unavailable broker if the last run recorded its destination. */
 async function reachOrRemember(
   outlet: Outlet,
   name: string,
@@ -94,7 +94,7 @@ async function reachOrRemember(
     const known = await readLastRun(pool, name, outlet.kind)
     if (known === null || known.address !== outlet.at.address) throw error
     outlet.remember(known.name)
-    env.log.warn('broker away at start; its messages wait in the outbox', {
+    env.log.warn('broker unavailable at start; its messages wait in the outbox', {
       broker: outlet.kind,
       destination: known.name,
       error: errorText(error),
@@ -105,8 +105,8 @@ async function reachOrRemember(
 }
 
 /**
- * Where messages of this process go (null: it writes none): by the outlets, else as the consumer's last run
- * had it, else to the only destination of that kind.
+ * Destinations of this process's messages (null: it writes none): from the outlets, else from the consumer's
+ * last run, else the only destination of that kind.
  */
 export async function addressingOf<M>(
   consumer: Consumer<M, SqlTransaction> | null,
@@ -140,7 +140,7 @@ async function readDefault(pool: SqlPool, kind: string, consumer: string): Promi
     if (errorCode(error) !== '22023') throw error
     throw new OncewardError(
       'configuration',
-      `Consumer "${consumer}" publishes to ${kind}, this process has no address of it, and the database knows several: ${errorText(error)} Nothing was started. Give this process the address, or name the destination in effect.publish.`,
+      `Consumer "${consumer}" publishes to ${kind}, this process has no address of it, and the database knows several: ${errorText(error)} Nothing was started. Configure the address for this process, or name the destination in effect.publish.`,
       { cause: error },
     )
   }

@@ -5,14 +5,13 @@ import { errorCode, OncewardError } from '../errors.ts'
 /** The client has no code for a server without TLS. */
 const tlsTexts = /server does not support SSL|error response.*SSL/i
 
-/** Resource and system errors of a server that does answer. */
+/** Resource and system errors of a server that answers. */
 const broken = /^(25|58|XX)...$/
 
 /**
- * What the database's client says of a server that is away or refuses the connection names neither the server
- * nor the setting; of a name with two addresses it says nothing at all. A server that is away is
- * `database_unreachable` and may come back; a login, a database or a certificate that is refused is
- * `configuration`. Everything else is returned as it is.
+ * Errors of the database client name neither the server nor the setting; for a host with two addresses they
+ * are empty. An unavailable server is `database_unreachable` and is retried; a refused login, database or
+ * certificate is `configuration`. Every other error is returned unchanged.
  */
 export function databaseTrouble(error: unknown, url: string | undefined): unknown {
   if (error instanceof OncewardError || !(error instanceof Error)) return error
@@ -27,7 +26,7 @@ export function databaseTrouble(error: unknown, url: string | undefined): unknow
   if (diagnose(error) !== 'unavailable' || broken.test(code)) return error
   return new OncewardError(
     'database_unreachable',
-    `The database at ${placeOf(url)} does not answer (${code}). Check ONCEWARD_DATABASE_URL, and that the server runs; then do it again.`,
+    `The database at ${placeOf(url)} does not answer (${code}). Check ONCEWARD_DATABASE_URL, and that the server runs; then retry.`,
     { cause: error },
   )
 }

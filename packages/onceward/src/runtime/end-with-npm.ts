@@ -4,9 +4,9 @@ const lookEveryMs = 500
 const shell = /^(\S*\/)?((ba|da|a|z|k)?sh|busybox)( |$)/
 
 /**
- * `npx` and `npm run` start a shell, and the shell starts us. A SIGTERM to npm is passed on to the shell
- * alone, which dies of it and tells nobody, and a SIGKILL to nobody at all: the process would go on unseen.
- * So it looks whether they are still there, and ends as by SIGTERM.
+ * `npx` and `npm run` start a shell, and the shell starts this process. npm forwards SIGTERM only to the
+ * shell, which exits without forwarding it, and SIGKILL reaches neither: the process would continue as an
+ * orphan. So it polls its parents, and stops as by SIGTERM when they are gone.
  */
 export function endWithNpm(): void {
   const { npm_execpath, npm_command, npm_lifecycle_event } = process.env
@@ -21,7 +21,7 @@ export function endWithNpm(): void {
   }, lookEveryMs).unref()
 }
 
-/** Outside of Linux a process is identified by a program of its own, which is too much for twice a second. */
+/** Outside Linux, identifying a process spawns a program, which is too expensive twice a second. */
 function lives(one: NonNullable<ReturnType<typeof identify>>): boolean {
   if (process.platform === 'linux') return isSameProcess(one)
   try {

@@ -2,11 +2,11 @@ import { uptime } from 'node:os'
 import type { Clock } from '../environment.ts'
 
 export interface TimeSources {
-  /** Runs evenly, and stands still while the machine is suspended. */
+  /** Monotonic, but stops while the machine is suspended. */
   readonly monotonicMs: () => number
-  /** Jumps when somebody sets the date, and when a suspended machine wakes up. Cheap. */
+  /** Jumps when the date is set and when a suspended machine resumes. Cheap. */
   readonly wallMs: () => number
-  /** Since the machine was started, its sleep included. Read from the system, so not for every call. */
+  /** Uptime including suspension. Read from the system, so not for every call. */
   readonly bootMs: () => number
 }
 
@@ -16,14 +16,14 @@ const real: TimeSources = {
   bootMs: () => uptime() * 1_000,
 }
 
-/** Differences below this are the coarseness of the sources. */
+/** Smaller differences are the resolution of the sources. */
 const grainMs = 250
 const lookMs = 1_000
 
 /**
- * A clock for durations that counts what the machine slept through: a lease went on meanwhile, and whoever
- * trusts `performance.now` alone takes it for fresh when a laptop or a virtual machine wakes up. The date
- * only says when to look: setting it moves nothing.
+ * A monotonic clock that includes suspension. A lease expires while the machine sleeps, and by
+ * `performance.now` alone it would look fresh when a laptop or virtual machine resumes. The date only
+ * triggers a check: setting it moves nothing.
  */
 export function evenClock({ monotonicMs, wallMs, bootMs }: TimeSources = real): Clock {
   let sleptMs = 0

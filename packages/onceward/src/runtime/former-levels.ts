@@ -8,7 +8,7 @@ import { levelQueue } from '../ports/retry-levels.ts'
 import type { Source } from '../ports/source.ts'
 import type { Broker } from './open-source.ts'
 
-/** Copies for delay levels, by level, that no relay has taken to the broker yet. */
+/** Copies for delay levels, by level, that no relay has published yet. */
 export async function copiesInOutbox(
   pool: SqlPool,
   source: SourceDeclaration,
@@ -20,9 +20,9 @@ export async function copiesInOutbox(
 }
 
 /**
- * On a log somebody must read a delay level: copies in one that the contract does not name any more, because
- * failure.mode or its delays were changed, would wait for ever. What is left of them is read beside the
- * source. A queue's levels come back by themselves.
+ * On a log, a consumer must read each delay level. Copies in a level that the contract no longer names,
+ * because failure.mode or its delays changed, would wait forever. The remaining copies are read beside the
+ * source. The levels of a queue return their copies without a reader.
  */
 export async function openFormerLevels<M>(
   { name, generation, source, failure }: Consumer<M, SqlTransaction>,
@@ -40,13 +40,10 @@ export async function openFormerLevels<M>(
     const copies = (inTopic ?? 0) + (unsent.get(levelMs) ?? 0)
     const facts = { consumer: name, topic: levelQueue(topic, levelMs), copies }
     if (inTopic === null) {
-      if (copies > 0) log.error('a delay level is gone, and copies for it wait in the outbox', facts)
+      if (copies > 0) log.error('delay level does not exist, and copies for it wait in the outbox', facts)
     } else if (copies > 0 || isRead) {
       left.push(levelMs)
-      log.warn(
-        'reading a delay level that the contract does not name any more, for what is left in it',
-        facts,
-      )
+      log.warn('reading the remaining copies of a delay level that the contract no longer names', facts)
     }
   }
   return left.length === 0 ? [] : broker.openRetryLevels!(left)

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 
-/** Names this process for people: in runs, leases and campaigns. */
+/** Name of this process in runs, leases and campaigns. */
 export function instanceName(): string {
   return `${process.pid}@${hostname()}`
 }

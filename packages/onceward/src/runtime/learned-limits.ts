@@ -8,25 +8,25 @@ import type { RelayHandle } from './open-relays.ts'
 import type { Outlet } from './outlet.ts'
 
 const everyMs = 300_000
-/** After a reading that no broker answered. */
+/** After a request that no broker answered. */
 const againMs = 30_000
-/** Between two readings at least, however much is refused. */
+/** Minimum time between two requests, regardless of refusals. */
 const pauseMs = 5_000
-/** A start waits so long for the first reading. */
+/** How long a start waits for the first answer. */
 const firstMs = 3_000
 
 export interface LimitsOptions {
   readonly outlet: Outlet
   readonly topics: readonly string[]
-  /** Nobody else closes the outlet. */
+  /** This object closes the outlet. */
   readonly owned: boolean
   readonly env: Pick<Environment, 'timers' | 'clock' | 'log'>
 }
 
 /**
- * What the Kafka topics of a consumer take, asked at start, every five minutes, and soon after something did
- * not fit; never in a batch. What is not known, and what the login may not ask for, has the fixed limits. A
- * limit that was learned stays while no broker answers.
+ * Message size limits of the consumer's Kafka topics. They are requested at start, every five minutes, and
+ * soon after a message did not fit; never in a batch. Unknown limits, and those the login may not read, are
+ * the fixed ones. A learned limit stays while no broker answers.
  */
 export class LearnedLimits implements TopicLimits, RelayHandle {
   readonly finished: Promise<void>
@@ -111,11 +111,11 @@ export class LearnedLimits implements TopicLimits, RelayHandle {
     this.#say(unknown.join('; '))
   }
 
-  /** Each reason once: the same again every five minutes helps nobody. */
+  /** Logs each reason once, not every five minutes. */
   #say(unknown: string): void {
     const { env, outlet } = this.#options
     if (unknown !== '' && unknown !== this.#said && !this.#closed)
-      env.log.info('max.message.bytes of Kafka topics is not known; the declared or fixed limit holds', {
+      env.log.info('max.message.bytes of Kafka topics is unknown; using the declared or fixed limit', {
         broker: outlet.label,
         reason: unknown,
       })
@@ -123,7 +123,7 @@ export class LearnedLimits implements TopicLimits, RelayHandle {
   }
 }
 
-/** Topics that rows of this consumer are written for, at the cluster behind the outlet. */
+/** Topics of this consumer's outbox rows on the cluster of the outlet. */
 export function topicsOf<M>(
   consumer: Consumer<M, SqlTransaction>,
   { destination }: Outlet,

@@ -6,11 +6,11 @@ import { openPrometheus } from './open-prometheus.ts'
 import type { Health } from './run-health.ts'
 
 export interface ObserveServer {
-  /** Where it is reached, as `http://127.0.0.1:9464`. */
+  /** Its address, such as `http://127.0.0.1:9464`. */
   readonly url: string
-  /** What is counted with it is shown under `/metrics`. */
+  /** `/metrics` shows its instruments. */
   readonly meter: Meter
-  /** Until it is called `/readyz` says that the process is starting. */
+  /** Until it is called, `/readyz` reports that the process is starting. */
   watch(read: () => Health): void
   close(): Promise<void>
 }
@@ -19,15 +19,15 @@ const connectionsMax = 64
 const requestMs = 5_000
 
 /**
- * Serves `/metrics` for Prometheus, `/livez` (the event loop turns) and `/readyz` (the work is being done).
- * The pages are read-only and show nothing of a message.
+ * Serves `/metrics` for Prometheus, `/livez` (the event loop runs) and `/readyz` (work is being done).
+ * The pages are read-only and contain no message data.
  */
 export async function startObserveServer(at: {
   readonly host: string
   readonly port: number
 }): Promise<ObserveServer> {
   const { exposition, provider } = await openPrometheus()
-  // Handlers that use the API find it too, unless an SDK was registered before.
+  // Handlers that use the API get it too, unless an SDK was registered before.
   metrics.setGlobalMeterProvider(provider)
   let read: () => Health = () => ({
     ready: false,
@@ -92,7 +92,7 @@ function cannotListen({ host, port }: { host: string; port: number }, error: Err
     errorCode(error) === 'EADDRINUSE' ? 'the port is taken by another process' : errorText(error, 200)
   return new OncewardError(
     'configuration',
-    `Metrics and health cannot be served at ${host}:${port}: ${why}. Nothing was started. Give another --metrics-port, 0 for any free one, or --no-metrics.`,
+    `Metrics and health cannot be served at ${host}:${port}: ${why}. Nothing was started. Pass another --metrics-port, 0 for any free one, or --no-metrics.`,
     { cause: error },
   )
 }

@@ -7,8 +7,8 @@ import { importKafka } from './broker-clients.ts'
 import { type Broker, type BrokerAccess, clusterOf } from './open-source.ts'
 
 /**
- * Dead letters and retries go to topics of the same cluster, which must be there: their partitions and
- * replicas are not ours to guess.
+ * Dead letters and retries go to topics of the same cluster. The topics must exist: their partitions and
+ * replicas cannot be guessed.
  */
 export async function openKafka(source: SourceDeclaration, access: BrokerAccess): Promise<Broker> {
   const { env, signal } = access
@@ -16,7 +16,7 @@ export async function openKafka(source: SourceDeclaration, access: BrokerAccess)
   if (connection === null) {
     throw new OncewardError(
       'configuration',
-      'The contract reads from Kafka, but no address is known. Set ONCEWARD_KAFKA_BOOTSTRAP. Nothing was started.',
+      'The contract reads from Kafka, but no address is configured. Set ONCEWARD_KAFKA_BOOTSTRAP. Nothing was started.',
     )
   }
   const { createKafkaSource, createKafkaPublisher, createRetryTopicSource, ensureTopic } = await importKafka()

@@ -13,7 +13,7 @@ export interface OutgoingParts {
   readonly relays: readonly RelayHandle[]
 }
 
-/** Learns where the consumer's messages go, before it writes any, and opens the relays of this process. */
+/** Determines the destinations before the consumer writes messages, and opens the relays of this process. */
 export async function openOutgoing<M>(
   consumer: Consumer<M, SqlTransaction>,
   source: Broker,

@@ -7,15 +7,14 @@ import type { OutgoingMessage, Publisher } from '../ports/publisher.ts'
 import type { BrokerIdentity } from '../ports/source.ts'
 import { importKafka, importRabbit } from './broker-clients.ts'
 
-/** Brokers that rows of the outbox are carried to; those for `cdc` only grow old. */
+/** Brokers that relays publish to; rows for `cdc` are only removed after a time. */
 export type RelayedBroker = 'kafka' | 'rabbitmq' | 'postgres' | 'cdc'
 
 export interface PublisherAddresses extends BrokerSecurity {
   readonly rabbitmqUrl?: string | undefined
   readonly kafkaBootstrap?: string | undefined
   /**
-   * Names of the clusters behind these addresses, instead of what the brokers announce: part of a
-   * destination's name.
+   * Cluster names for these addresses, instead of those the brokers announce: part of a destination's name.
    */
   readonly rabbitmqCluster?: string | undefined
   readonly kafkaCluster?: string | undefined
@@ -23,7 +22,7 @@ export interface PublisherAddresses extends BrokerSecurity {
 
 export type OnPublisherBroker = (broker: BrokerIdentity) => Promise<void>
 
-/** One error for all addresses that are missing, before anything is opened. */
+/** One error for all missing addresses, before anything is opened. */
 export function assertAddresses(brokers: Iterable<string>, addresses: PublisherAddresses, who: string): void {
   const missing = [...brokers].flatMap(broker => {
     if (broker === 'rabbitmq' && !addresses.rabbitmqUrl) return ['RabbitMQ (ONCEWARD_RABBITMQ_URL)']
@@ -36,11 +35,11 @@ export function assertAddresses(brokers: Iterable<string>, addresses: PublisherA
   }
   throw new OncewardError(
     'configuration',
-    `${who} to ${missing.join(' and ')}, but no address is known. Set what stands in brackets. Nothing was started.`,
+    `${who} to ${missing.join(' and ')}, but no address is configured. Set the variables in brackets. Nothing was started.`,
   )
 }
 
-/** Connects with the first message; `onBroker` says on each connection whether it is the right one. */
+/** Connects with the first message; `onBroker` verifies the cluster of each connection. */
 export async function openPublisher(
   broker: 'rabbitmq' | 'kafka',
   addresses: PublisherAddresses,

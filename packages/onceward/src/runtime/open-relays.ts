@@ -16,13 +16,13 @@ export interface Lifecycle {
   readonly finished: Promise<void>
 }
 
-/** Carries away what the consumer's transactions leave behind. */
+/** Relays and dispatchers: publish outbox rows and make external calls. */
 export interface RelayHandle extends Lifecycle {
   kick(): void
 }
 
 export interface RelayCarrier extends RelayHandle {
-  /** What it does not reach now. */
+  /** Servers that are unreachable now. */
   readonly away: readonly string[]
 }
 
@@ -39,8 +39,8 @@ export interface RelaySetting extends PublisherAddresses {
 }
 
 /**
- * A relay for every broker that the contract's targets and dead letters go to, except for targets that name a
- * destination themselves.
+ * A relay for every broker of the contract's targets and dead letters, except targets with their own
+ * destination.
  */
 export async function openConsumerRelays<M>(
   consumer: Consumer<M, SqlTransaction>,
@@ -54,7 +54,7 @@ export async function openConsumerRelays<M>(
   ]
 }
 
-/** A relay of a broker that was never reached begins when it is. */
+/** The relay of a broker that was never reached starts when the broker is reached. */
 export function openRelay(to: Outlet | 'postgres' | 'cdc', setting: RelaySetting): RelayCarrier {
   const { pool, env, instance, relayLeaseMs, cdcKeepMs, onRefused } = setting
   if (to === 'cdc') {

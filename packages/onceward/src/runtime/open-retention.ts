@@ -11,11 +11,11 @@ export interface RetentionSetting extends BrokerAccess {
   readonly archiveFolder?: string | undefined
   readonly retentionFirstMs?: number | undefined
   readonly retentionEveryMs?: number | undefined
-  /** Whether the consumer has nothing before it. */
+  /** Whether the consumer has no backlog. */
   readonly idle: () => boolean
 }
 
-/** Refuses a contract that forgets too early; none for one that forgets nothing. */
+/** Refuses terms that are too short; empty for a contract without retention. */
 export async function openRetention<M>(
   consumer: Consumer<M, SqlTransaction>,
   setting: RetentionSetting,
@@ -24,7 +24,7 @@ export async function openRetention<M>(
   if (retention === null) return []
   if (consumer.dedup === 'marker') {
     const window = await readSourceWindow(consumer.source, setting)
-    // What is declared may be less than what the broker would say: the start waits for its word.
+    // The declared window may be shorter than the broker's: the start waits for the broker's answer.
     if ('unknown' in window && window.trouble !== undefined) throw window.trouble
     assertKeptLongEnough(consumer as never, window)
   }

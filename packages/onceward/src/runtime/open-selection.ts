@@ -13,8 +13,7 @@ import type { BrokerAccess } from './open-source.ts'
 type Access = BrokerSecurity & Pick<BrokerAccess, 'pool' | 'kafkaBootstrap' | 'rabbitmqStreamUrl'>
 
 /**
- * What reads a selection. Nothing is connected to anybody's group, and no position of the live consumer is
- * touched.
+ * Opens a reader for a selection. It joins no consumer group and changes no position of the live consumer.
  */
 export async function openSelection(
   selection: Selection,
@@ -23,10 +22,7 @@ export async function openSelection(
 ): Promise<RangeReader> {
   if (selection.of === 'held') return new HeldRangeReader(access.pool, consumer, selection.states)
   if (selection.of === 'parked')
-    throw new OncewardError(
-      'usage',
-      'What is parked is taken up where it is, and not read. Nothing was read.',
-    )
+    throw new OncewardError('usage', 'Parked messages are redriven in place, not read. Nothing was read.')
   if (selection.of === 'archive')
     throw new OncewardError('usage', 'An archive is read by its plan. Nothing was read.')
   if (selection.of === 'file') return openFiles(selection.path)
@@ -41,7 +37,7 @@ export async function openSelection(
     default:
       throw new OncewardError(
         'usage',
-        `Consumer ${consumer.name} reads from ${source.kind}, which keeps no history: a queue forgets what was settled. Nothing was read. Replay from a file, or from what is held.`,
+        `Consumer ${consumer.name} reads from ${source.kind}, which keeps no history: a queue discards acknowledged messages. Nothing was read. Replay from a file, or from held messages.`,
       )
   }
 }
@@ -61,7 +57,7 @@ async function openTopic(
   if (connection === null)
     throw new OncewardError(
       'configuration',
-      'The contract reads from Kafka, but no address is known. Set ONCEWARD_KAFKA_BOOTSTRAP. Nothing was read.',
+      'The contract reads from Kafka, but no address is configured. Set ONCEWARD_KAFKA_BOOTSTRAP. Nothing was read.',
     )
   const { KafkaRangeReader } = await import('../drivers/kafka/kafka-range-reader.ts')
   return new KafkaRangeReader({ topic, isolation, group, clientId: 'onceward-replay', ...connection })

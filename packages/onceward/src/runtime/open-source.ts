@@ -12,55 +12,55 @@ import { importRabbit } from './broker-clients.ts'
 import { openKafka } from './open-kafka.ts'
 import { type OnPublisherBroker, openRabbitPublisher } from './open-publisher.ts'
 
-/** What a broker kind needs to be opened. */
+/** Options to open a broker. */
 export interface BrokerAccess extends BrokerSecurity {
   readonly pool: SqlPool
-  /** RabbitMQ's address, when the declaration carries none. */
+  /** RabbitMQ's address, when the declaration has none. */
   readonly rabbitmqUrl?: string | undefined
-  /** Kafka's bootstrap list, when the declaration carries none. */
+  /** Kafka's bootstrap list, when the declaration has none. */
   readonly kafkaBootstrap?: string | undefined
-  /** The address of RabbitMQ's stream protocol, when the declaration carries none. */
+  /** The address of RabbitMQ's stream protocol, when the declaration has none. */
   readonly rabbitmqStreamUrl?: string | undefined
-  /** Names of the clusters behind the addresses above. */
+  /** Cluster names for the addresses above. */
   readonly rabbitmqCluster?: string | undefined
   readonly kafkaCluster?: string | undefined
   readonly env: Environment
-  /** Gives up an `open` that is still trying to reach the broker. */
+  /** Aborts an `open` that is still connecting. */
   readonly signal?: AbortSignal | undefined
 }
 
 export interface Broker {
   readonly source: Source
-  /** Makes sure that a queue for dead letters exists, so that a mandatory publish can be routed. */
+  /** Ensures that the queue for dead letters exists, so that a mandatory publish can be routed. */
   ensureQueue(name: string): Promise<void>
-  /** Makes sure that the delay levels exist, and answers with those that are read apart from the source. */
+  /** Ensures that the delay levels exist, and returns the sources of those read beside the source. */
   openRetryLevels?(levelsMs: readonly number[]): Promise<readonly Source[]>
   /**
-   * Logs: how many records of a delay level this consumer has not read; null where there is no such level.
+   * Logs: number of unread records of a delay level; null when the level does not exist.
    */
   copiesIn?(
     levelMs: number,
     consumer: { readonly name: string; readonly generation: number },
   ): Promise<number | null>
-  /** For the messages that go to the broker the consumer reads from. */
+  /** For messages to the broker that the consumer reads from. */
   openPublisher(onBroker: OnPublisherBroker): Promise<Publisher | 'same database'>
-  /** Of what is read; '' where the broker has none. */
+  /** Virtual host of the source; '' when the broker has none. */
   readonly virtualHost: string
-  /** Where `openPublisher` leads. */
+  /** The address of `openPublisher`. */
   readonly outlet?: OutletAddress | undefined
 }
 
-/** Where messages of one kind of broker are sent to. */
+/** The address that messages for one kind of broker are sent to. */
 export interface OutletAddress {
   /** Without credentials. */
   readonly address: string
   /** RabbitMQ. */
   readonly virtualHost?: string
-  /** The cluster's name, where people gave it one. */
+  /** The configured cluster name, if any. */
   readonly cluster?: string | undefined
 }
 
-/** From a plain declaration to the driver; a broker's client is loaded only when a contract names it. */
+/** Opens the driver of a declaration; loads a broker's client only when a contract names it. */
 export async function openBroker(declaration: SourceDeclaration, access: BrokerAccess): Promise<Broker> {
   switch (declaration.kind) {
     case 'postgres':
@@ -98,7 +98,7 @@ async function openRabbit(declaration: SourceDeclaration, access: BrokerAccess):
   if (url === undefined) {
     throw new OncewardError(
       'configuration',
-      'The contract reads from RabbitMQ, but no address is known. Set ONCEWARD_RABBITMQ_URL. Nothing was started.',
+      'The contract reads from RabbitMQ, but no address is configured. Set ONCEWARD_RABBITMQ_URL. Nothing was started.',
     )
   }
   const rabbit = await importRabbit()
@@ -123,7 +123,7 @@ export function rabbitOutlet(url: string, cluster: string | undefined): OutletAd
   return { address: addressOf(url), virtualHost: virtualHostOf(url), cluster }
 }
 
-/** The name that the process was given is for the address that it was given. */
+/** The configured cluster name belongs to the configured address. */
 export function clusterOf(
   declaration: SourceDeclaration,
   address: 'url' | 'bootstrap',
@@ -133,7 +133,7 @@ export function clusterOf(
   return declared.cluster ?? (declared[address] === undefined ? given : undefined)
 }
 
-/** Streams are read over a protocol of their own; dead letters go to a queue, over AMQP. */
+/** Streams are read over the stream protocol; dead letters go to a queue, over AMQP. */
 async function openRabbitStream(declaration: SourceDeclaration, access: BrokerAccess): Promise<Broker> {
   const { signal, rabbitmqCluster } = access
   const url = rabbitAddress(declaration as { url?: string }, access.rabbitmqStreamUrl, access)
@@ -141,7 +141,7 @@ async function openRabbitStream(declaration: SourceDeclaration, access: BrokerAc
   if (url === undefined) {
     throw new OncewardError(
       'configuration',
-      'The contract reads a RabbitMQ stream, but no address is known. Set ONCEWARD_RABBITMQ_STREAM_URL. Nothing was started.',
+      'The contract reads a RabbitMQ stream, but no address is configured. Set ONCEWARD_RABBITMQ_STREAM_URL. Nothing was started.',
     )
   }
   const { createStreamSource } = await import('../drivers/rabbitmq-stream/index.ts')
@@ -149,7 +149,7 @@ async function openRabbitStream(declaration: SourceDeclaration, access: BrokerAc
     if (rabbitmqUrl !== undefined) return rabbitmqUrl
     throw new OncewardError(
       'configuration',
-      'The dead letters of a stream go to a RabbitMQ queue, but its AMQP address is not known. Set ONCEWARD_RABBITMQ_URL. Nothing was started.',
+      'The dead letters of a stream go to a RabbitMQ queue, but no AMQP address is configured. Set ONCEWARD_RABBITMQ_URL. Nothing was started.',
     )
   }
   return {
@@ -167,7 +167,7 @@ async function openFile(declaration: SourceDeclaration, { env }: BrokerAccess): 
     Promise.reject(
       new OncewardError(
         'configuration',
-        'A file cannot take dead letters: they stay in the store. Take failure.deadLetter out of the contract. Nothing was started.',
+        'A file source cannot receive dead letters: they stay in the store. Remove failure.deadLetter from the contract. Nothing was started.',
       ),
     )
   return {

@@ -10,7 +10,7 @@ import type { OutletAddress } from './open-source.ts'
  *
  *   unknown ──reach, or remembered──▶ known ──each connection──▶ the same, or refused
  *
- * Once known it stays: rows name it, and a connection that leads elsewhere is not used.
+ * A known destination never changes: rows name it, and a connection to another destination is refused.
  */
 export class Outlet {
   readonly kind: 'rabbitmq' | 'kafka'
@@ -25,7 +25,7 @@ export class Outlet {
     this.#pool = pool
   }
 
-  /** For people. */
+  /** For texts and logs. */
   get label(): string {
     return `${this.kind === 'rabbitmq' ? 'RabbitMQ' : 'Kafka'} at ${this.at.address}`
   }
@@ -59,18 +59,17 @@ export class Outlet {
     if (this.#destination !== null) return this.#destination
     throw new OncewardError(
       'configuration',
-      `The ${this.kind} broker at ${this.at.address} does not say which cluster it is. Nothing was started. Give it a name: ONCEWARD_${this.kind.toUpperCase()}_CLUSTER.`,
+      `The ${this.kind} broker at ${this.at.address} does not announce its cluster. Nothing was started. Name it with ONCEWARD_${this.kind.toUpperCase()}_CLUSTER.`,
     )
   }
 
-  /** The broker is away, and the last run of the same consumer went this way. */
+  /** The broker is unavailable; uses the destination of the consumer's last run. */
   remember(destination: string): void {
     this.#destination ??= destination
   }
 
   /**
-   * Called with what a connection of this address reached. Rejects where that is another destination than
-   * before.
+   * Called with the broker of each connection. Rejects when its destination differs from the known one.
    */
   async confirm(broker: BrokerIdentity): Promise<void> {
     if (this.at.cluster !== undefined) return
@@ -79,7 +78,7 @@ export class Outlet {
     if (this.#destination === found) return
     throw new OncewardError(
       'configuration',
-      `${this.at.address} led to destination ${this.#destination} and leads to ${found} now. Nothing was sent or taken there, and nothing is lost. If the address was moved on purpose, restart; rows for the old destination wait for a relay that reaches it.`,
+      `${this.at.address} was destination ${this.#destination} and is now ${found}. Nothing was sent or read there, and nothing is lost. If the address was moved on purpose, restart; rows for the old destination wait for a relay that is connected to it.`,
       { details: { was: this.#destination, now: found } },
     )
   }

@@ -2,9 +2,9 @@ import type { Environment } from '../environment.ts'
 import { errorCode, OncewardError } from '../errors.ts'
 
 export interface StartOptions {
-  /** How long a start waits for a server that cannot be reached. Default: as long as it takes. */
+  /** How long a start waits for an unreachable server. Default: no limit. */
   readonly startTimeoutMs?: number | undefined
-  /** Gives up a start that is under way: it leaves nothing behind and rejects with `start_aborted`. */
+  /** Aborts a start: it closes everything and rejects with `start_aborted`. */
   readonly signal?: AbortSignal | undefined
 }
 
@@ -12,9 +12,8 @@ const delayMinMs = 250
 const delayMaxMs = 5_000
 
 /**
- * Starts again while a server is away, as a process waits that loses it later: `database_unreachable` and
- * `broker_unreachable` are tried again, every other error is the answer. `start` leaves nothing behind when
- * it rejects; its signal ends the waiting inside of it.
+ * Retries a start while a server is unavailable: `database_unreachable` and `broker_unreachable` are retried,
+ * every other error rejects. `start` must close everything when it rejects; its signal ends waits inside it.
  */
 export async function startPatiently<T>(
   start: (signal: AbortSignal) => Promise<T>,
@@ -36,10 +35,10 @@ export async function startPatiently<T>(
       } catch (error) {
         if (signal?.aborted) throw startAborted(error)
         if (!isAway(error)) throw error
-        // A try that the limit cut off says only that; the one before says what is away.
+        // An attempt that the limit aborted has no cause; the one before names the unavailable server.
         if (late.signal.aborted) throw waitedLongEnough(last ?? error, startTimeoutMs!)
         last = error
-        log.warn('waiting for a server that cannot be reached', { code: error.code, error: error.message })
+        log.warn('waiting for an unreachable server', { code: error.code, error: error.message })
         await pause(Math.min(delayMaxMs, delayMinMs * 2 ** failures) * (0.5 + random() / 2), over, timers)
         if (late.signal.aborted && !signal?.aborted) throw waitedLongEnough(error, startTimeoutMs!)
       }
@@ -72,7 +71,7 @@ function pause(delayMs: number, over: AbortSignal, timers: Environment['timers']
 function waitedLongEnough(cause: OncewardError, startTimeoutMs: number): OncewardError {
   return new OncewardError(
     cause.code,
-    `The start was given up after ${startTimeoutMs / 1_000} s. ${cause.message}`,
+    `The start was aborted after ${startTimeoutMs / 1_000} s. ${cause.message}`,
     { cause, details: cause.details },
   )
 }
@@ -80,14 +79,14 @@ function waitedLongEnough(cause: OncewardError, startTimeoutMs: number): Oncewar
 function tooSlow(startTimeoutMs: number): OncewardError {
   return new OncewardError(
     'start_aborted',
-    `The start did not end within ${startTimeoutMs / 1_000} s. What had begun was stopped; messages that were not settled go back, and nothing is lost. Look for what it waits for, or allow more time.`,
+    `The start did not end within ${startTimeoutMs / 1_000} s. Everything started was stopped; unacknowledged messages are redelivered, and nothing is lost. Find the cause of the wait, or raise the limit.`,
   )
 }
 
 function startAborted(cause?: unknown): OncewardError {
   return new OncewardError(
     'start_aborted',
-    'The process was stopped before it had started. Messages that were not settled go back, and nothing is lost.',
+    'The process was stopped before it had started. Unacknowledged messages are redelivered, and nothing is lost.',
     { cause, details: { during: cause === undefined ? null : errorCode(cause) } },
   )
 }

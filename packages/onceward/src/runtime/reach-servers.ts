@@ -1,9 +1,9 @@
 import { connect } from 'node:net'
 import { errorCode, OncewardError } from '../errors.ts'
 
-/** A server by the addresses it may be reached at; any of them will do. */
+/** A server with its addresses; any of them is sufficient. */
 export interface Server {
-  /** For people, as `RabbitMQ`. */
+  /** For texts, such as `RabbitMQ`. */
   readonly name: string
   readonly addresses: readonly { readonly host: string; readonly port: number }[]
 }
@@ -11,9 +11,8 @@ export interface Server {
 const connectMs = 5_000
 
 /**
- * Whether somebody listens there. The drivers wait for their broker by themselves and name no host; asked
- * first, one sentence names it, and whoever stops the process need not wait for a handshake. Rejects with
- * `broker_unreachable`.
+ * Checks that a server accepts connections. The drivers wait for their broker without naming the host; this
+ * check names it, and a stopping process does not wait for a handshake. Rejects with `broker_unreachable`.
  */
 export async function reachServers(servers: readonly Server[], signal: AbortSignal): Promise<void> {
   for (const { name, addresses } of servers) {
@@ -29,13 +28,13 @@ export async function reachServers(servers: readonly Server[], signal: AbortSign
     if (refusals.length > 0)
       throw new OncewardError(
         'broker_unreachable',
-        `${name} cannot be reached at ${refusals.join(', ')}. Nothing was taken and nothing is lost. Check the address, and that the server runs.`,
+        `${name} cannot be reached at ${refusals.join(', ')}. Nothing was read and nothing is lost. Check the address, and that the server runs.`,
         { details: { server: name, addresses: addresses.map(({ host, port }) => `${host}:${port}`) } },
       )
   }
 }
 
-/** Null when the connection was accepted, else why not. Never rejects. */
+/** Null when the connection was accepted, else the reason. Never rejects. */
 function knock({ host, port }: { host: string; port: number }, signal: AbortSignal): Promise<string | null> {
   return new Promise(resolve => {
     if (signal.aborted) return resolve('stopped')

@@ -5,7 +5,7 @@ import { createMetrics } from '../telemetry/metrics.ts'
 import { createTraces } from '../telemetry/traces.ts'
 import { evenClock } from './even-clock.ts'
 
-/** The world as it is: this process's clock, timers and randomness. */
+/** The clock, timers and randomness of this process. */
 export function realEnvironment(
   options: { readonly log?: Log; readonly reach?: Reach; readonly meter?: Meter | undefined } = {},
 ): Environment {

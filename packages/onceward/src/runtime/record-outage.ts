@@ -6,9 +6,8 @@ import { errorText } from '../errors.ts'
 import type { Enrolment } from '../ports/store.ts'
 
 /**
- * Writes down that a run has paused its source, for "onceward status". Nothing depends on it: when it fails,
- * the log has the same. The one that notices the end may be another part of the process than the one that
- * noticed the outage.
+ * Records that a run has paused its source, for "onceward status". Nothing depends on it: the log has the
+ * same facts. The part that detects the end may differ from the part that detected the outage.
  */
 export function recordOutages(pool: SqlPool, log: Log) {
   const paused = new Set<number>()

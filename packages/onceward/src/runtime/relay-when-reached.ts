@@ -6,9 +6,9 @@ import type { Outlet } from './outlet.ts'
 const againMs = 1_000
 
 /**
- * A relay takes no row before it knows where its address leads: until the broker was reached once, it serves
- * nothing. A broker that is away is waited for; one that refuses the login, or has no such virtual host, ends
- * it with that error, as it refuses the start of a consumer.
+ * A relay leases no row before it knows the destination of its address, so it starts with the first
+ * connection. It waits for an unavailable broker; a broker that refuses the login or lacks the virtual host
+ * ends it with that error, as at the start of a consumer.
  */
 export class RelayWhenReached implements RelayCarrier {
   readonly finished: Promise<void>
@@ -70,13 +70,13 @@ export class RelayWhenReached implements RelayCarrier {
     } catch (error) {
       if (this.#closed) return
       if (this.#relay !== null) {
-        // It could not begin. Rejected before it leaves, because leaving resolves.
+        // Rejects before it leaves, because leaving resolves.
         this.#end.reject(error)
         return this.#relay.leave()
       }
       if (errorCode(error) === 'configuration') return this.#refuse(error)
       const reason = errorText(error)
-      // It tries again in any case; a broker that is away for an hour is not worth 3,600 lines.
+      // Logs once: an hour of outage would be 3,600 lines.
       if (reason !== this.#said)
         this.#env.log.warn('relay cannot reach its broker yet; rows wait in the outbox', {
           broker: this.#outlet.label,

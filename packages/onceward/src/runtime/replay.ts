@@ -31,25 +31,25 @@ export interface ReplayOptions extends BrokerSecurity {
   readonly databaseUrl: string
   readonly kafkaBootstrap?: string | undefined
   readonly rabbitmqStreamUrl?: string | undefined
-  /** Refuse a database of another environment. */
+  /** Refuses a database of another environment. */
   readonly environment?: string | undefined
   readonly store?: Store<SqlTransaction> | undefined
   readonly env?: Environment
   readonly instance?: string
   /**
-   * How long a campaign or swap waits for a live consumer that has not come as far, and under key order for
-   * live workers of which nobody is heard, before it is refused or ends. Default a minute.
+   * How long a campaign or swap waits for a live consumer that is behind, and under key order for live
+   * workers without a heartbeat, before it is refused or ends. Default one minute.
    */
   readonly patienceMs?: number
 }
 
-/** The steps of a campaign that need the consumer's contract; the others need only the database. */
+/** Steps of a campaign that need the consumer's contract; the others need only the database. */
 export interface Replay {
   create(request: CampaignRequest): Promise<Campaign>
   preview(id: string, options?: { readonly dryRun?: boolean }): Promise<CampaignPreview>
   /**
-   * Resolves when it has ended, paused or was cancelled; rejects when it failed. Aborting the signal pauses
-   * it.
+   * Resolves when the campaign has ended, paused or was cancelled; rejects when it failed. Aborting the
+   * signal pauses it.
    */
   run(
     id: string,
@@ -60,31 +60,31 @@ export interface Replay {
     },
   ): Promise<Campaign>
   /**
-   * Rebuild: the new tables take the place of the live ones, where the live consumer stands. Waits for it as
-   * long as the patience lasts.
+   * Rebuild: replaces the live tables at the position of the live consumer. Waits for a consumer that is
+   * behind, up to the configured limit.
    */
   swap(
     id: string,
     options?: {
-      /** Although messages that are applied live are not in them. */
+      /** Swaps even if messages applied live are missing in the rebuilt tables. */
       readonly acceptMissing?: boolean
       /**
-       * Although retention has removed markers by which one could tell whether live has finished what is in
-       * them.
+       * Swaps even if retention removed the markers that prove that the live consumer finished their
+       * messages.
        */
       readonly acceptUnknown?: boolean
-      /** Although rows differ: a reason by the name of the table. */
+      /** Swaps even if rows differ: a reason by table name. */
       readonly accept?: Accepted
       readonly patienceMs?: number
     },
   ): Promise<Swap>
-  /** Rebuild: the rows of the live tables beside the new ones. Changes nothing. */
+  /** Rebuild: compares the live tables with the rebuilt ones. Changes nothing. */
   compare(id: string): Promise<readonly TableComparison[]>
   rollBack(id: string): Promise<Swap>
   close(): Promise<void>
 }
 
-/** Opens what campaigns of this consumer need. Nothing runs. */
+/** Opens everything that campaigns of this consumer need. Runs nothing. */
 export async function openReplay<M>(
   contract: Consumer<M, SqlTransaction>,
   options: ReplayOptions,
@@ -123,8 +123,8 @@ export async function openReplay<M>(
     },
     preview: (id, { dryRun = false } = {}) => previewCampaign(pool, id, { consumer, openReader, dryRun }),
     run: async (id, more = {}) => {
-      // It has no relay of its own: messages go where the consumer's last run sent them. Where that is not
-      // known, a message is refused.
+      // A campaign has no relay: its messages go to the destinations of the consumer's last run. Without a
+      // known destination, a message is refused.
       const addressing = await addressingOf(consumer, [], pool).catch(() => undefined)
       return runCampaign(id, { ...around, addressing, ...more })
     },
@@ -137,8 +137,7 @@ export async function openReplay<M>(
 }
 
 /**
- * A campaign over what cannot be read would only be refused later, by whoever looks at it next. Brokers are
- * not asked yet.
+ * Refuses a selection that cannot be read before the campaign is created. Brokers are not queried yet.
  */
 async function assertReadable(
   selection: Selection,

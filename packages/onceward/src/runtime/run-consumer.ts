@@ -39,17 +39,16 @@ export type Part = 'consumer' | 'worker' | 'dispatcher' | 'relay' | 'retention'
 const runModes: readonly Mode[] = ['live', 'replay', 'rebuild']
 
 /**
- * Addresses and the environment that are not given come from the variables the command reads:
- * `ONCEWARD_RABBITMQ_URL` and its like.
+ * Missing addresses and the environment are read from the same variables as on the command line, such as
+ * `ONCEWARD_RABBITMQ_URL`.
  */
 export interface RunOptions extends StartOptions, BrokerSecurity {
-  /** PostgreSQL with the Onceward schema (see `migrate`); your business tables live beside it. */
+  /** PostgreSQL with the Onceward schema (see `migrate`) and your business tables. */
   readonly databaseUrl: string
   readonly rabbitmqUrl?: string | undefined
   readonly kafkaBootstrap?: string | undefined
   /**
-   * Names of the clusters behind these addresses, instead of what the brokers announce: part of a
-   * destination's name.
+   * Cluster names for these addresses, instead of those the brokers announce: part of a destination's name.
    */
   readonly rabbitmqCluster?: string | undefined
   readonly kafkaCluster?: string | undefined
@@ -61,38 +60,37 @@ export interface RunOptions extends StartOptions, BrokerSecurity {
    */
   readonly mode?: Mode
   /**
-   * Default all. A worker begins at once where the contract leaves work for later, elsewhere when parked
-   * messages are let go.
+   * Default all. A worker starts at once if the contract leaves work for later, otherwise when parked
+   * messages are released.
    */
   readonly parts?: readonly Part[]
   readonly instance?: string
   /**
-   * How long a dispatcher's claim of an external effect lasts before another takes over. Default: as the
-   * dispatcher says.
+   * Lease of a dispatcher on an external effect, after which another dispatcher leases it. Default: the
+   * dispatcher's.
    */
   readonly dispatcherLeaseMs?: number
-  /** How long what a dead relay had of the outbox waits for another. Default 10 s. */
+  /** Lease of a relay on outbox rows: after a crash, another relay waits this long. Default 10 s. */
   readonly relayLeaseMs?: number
   /** How long outbox rows for change data capture are kept. Default an hour. */
   readonly cdcKeepMs?: number
-  /** Where a contract that archives what it forgets writes to. */
+  /** Folder for rows that a contract archives. */
   readonly archiveFolder?: string | undefined
   /**
-   * When old memory is first removed, and how long after a pass the next begins. Defaults 10 min and an hour.
+   * Delay of the first retention pass, and pause between passes. Defaults 10 min and one hour.
    */
   readonly retentionFirstMs?: number
   readonly retentionEveryMs?: number
   /**
-   * How old values read from the database may be when metrics are collected; older ones are not shown.
-   * Default 15 s.
+   * Maximum age of values from the database when metrics are collected; older ones are omitted. Default 15 s.
    */
   readonly gaugesMaxAgeMs?: number | undefined
-  /** Refuse a database of another environment. */
+  /** Refuses a database of another environment. */
   readonly environment?: string | undefined
   readonly env?: Environment
   /**
-   * For contracts with isolation: this process is the child, and whoever started it ends it when it hangs and
-   * starts it again.
+   * For contracts with isolation: this process is the child, and its supervisor kills it when it hangs and
+   * restarts it.
    */
   readonly isolated?: boolean
 }
@@ -100,27 +98,27 @@ export interface RunOptions extends StartOptions, BrokerSecurity {
 /** A running consumer with its dispatcher and relay. */
 export interface Running {
   readonly consumer: ConsumerProcess<unknown, SqlTransaction> | null
-  /** What takes up held work; null where the contract leaves none and nothing was let go before the start. */
+  /** Leases held work; null when the contract leaves none and no message was released before the start. */
   readonly worker: ConsumerProcess<unknown, SqlTransaction> | null
   /**
-   * Takes nothing new, finishes what is under way, hands the rest back. Default 30 s for all of it; past that
-   * it leaves, within a second.
+   * Accepts no new work, finishes running work and returns the rest. Default 30 s in total; after that it
+   * leaves within a second.
    */
   drain(deadlineMs?: number): Promise<void>
-  /** Leaves at once: transactions roll back, deliveries go back. */
+  /** Leaves at once: transactions roll back, deliveries are returned. */
   leave(): void
-  /** Whether the work is being done now. Cheap, and never waits. */
+  /** Whether work is being done now. Cheap, and never waits. */
   health(): Health
   /** Resolves when all parts have stopped; rejects when one halted. */
   readonly finished: Promise<void>
 }
 
 /**
- * Starts a consumer on PostgreSQL. Waits while the database or the broker cannot be reached; rejects with one
- * clear error, having started nothing, when it cannot work.
+ * Starts a consumer on PostgreSQL. Waits while the database or the broker is unreachable. Rejects with one
+ * error, and starts nothing, when the consumer cannot work.
  */
 export function runConsumer<M>(consumer: Consumer<M, SqlTransaction>, options: RunOptions): Promise<Running>
-/** In the transactions of a store of yours, on the same database: handlers get its handle. */
+/** In the transactions of your own store on the same database: handlers get its handle. */
 export function runConsumer<M, Tx>(
   consumer: Consumer<M, Tx>,
   options: RunOptions & { readonly store: Store<Tx> },
@@ -190,7 +188,7 @@ async function startConsumer<M>(
     const callInline = createInlineCalls(consumer, { env, readVariable })
     const labelled = { ...env, metrics: env.metrics.inMode(mode) }
     const onOutage = recordOutages(pool, env.log)
-    // In stored mode only workers meet the downstream: storing goes on without them.
+    // In stored mode only workers call dependencies: storing continues without them.
     const shared = consumer.inbox.mode !== 'stored' && { shared: createSharedLimits(consumer, env) }
     const hooks = { callInline, onCommitted: kickAll, onOutage, ...shared }
     const { addressing } = outgoing
@@ -200,7 +198,7 @@ async function startConsumer<M>(
         ? new WorkerOnDemand({ ...around, released: store.sql && releasedWork(store.sql.query) })
         : null
     if (worker !== null) carriers.push(worker)
-    // A process that neither marks nor forgets does not depend on what the broker says.
+    // A process that neither inserts nor removes markers does not need the broker's redelivery window.
     const keepers =
       wanted.has('consumer') || wanted.has('retention') || wanted.has('worker')
         ? await openRetention(consumer, { ...options, ...access, idle: () => isIdle(spine) })
@@ -214,7 +212,7 @@ async function startConsumer<M>(
     if (wanted.has('retention')) parts.push(...keepers)
     for (const part of parts) {
       signal.throwIfAborted()
-      // One that halts while its source is still being opened is not waited for.
+      // A part that halts while its source is being opened ends the wait.
       await Promise.race([part.start(), part.finished])
     }
     signal.throwIfAborted()
@@ -233,7 +231,7 @@ async function startConsumer<M>(
     return running(spine as Process, atWork, parts, pool, env, watch)
   } catch (error) {
     failed.abort()
-    // Also those that run already: a reader left behind would keep its partitions and never work on them.
+    // Running parts too: a reader left open would keep its partitions without reading them.
     const opened = new Set<Lifecycle>([...carriers, ...parts])
     for (const part of opened) part.leave()
     await Promise.allSettled([...opened].map(part => part.finished))
@@ -242,19 +240,19 @@ async function startConsumer<M>(
   }
 }
 
-/** A connection that is still being made keeps nobody: its server does not answer. */
+/** Does not wait for a connection attempt: its server does not answer. */
 export function endPool(pool: OwnPool, { timers }: Pick<Environment, 'timers'>): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   const cancel = timers.after(graceMs, resolve)
   return Promise.race([pool.end(), promise]).finally(cancel)
 }
 
-/** Run here, `forensic` would commit what it promises to undo, and `repair` would know no keys. */
+/** A plain run in `forensic` would commit its effects, and one in `repair` would have no keys. */
 function assertRunMode(name: string, mode: Mode): void {
   if (runModes.includes(mode)) return
   throw new OncewardError(
     'usage',
-    `Consumer ${name} cannot run in mode '${mode}', only in ${runModes.join(', ')}. Nothing was started. Other readings of history are campaigns: see openReplay and "onceward replay".`,
+    `Consumer ${name} cannot run in mode '${mode}', only in ${runModes.join(', ')}. Nothing was started. Other modes are campaigns: see openReplay and "onceward replay".`,
   )
 }
 
@@ -283,8 +281,7 @@ async function openDispatcher<M>(
 }
 
 /**
- * Nothing in a transaction and nothing held: looked at again and again, a consumer with a backlog is not
- * found so.
+ * No open transaction and no deliveries. Repeated checks never find a consumer with a backlog idle.
  */
 function isIdle<M>(spine: ConsumerProcess<M, SqlTransaction> | null): boolean {
   if (spine === null) return true
@@ -296,7 +293,7 @@ function readVariable(name: string): string | undefined {
   return process.env[name]
 }
 /**
- * After the deadline: this long for handing back politely, then the same again for what failed by the cut.
+ * After the deadline: time to return deliveries, then the same again for parts that failed by the abort.
  */
 const graceMs = 500
 
@@ -327,12 +324,12 @@ export function running(
     .then(close)
   finished.catch(() => {})
 
-  /** One deadline for all parts, the database included: one that does not answer is not waited for. */
+  /** One deadline for all parts and the database: after it, none of them is waited for. */
   const drain = async (deadlineMs = 30_000) => {
     stops ??= 'draining'
     const endMs = clock.nowMs() + deadlineMs
     const orderly = async () => {
-      // The consumer first: what it commits while draining the others may still carry away.
+      // The consumer first: relays and dispatchers can still send the effects it commits while draining.
       for (const part of [...parts].reverse()) await part.drain(Math.max(0, endMs - clock.nowMs()))
       await finished
     }
@@ -341,7 +338,7 @@ export function running(
       leave,
       () => pool.cut(),
       () => {
-        log.warn('left before everything was closed: somebody does not answer; nothing is lost')
+        log.warn('left before everything was closed: a server does not answer; nothing is lost')
         giveUp()
       },
     ]
@@ -352,7 +349,7 @@ export function running(
       for (const cancel of cancels) cancel()
     })
   }
-  // A source that was declared to end ends the consumer; the others have nothing to wait for then.
+  // A source that is declared to end ends the consumer, and with it the other parts.
   consumer?.finished.then(() => drain()).catch(() => {}) // `finished` says what went wrong
   return {
     consumer,
@@ -370,13 +367,12 @@ export function running(
 }
 
 /**
- * Nothing inside a process can end its own endless loop, so isolation that nobody keeps is refused rather
- * than believed.
+ * A process cannot end its own endless loop, so isolation without a supervisor is refused.
  */
 function assertIsolated({ name, isolation }: Pick<Consumer, 'name' | 'isolation'>, isolated: boolean): void {
   if (isolation.mode !== 'child' || isolated) return
   throw new OncewardError(
     'configuration',
-    `The contract of ${name} asks for isolation in a child process, and runConsumer runs in this one. Nothing was started. Start it with "onceward run"; or, where something of yours ends this process when it hangs and starts it again, say so with isolated: true; or drop isolation from the contract.`,
+    `The contract of ${name} asks for isolation in a child process, and runConsumer runs in this one. Nothing was started. Start it with "onceward run"; or, if your supervisor kills this process when it hangs and restarts it, pass isolated: true; or remove isolation from the contract.`,
   )
 }

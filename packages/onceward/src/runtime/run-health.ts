@@ -11,20 +11,20 @@ import { showUnserved } from '../telemetry/unserved-gauge.ts'
 /** Whether a process does its work now. */
 export interface Health {
   readonly ready: boolean
-  /** Why it is not ready, one sentence each. */
+  /** Why it is not ready, one sentence per reason. */
   readonly reasons: readonly string[]
-  /** Of messages that were read or stored and are not done; null where none is known. */
+  /** Age of the oldest message that was read or stored and is unfinished; null without one. */
   readonly oldestUnfinishedSeconds: number | null
-  /** Since the last delivery, while something is known to wait; null while all is well. */
+  /** Time since the last delivery while messages are known to wait; null otherwise. */
   readonly stalledSeconds: number | null
 }
 
-/** Longer than a broker takes to elect another leader when one is stopped in good order. */
+/** Longer than a broker takes to elect a leader after a clean stop. */
 const stalledMaxMs = 5_000
 
 export interface HealthWatch {
   read(): Health
-  /** Asks and shows nothing any more. */
+  /** Stops all queries. */
   close(): Promise<void>
 }
 
@@ -35,11 +35,11 @@ type AnyProcess = Pick<
 
 export interface ConsumerWatchOptions {
   readonly consumer: Consumer<never, never>
-  /** Who reads the source; null where only other parts run. */
+  /** The reader of the source; null when only other parts run. */
   readonly reader: AnyProcess | null
-  /** The worker, as far as there is one. */
+  /** The worker, if there is one. */
   readonly worker: () => AnyProcess | null
-  /** The queue, whose effect lag is looked at here; null for logs, which know their own. */
+  /** The queue whose effect lag is measured here; null for logs, which measure their own. */
   readonly queue: string | null
   readonly pool: SqlPool
   readonly env: Environment
@@ -47,7 +47,7 @@ export interface ConsumerWatchOptions {
   readonly gaugesMaxAgeMs?: number | undefined
 }
 
-/** Begins to look at ages with the first question, so that a process nobody asks pays nothing. */
+/** Starts to measure ages with the first request, so that an unqueried process pays nothing. */
 export function watchConsumer(options: ConsumerWatchOptions): HealthWatch {
   const { consumer, reader, worker, env, now, queue } = options
   const processes = () => [reader, worker()].filter(one => one !== null)
@@ -60,8 +60,8 @@ export function watchConsumer(options: ConsumerWatchOptions): HealthWatch {
     return watch.oldestMs()
   }
   const stop = env.metrics.watch(['up', 'stalled', 'info', 'effectLag'], see => {
-    // A worker or relay of its own neither takes messages nor has halted: it would hide that nobody does, or
-    // be taken for a halt.
+    // A worker or relay alone neither reads messages nor has halted: it would hide a missing reader, or look
+    // like a halt.
     if (reader !== null) {
       see('up', reader.state === 'running' && !reader.sourceDisconnected ? 1 : 0, { consumer: name })
       see('stalled', (reader.stalled?.forMs ?? 0) / 1_000, { consumer: name })
@@ -76,7 +76,7 @@ export function watchConsumer(options: ConsumerWatchOptions): HealthWatch {
       const reasons = processes().flatMap(troubles)
       if (oldest !== null && oldest > objectives.lagMaxMs)
         reasons.push(
-          `the oldest unfinished message is ${Math.round(oldest / 1_000)} s old, and the contract says ${objectives.lagMaxMs / 1_000} s at most`,
+          `the oldest unfinished message is ${Math.round(oldest / 1_000)} s old, and the contract allows ${objectives.lagMaxMs / 1_000} s`,
         )
       return {
         ready: reasons.length === 0,
@@ -94,7 +94,7 @@ export function watchConsumer(options: ConsumerWatchOptions): HealthWatch {
   }
 }
 
-/** Of relays alone: they work while they reach what they carry between. */
+/** Health of relays alone: they work while they reach the database and their brokers. */
 export function watchCarriers(
   carriers: readonly { readonly away: readonly string[] }[],
   pool: SqlPool,
@@ -118,7 +118,7 @@ function troubles({ state, sourceDisconnected, stalled, degraded, tally }: AnyPr
   if (state === 'new') found.push('starting')
   else if (state !== 'running') found.push(state)
   if (sourceDisconnected) found.push('the broker of its source does not answer')
-  if (tally.breaker !== 'closed') found.push('paused: the downstream is away')
+  if (tally.breaker !== 'closed') found.push('paused: a dependency is unavailable')
   if (tally.storeUnavailable) found.push('the database does not answer')
   return found
 }

@@ -15,13 +15,13 @@ import { watchCarriers } from './run-health.ts'
 
 export type { RelayedBroker } from './open-publisher.ts'
 
-/** Addresses and the environment that are not given come from the variables the command reads. */
+/** Missing addresses and the environment are read from the same variables as on the command line. */
 export interface RunRelayOptions extends PublisherAddresses, StartOptions {
   readonly databaseUrl: string
-  /** The rows written for these are carried; run as many relays as you like. */
+  /** Publishes rows for these brokers; any number of relays may run. */
   readonly brokers: readonly RelayedBroker[]
   readonly instance?: string
-  /** How long what a dead relay had waits for another. Default 10 s. */
+  /** Lease on outbox rows: after a crash, another relay waits this long. Default 10 s. */
   readonly relayLeaseMs?: number
   /** How long rows for `cdc` are kept. Default an hour. */
   readonly cdcKeepMs?: number
@@ -32,9 +32,9 @@ export interface RunRelayOptions extends PublisherAddresses, StartOptions {
 export type RunningRelay = Omit<Running, 'consumer' | 'worker'>
 
 /**
- * A relay without a consumer, for producers that write into the outbox. Waits while the database cannot be
- * reached; a broker that is away only keeps its rows waiting, one that refuses the login ends it: `finished`
- * rejects. Rejects with one clear error, having started nothing.
+ * A relay without a consumer, for producers that write into the outbox. Waits while the database is
+ * unreachable. Rows of an unavailable broker wait; a broker that refuses the login ends the relay: `finished`
+ * rejects. Rejects with one error when it starts nothing.
  */
 export async function runRelay(given: RunRelayOptions): Promise<RunningRelay> {
   const { env = realEnvironment(), ...rest } = given

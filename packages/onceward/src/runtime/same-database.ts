@@ -3,13 +3,13 @@ import type { SqlClient } from '../drivers/postgres/pool.ts'
 import { OncewardError } from '../errors.ts'
 import type { Store } from '../ports/store.ts'
 
-/** The database, and which life of which server it is on. */
+/** The database, its server and the server's incarnation. */
 const place = `
   select current_database() as name, extract(epoch from pg_postmaster_start_time())::text as server`
 
 /**
- * Two connection strings may lead to two databases: what a store records in one, the dispatcher and the relay
- * would look for in the other.
+ * Two connection strings may name two databases: the store would record effects in one, the dispatcher and
+ * the relay would read the other.
  */
 export async function assertSameDatabase(store: Store<SqlTransaction>, client: SqlClient): Promise<void> {
   if (store.sql === undefined) {
@@ -23,6 +23,6 @@ export async function assertSameDatabase(store: Store<SqlTransaction>, client: S
   if (at.name === beside.name && at.server === beside.server) return
   throw new OncewardError(
     'configuration',
-    `The store works on database "${at.name}", databaseUrl leads to "${beside.name}"${at.name === beside.name ? ' on another server' : ''}. External calls and dead letters would be recorded where nobody looks for them. Nothing was started. Give both the same database.`,
+    `The store works on database "${at.name}", databaseUrl names "${beside.name}"${at.name === beside.name ? ' on another server' : ''}. External calls and dead letters would be recorded in a database that no relay reads. Nothing was started. Use the same database for both.`,
   )
 }

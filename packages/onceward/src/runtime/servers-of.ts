@@ -9,8 +9,8 @@ export interface BrokerAddresses {
 }
 
 /**
- * Brokers a consumer cannot begin without: the one it reads, and the one its dead letters go to. An address
- * that is no address is left to the driver.
+ * Brokers a consumer needs at start: the one it reads, and the one for its dead letters. The driver reports
+ * an invalid address.
  */
 export function serversOf(
   { source, failure }: Pick<Consumer, 'source' | 'failure'>,

@@ -11,7 +11,7 @@ import type { BrokerAccess } from './open-source.ts'
 type Addresses = BrokerSecurity & Pick<BrokerAccess, 'rabbitmqUrl' | 'rabbitmqStreamUrl' | 'kafkaBootstrap'>
 
 /**
- * Asks the broker how long it may hand a message over again. Never rejects: what cannot be asked must be
+ * Asks the broker how long it may redeliver a message. Never rejects: a window that cannot be read must be
  * declared.
  */
 export async function readSourceWindow(
@@ -39,7 +39,7 @@ export async function readSourceWindow(
   }
 }
 
-/** Not that this user may not ask: then it has to be declared. */
+/** Excludes missing rights: then the window must be declared. */
 function isTrouble(error: unknown): error is OncewardError {
   return (
     error instanceof OncewardError && (error.code === 'broker_unreachable' || error.details?.kind === 'topic')
@@ -79,7 +79,7 @@ async function ofQueue(declaration: WindowedQueue, access: Addresses): Promise<S
   return queueWindow(queue, ttl)
 }
 
-/** The broker it is read from; the other address is no better than a guess. */
+/** The broker of the source; the other address may be another cluster. */
 async function ofStream(declaration: WindowedStream, access: Addresses): Promise<SourceWindow> {
   const { stream, superStream } = declaration
   const url = rabbitAddress(declaration, access.rabbitmqStreamUrl ?? access.rabbitmqUrl, access)

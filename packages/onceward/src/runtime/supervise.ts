@@ -6,7 +6,7 @@ export interface SuperviseOptions {
   readonly program: string
   readonly args: readonly string[]
   readonly environment: Readonly<Record<string, string>>
-  /** How long the child may say nothing: its event loop stands still, so nothing inside it could end it. */
+  /** How long the child may be silent. A blocked event loop cannot end itself. */
   readonly deadlineMs: number
   readonly memoryMaxMb: number | null
   readonly log: Log
@@ -18,15 +18,15 @@ export const supervised = 'ONCEWARD_SUPERVISED'
 const startMs = 60_000
 const restartMinMs = 100
 const restartMaxMs = 5_000
-/** A child that lived this long did not die of its start. */
+/** A child that ran this long did not crash at start. */
 const settledMs = 60_000
 
 /**
- * Runs a program in a child and starts it again whenever it dies: out of memory, `process.exit`, a native
- * crash, or an endless loop, which is killed past the deadline. A child that says it has ended is believed,
- * and its exit code is the answer. Signals are passed on.
+ * Runs a program in a child process and restarts it after a crash: out of memory, `process.exit`, a native
+ * crash, or an endless loop, which is killed after the deadline. When the child announces its end, its exit
+ * code is returned. Signals are forwarded.
  *
- *   running ──said that it ends──▶ done          running ──died, silent──▶ waiting ──▶ running
+ *   running ──announced its end──▶ done          running ──crashed, silent──▶ waiting ──▶ running
  */
 export async function supervise(options: SuperviseOptions): Promise<number> {
   const { log } = options
@@ -49,7 +49,7 @@ export async function supervise(options: SuperviseOptions): Promise<number> {
       if (end.said || stopping) return end.code ?? 1
       if (performance.now() - began > settledMs) deaths = 0
       const delayMs = Math.min(restartMaxMs, restartMinMs * 2 ** Math.min(deaths, 10))
-      log.error('the consumer process died and is started again', { how: end.how, delayMs })
+      log.error('consumer process crashed, restarting', { how: end.how, delayMs })
       await new Promise<void>(resolve => {
         const timer = setTimeout(resolve, delayMs)
         wake = () => {
@@ -66,13 +66,13 @@ export async function supervise(options: SuperviseOptions): Promise<number> {
 }
 
 interface End {
-  /** It told that it is about to end by itself. */
+  /** The child announced its end. */
   readonly said: boolean
   readonly code: number | null
   readonly how: string
 }
 
-/** In a process group of its own: a Ctrl-C reaches us alone and is passed on once. */
+/** In its own process group: Ctrl-C reaches only the supervisor and is forwarded once. */
 function start({ program, args, environment, memoryMaxMb }: SuperviseOptions): ChildProcess {
   const limit = memoryMaxMb === null ? [] : [`--max-old-space-size=${memoryMaxMb}`]
   return fork(program, args, {
@@ -92,7 +92,7 @@ function watch(child: ChildProcess, { deadlineMs, log }: SuperviseOptions): Prom
       clearTimeout(timer)
       timer = setTimeout(() => {
         silent = true
-        log.error('the consumer process says nothing and is killed', { silentMs: withinMs })
+        log.error('consumer process is silent, killing it', { silentMs: withinMs })
         child.kill('SIGKILL')
       }, withinMs)
     }
@@ -101,9 +101,7 @@ function watch(child: ChildProcess, { deadlineMs, log }: SuperviseOptions): Prom
       if (message === 'ending') said = true
       expect(deadlineMs)
     })
-    child.once('error', error =>
-      log.error('the consumer process cannot be reached', { error: error.message }),
-    )
+    child.once('error', error => log.error('consumer process cannot be reached', { error: error.message }))
     child.once('exit', (code, signal) => {
       clearTimeout(timer)
       const how = silent
@@ -116,7 +114,7 @@ function watch(child: ChildProcess, { deadlineMs, log }: SuperviseOptions): Prom
   })
 }
 
-/** The child's side: says that its event loop turns, and ends with the supervisor. */
+/** The child's side: reports that its event loop runs, and exits with the supervisor. */
 export function answerSupervisor(deadlineMs: number, onOrphaned: () => void): { ending(): void } {
   const beat = () => void process.send?.('alive')
   const timer = setInterval(beat, deadlineMs / 4)

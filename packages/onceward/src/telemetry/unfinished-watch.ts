@@ -36,9 +36,9 @@ export class UnfinishedWatch {
     const wallMs = this.#options.now()
     let oldest: number | null = null
     for (const [delivery, sinceMs] of this.#seen) {
-      const told = delivery.properties.timestampMs
-      const toldMs = Number.isFinite(told) ? Math.min(agesMaxMs, wallMs - told!) : 0
-      oldest = Math.max(oldest ?? 0, nowMs - sinceMs, toldMs)
+      const timestampMs = delivery.properties.timestampMs
+      const givenMs = Number.isFinite(timestampMs) ? Math.min(agesMaxMs, wallMs - timestampMs!) : 0
+      oldest = Math.max(oldest ?? 0, nowMs - sinceMs, givenMs)
     }
     return oldest
   }

@@ -6,8 +6,8 @@ export interface DeathOptions {
   /** Which passage of the point kills; default the first. */
   readonly hit?: number
   /**
-   * A file name or an open descriptor that gets the line `died at <point>, passage <n>` just before, so that
-   * the parent can prove that the point was reached: a run in which nobody died proves nothing.
+   * A file name or an open descriptor. It gets the line `died at <point>, passage <n>` just before the kill,
+   * so that the parent can prove that the point was reached.
    */
   readonly witness?: string | number
 }
@@ -25,7 +25,7 @@ export function dieAt(point: CrashPoint, { hit = 1, witness }: DeathOptions = {}
     if (reached !== point || ++passages !== hit) return
     if (witness !== undefined) testify(witness, `died at ${point}, passage ${passages}\n`)
     process.kill(process.pid, 'SIGKILL')
-    // Where the signal takes a moment, not one more instruction of the process may count.
+    // The signal may take a moment: no further instruction of the process may count.
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
   }
 }

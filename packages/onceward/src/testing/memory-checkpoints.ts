@@ -10,7 +10,7 @@ import type {
 } from '../ports/source.ts'
 
 /**
- * Ownership and positions in this process's memory, for tests of a log source without a store. Hand it to
+ * Ownership and positions in this process's memory, for tests of a log source without a store. Pass it to
  * several subscriptions to make them rivals.
  */
 export class MemoryCheckpoints implements Checkpoints {
@@ -45,7 +45,7 @@ export class MemoryCheckpoints implements Checkpoints {
     this.withdrawn.push({ partition, from, reason })
   }
 
-  /** As the transaction of an engine does that moves positions. */
+  /** As the engine's transaction does when it moves positions. */
   advance(progress: readonly Progress[]): void {
     const fail = (code: 'ownership_lost' | 'position_moved', { partition }: Progress): never => {
       throw new OncewardError(code, `${partition}: ${code}`, { details: { partitions: [partition] } })
@@ -67,7 +67,7 @@ export class MemoryCheckpoints implements Checkpoints {
     return Promise.resolve()
   }
 
-  /** As a person who looked at a declared loss and accepted it. */
+  /** As an operator who accepted a declared loss. */
   acceptLoss(partition: string): void {
     const row = this.#rows.get(partition)
     const loss = this.losses.findLast(one => one.partition === partition)

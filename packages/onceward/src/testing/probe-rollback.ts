@@ -9,16 +9,16 @@ import type { Enrolment, Store } from '../ports/store.ts'
 
 export interface RollbackProbe<Tx> {
   readonly store: Store<Tx>
-  /** What the handler does, on a transaction that is always rolled back; see `handlerOn`. */
+  /** The handler, on a transaction that is always rolled back; see `handlerOn`. */
   readonly run: (tx: Tx) => unknown
   /** Everything the handler may have changed, read outside of any transaction: rows, calls made, files. */
   readonly observe: () => Promise<unknown>
 }
 
 /**
- * Runs a handler inside a transaction that is always rolled back and compares the world before and after. A
- * difference means that the handler wrote past `tx`: such a write stays behind when the message is retried,
- * and happens again.
+ * Runs a handler inside a transaction that is always rolled back, and compares the environment before and
+ * after. A difference means that the handler wrote past `tx`. Such a write survives the rollback, and a retry
+ * repeats it.
  */
 export async function probeRollback<Tx>({ store, run, observe }: RollbackProbe<Tx>): Promise<void> {
   const before = await observe()
@@ -75,7 +75,7 @@ async function runAndRollBack<Tx>(
   return failure
 }
 
-/** A consumer's own handler on one message, ready to be probed. Effects it asks for are dropped. */
+/** A consumer's handler on one message, ready to be probed. Requested effects are dropped. */
 export function handlerOn<M, Tx>(
   consumer: Consumer<M, Tx>,
   message: Partial<Delivery> & Pick<Delivery, 'body'>,

@@ -9,16 +9,16 @@ export interface LogLine {
   readonly fields: LogFields
 }
 
-/** A world that stands still until a test moves it. */
+/** An environment in which time passes only when a test moves it. */
 export interface TestEnvironment extends Environment {
-  /** Moves the clock, firing what falls due in order of its time and letting all that follows from it run. */
+  /** Moves the clock, fires due timers in order, and runs everything that follows from them. */
   advance(ms: number): Promise<void>
-  /** Lets everything run that needs neither time nor the network. */
+  /** Runs everything that needs neither time nor the network. */
   turn(): Promise<void>
-  /** Times from now, ascending, at which something is due. */
+  /** Times from now, ascending, at which a timer is due. */
   readonly due: readonly number[]
   readonly lines: readonly LogLine[]
-  /** Metric calls summed up under `name` or `name label`. */
+  /** Metric calls, summed under `name` or `name label`. */
   readonly counted: ReadonlyMap<string, number>
   readonly reached: readonly CrashPoint[]
 }
@@ -105,16 +105,16 @@ class ManualTimers {
   }
 }
 
-/** Several turns of the event loop: work without real time or input and output is over after them. */
+/** Several turns of the event loop: work without timers, input or output has ended after them. */
 async function turn(): Promise<void> {
   for (let turns = 0; turns < 10; turns++) await new Promise<void>(resolve => setImmediate(resolve))
 }
 
-/** Names of the catalogue, followed by what the labels say beside the consumer and its source. */
+/** Names of the catalogue, followed by the labels other than consumer and source. */
 function countingMetrics(counted: Map<string, number>): Metrics {
   const add = (metric: string, count: number, labels: Readonly<Record<string, string | undefined>>) => {
-    const told = Object.keys(labels).filter(label => label !== 'consumer' && !label.startsWith('messaging.'))
-    const name = [metric, ...told.map(label => labels[label])].join(' ')
+    const shown = Object.keys(labels).filter(label => label !== 'consumer' && !label.startsWith('messaging.'))
+    const name = [metric, ...shown.map(label => labels[label])].join(' ')
     counted.set(name, (counted.get(name) ?? 0) + count)
   }
   const counting: Metrics = {

@@ -3,7 +3,7 @@ export interface UntilOptions {
   readonly deadlineMs?: number
 }
 
-/** Polls until the condition holds; past the deadline it fails with what never came true. */
+/** Polls until the condition holds. Past the deadline it fails and names the condition. */
 export async function until(
   what: string,
   condition: () => boolean | Promise<boolean>,

@@ -91,7 +91,7 @@ for (const library of libraries) {
       })
       await assert.rejects(runConsumer(consumer, { databaseUrl: database.url, store: opened.store }), {
         code: 'configuration',
-        message: /works on database "test_.*leads to "test_.*Give both the same database/,
+        message: /works on database "test_.*names "test_.*Use the same database for both/,
       })
     })
   })

@@ -29,7 +29,7 @@ const conflicting = [
 ] as const
 const together = [
   'adapters/commit-together.test.ts',
-  'commit together, once, however often the message comes',
+  'commit together, once, for any number of deliveries',
 ] as const
 const worked = [
   'parking/operate.test.ts',
@@ -67,7 +67,7 @@ export const questions: readonly Question[] = [
     {
       asks: 'Looking for a marker first and inserting it afterwards',
       shownBy: racing,
-      how: 'The claim is an insert that ignores conflicts; the unique constraint decides.',
+      how: 'The marker is inserted with conflicts ignored; the unique constraint decides.',
     },
     {
       asks: 'A delivery tag as identity',
@@ -197,7 +197,7 @@ export const questions: readonly Question[] = [
       how: 'Attempts are counted durably and end.',
     },
     {
-      asks: 'Dead letters that belong to nobody',
+      asks: 'Dead letters without an owner',
       fields: ['owner', 'failure.deadLetter'],
       how: 'An owner is required.',
     },
@@ -258,7 +258,7 @@ export const questions: readonly Question[] = [
       how: 'By consumer, target and effect key in the ledger.',
     },
     {
-      asks: 'When is the broker told?',
+      asks: 'When is the message acknowledged?',
       rules: ['OW121'],
       fields: ['settle.when'],
       how: 'After the effect by default.',
@@ -443,13 +443,13 @@ export const questions: readonly Question[] = [
       how: 'Calls and messages are suppressed in every mode but live.',
     },
     {
-      asks: 'Which metrics tell broker lag from inbox lag?',
+      asks: 'Which metrics distinguish broker lag from inbox lag?',
       fields: ['objectives'],
       shownBy: [
         'check/checklist-proofs.test.ts',
         'what waits at the source and what waits in the store are two metrics',
       ],
-      how: 'What waits at the broker and what waits in the store are counted apart.',
+      how: 'Messages at the broker and messages in the store have separate metrics.',
     },
     {
       asks: 'Can an operator say why a row exists?',

@@ -297,7 +297,7 @@ function database(changes: Partial<DatabaseSubject>): DatabaseSubject {
     readings: [],
     queues: ['invoices'],
     brokers: [{ kind: 'kafka', cluster: 'east' }],
-    lifeAccepted: true,
+    incarnationAccepted: true,
     oldestTransactionSeconds: 2,
     seesTransactions: true,
     ...changes,
@@ -327,7 +327,7 @@ export const postgresPairs: Record<string, Pair<DatabaseSubject>> = {
   OW413: { bad: database({ missingRights: ['insert on onceward.inbox'] }), good: database({}) },
   OW414: { bad: database({ superuser: true }), good: database({}) },
   OW415: { bad: database({ schema: { version: 5, compatibleFrom: 3 } }), good: database({}) },
-  OW417: { bad: database({ lifeAccepted: false }), good: database({ lifeAccepted: null }) },
+  OW417: { bad: database({ incarnationAccepted: false }), good: database({ incarnationAccepted: null }) },
   OW416: { bad: database({ oldestTransactionSeconds: 9_000 }), good: database({}) },
 }
 

@@ -245,7 +245,7 @@ describe('check --live on PostgreSQL', () => {
     await pool.query('delete from onceward.reader')
     seen.note('OW503', await look({}, { environment: 'staging' }), known)
     seen.note('OW504', await look({}, { environment: undefined }), known)
-    assert.match(textOf(renamed, 'OW505'), /memory of payments_old/)
+    assert.match(textOf(renamed, 'OW505'), /markers of payments_old/)
   })
 
   const projected = () => ({

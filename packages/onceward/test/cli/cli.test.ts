@@ -357,7 +357,7 @@ export default defineConsumer<{ id: string }>({ name: 'workflow', owner: 'tests'
       'too late',
     ])
     assert.equal(refused.code, 2)
-    assert.match(refused.stderr, /was withdrawn: its records are there\. There is nothing to accept/)
+    assert.match(refused.stderr, /was withdrawn \(its records are there\)\. There is nothing to accept/)
   })
 
   async function depth(queue: string): Promise<number> {

@@ -173,12 +173,12 @@ async function laterMessage(
   one: ConsumerProcess<Note, MemoryTransaction>,
   env: TestEnvironment,
   queue: MemoryQueue,
-): Promise<{ readonly outcomes: Readonly<Record<string, number>>; readonly word: 'wait' | 'go on' }> {
+): Promise<{ readonly outcomes: Readonly<Record<string, number>>; readonly word: 'wait' | 'continue' }> {
   const outcomes = { ...one.tally.outcomes }
   queue.publish({ body: JSON.stringify({ ...note, id: 'later' }) })
   await env.advance(20_000)
   const { applied = 0 } = one.tally.outcomes
-  return { outcomes, word: applied > (outcomes.applied ?? 0) ? 'go on' : 'wait' }
+  return { outcomes, word: applied > (outcomes.applied ?? 0) ? 'continue' : 'wait' }
 }
 
 describe('what the page says becomes of a message is what becomes of it', () => {

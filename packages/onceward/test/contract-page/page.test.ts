@@ -66,7 +66,7 @@ describe('the one-page contract', () => {
     assert.match(section(one, 'Idempotency key'), /message id: eventId/)
     assert.match(
       section(one, 'Poison behavior'),
-      /class transient: tried again without end; its lane waits; .*copied to case-dlq; ops answers/,
+      /class transient: retried without end; its lane waits; .*copied to case-dlq; ops answers/,
     )
     assert.match(
       section(one, 'Replay behavior'),

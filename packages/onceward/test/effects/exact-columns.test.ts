@@ -84,7 +84,7 @@ const refused: readonly (readonly [string, unknown, RegExp])[] = [
   ['said', long, /more digits than a JavaScript number keeps/],
   ['doc', { deep: [{ n: long }] }, /more digits than a JavaScript number keeps/],
   ['at', '2026-11-05T08:00:00.5Z', /more fractional digits of a second than the 0/],
-  ['at', 'now', /no ISO 8601 time/],
+  ['at', 'now', /not an ISO 8601 time/],
 ]
 
 const good = {

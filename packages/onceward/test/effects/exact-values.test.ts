@@ -285,18 +285,18 @@ describe('values of declared effects', await skipWithout('postgres'), () => {
       ['d', '0.12345678901234567', /more than the 15 digits that double precision preserves/],
       ['d', literal('0.10000000000000000001'), /more digits than a JavaScript number keeps/],
       ['short', 'ab  ', /more characters than character varying\(3\) stores/],
-      ['at', 'now', /no ISO 8601 time; give a Date, or ISO 8601 text with its time zone/],
-      ['at', 'infinity', /no ISO 8601 time/],
+      ['at', 'now', /not an ISO 8601 time; give a Date, or ISO 8601 text with its time zone/],
+      ['at', 'infinity', /not an ISO 8601 time/],
       ['at', '2026-11-05T08:00:00', /has no time zone/],
-      ['at', '05-11-2026', /no ISO 8601 time/],
+      ['at', '05-11-2026', /not an ISO 8601 time/],
       ['at', 1763344800000, /it is not a time/],
       ['at', '2026-11-05T08:00:00.1234567Z', /more fractional digits of a second than the 6/],
       ['at0', '2026-11-05T08:00:00.5Z', /more fractional digits of a second than the 0/],
       ['local', '2026-11-05T08:00:00', /has no time zone/],
-      ['day', 'today', /no ISO 8601 date/],
-      ['day', '2026-11-05T23:00:00Z', /no ISO 8601 date/],
+      ['day', 'today', /not an ISO 8601 date/],
+      ['day', '2026-11-05T23:00:00Z', /not an ISO 8601 date/],
       ['clock', '08:00:00+02', /has a time zone, which the column would drop/],
-      ['clock', 'now', /no ISO 8601 time of day/],
+      ['clock', 'now', /not an ISO 8601 time of day/],
       ['zoned', '08:00:00', /has no time zone/],
       ['many', [1.5, 2.25], /more decimal places than numeric\(4,1\)/],
       ['doc', { deep: [literal('0.10000000000000000001')] }, /more digits than a JavaScript number keeps/],
@@ -484,7 +484,7 @@ describe('values of declared effects', await skipWithout('postgres'), () => {
     ])
     const said = await reasons(recorded.name)
     assert.match(String(said.a1), /columns.amount .*more decimal places/)
-    assert.match(String(said.a2), /columns.at .*no ISO 8601 time/)
+    assert.match(String(said.a2), /columns.at .*not an ISO 8601 time/)
     assert.deepEqual(await rig.rows('select event_id from trail'), [{ event_id: 'a3' }])
     const moves = transition<Record<string, unknown>>({
       machine: { initial: 'open', states: ['open'], events: { opened: [{ from: null, to: 'open' }] } },
@@ -518,7 +518,7 @@ describe('values of declared effects', await skipWithout('postgres'), () => {
     assert.match(String(why.t2), /version .*out of range for integer/)
     assert.match(String(why.t3), /set.due .*more fractional digits of a second/)
     assert.match(String(why.t4), /set.amount .*more decimal places/)
-    assert.match(String(why.t5), /set.due .*no ISO 8601 time/)
+    assert.match(String(why.t5), /set.due .*not an ISO 8601 time/)
     assert.match(String(why.t6), /aggregateId .*9007199254740992 is a whole number of 2\^53 or more/)
     assert.match(String(why.t8), /version .*9007199254740992 is a whole number of 2\^53 or more/)
     assert.deepEqual(await rig.rows('select id::text, amount::text from machine'), [

@@ -177,7 +177,7 @@ describe('targets are checked before anything starts', () => {
     ['no broker', { topic: 't' }, /effect\.publish\.out\.broker: must be one of 'kafka'/],
     ['an unknown broker', { broker: 'nats', topic: 't' }, /out\.broker: must be one of/],
     ['Kafka without a topic', { broker: 'kafka' }, /out\.topic: must be a text/],
-    ['Kafka with a queue', { broker: 'kafka', topic: 't', queue: 'q' }, /out\.queue: does not go with/],
+    ['Kafka with a queue', { broker: 'kafka', topic: 't', queue: 'q' }, /out\.queue: does not apply to/],
     ['an exchange without a routing key', { broker: 'rabbitmq', exchange: 'e' }, /out\.routingKey: must be/],
     ['RabbitMQ with nothing', { broker: 'rabbitmq' }, /out\.queue: must be a text/],
     ['a misspelt key', { broker: 'kafka', topik: 't', topic: 't' }, /did you mean 'topic'/],
@@ -221,6 +221,9 @@ test('stable ids are UUIDs that depend on every part', () => {
 
 test('stable ids are refused where a part is missing: different things would share one', () => {
   for (const part of [undefined, null, Number.NaN, {}, []] as never[])
-    assert.throws(() => stableId('case-escalation', 'case-1', part), /stableId needs .* part 3 is none/)
+    assert.throws(
+      () => stableId('case-escalation', 'case-1', part),
+      /stableId needs .* part 3 is something else/,
+    )
   assert.throws(() => (stableId as () => string)(), /stableId needs/)
 })

@@ -193,7 +193,7 @@ describe('onceward audit reconcile', await skipWithout('postgres'), () => {
     )
     await refused({ reconcile: { effects: 'select caused_by as message_id from no_such' } }, /cannot be run/)
     await refused({ dedup: 'version' }, /deduplicates by version/)
-    await refused({ generation: 7 }, /never ran here as generation 7; known: 1/)
+    await refused({ generation: 7 }, /never ran in this database as generation 7; known: 1/)
     await refused({ name: 'payment_captur' }, /Did you mean "payment_capture"/)
     assert.equal(await scene.count('payment'), 11)
     const wrong = (section: object, place: string) =>

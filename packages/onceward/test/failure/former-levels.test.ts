@@ -98,7 +98,7 @@ class Scene {
   }
 
   get readsFormer(): number {
-    return this.warnings.filter(text => /delay level that the contract does not name/.test(text)).length
+    return this.warnings.filter(text => /delay level that the contract no longer names/.test(text)).length
   }
 }
 

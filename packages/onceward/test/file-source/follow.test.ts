@@ -338,7 +338,7 @@ describe('files of a pattern', () => {
     await until('it has ended', () => ended() === 1)
   })
 
-  test('a file that is to be read to its end and is not there is a mistake, not the end', async t => {
+  test('a missing file that is declared to be read to its end is a mistake, not the end', async t => {
     const { open } = await bench(t, { until: 'end' })
     await assert.rejects((await open()).receive(1), {
       code: 'configuration',

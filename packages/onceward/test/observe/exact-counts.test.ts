@@ -208,7 +208,7 @@ describe('a run whose counts are known', await skipWithout('postgres'), () => {
       }
       const wrong = start('run', path('counted-consumer.ts'), '--metrics-port', '70000')
       assert.equal((await wrong.ended)[0], 2)
-      assert.match(wrong.said(), /no port for metrics/)
+      assert.match(wrong.said(), /is not a valid metrics port/)
     } finally {
       taken.close()
     }
@@ -230,7 +230,7 @@ describe('a run whose counts are known', await skipWithout('postgres'), () => {
           const { port } = new URL(run.url()!)
           if (!ours && port === '9464') continue
           assert.notEqual(port, '9464')
-          assert.match(run.said(), /the usual port for metrics is taken/)
+          assert.match(run.said(), /default metrics port is in use/)
           break
         } finally {
           run.child.kill('SIGTERM')

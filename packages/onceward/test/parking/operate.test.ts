@@ -185,7 +185,7 @@ describe('the operator', await skipWithout('postgres'), () => {
     const { id } = rows[0]!
     const fix = (body: object, because = 'typo') =>
       fixPayload(scene.pool, consumer, { id, body: Buffer.from(JSON.stringify(body)), because })
-    await assert.rejects(fix({ id: 'b', part: 'good' }), /a fix keeps it/)
+    await assert.rejects(fix({ id: 'b', part: 'good' }), /a fix must keep it/)
     await assert.rejects(
       fixPayload(scene.pool, consumer, { id, body: Buffer.from('{'), because: 'typo' }),
       /cannot be read/,

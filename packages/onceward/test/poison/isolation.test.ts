@@ -36,10 +36,10 @@ describe('a contract that asks for isolation', await skipWithout('postgres'), ()
         assert.deepEqual([id, attempts], [killer, attemptsMax])
         command.child.kill('SIGTERM')
         assert.equal(await command.ended, 0, command.output())
-        const deaths = command.output().match(/died and is started again/g)
+        const deaths = command.output().match(/crashed, restarting/g)
         assert.ok(deaths!.length <= attemptsMax + deathsInGroups + 1, command.output())
         // A heap that overflows may take longer to collect than the deadline: killed then, too.
-        if (how === 'loop') assert.match(command.output(), /says nothing and is killed/)
+        if (how === 'loop') assert.match(command.output(), /is silent, killing it/)
       } finally {
         // Not SIGKILL: a child in an endless loop would be left behind.
         command.child.kill('SIGTERM')

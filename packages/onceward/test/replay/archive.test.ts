@@ -216,7 +216,7 @@ describe('a campaign from the archive', await skipWithout('postgres'), () => {
     await scene.pool.query(
       `insert into onceward.horizon (consumer_id, purged_before, purged_count) select id, now(), 1 from onceward.consumer where generation = 1`,
     )
-    await assert.rejects(replay.run(id), /reaches behind what is remembered/)
+    await assert.rejects(replay.run(id), /includes messages whose markers were removed/)
     assert.deepEqual(await scene.rows('select from effect'), [])
     const looked = await scene.planned(replay, {
       mode: 'forensic',

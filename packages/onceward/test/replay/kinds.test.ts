@@ -180,7 +180,7 @@ describe('modes of campaigns', await skipWithout('postgres'), () => {
     )
     await assert.rejects(
       replay.run(id),
-      /facts \(generation 1\) is protected only from .*77 markers are gone.*jsonl 0 to/,
+      /facts \(generation 1\) is protected only from .*77 markers were removed.*jsonl 0 to/,
     )
     await assert.rejects(replay.preview(id), { code: 'behind_horizon' })
     assert.equal((await replay.run(await scene.planned(replay, { mode: 'forensic' }))).state, 'ran')

@@ -270,7 +270,7 @@ describe('the position of a swap', await skipWithout('postgres'), () => {
     const id = await scene.planned(replay, { mode: 'rebuild', selection })
     await replay.run(id)
     await verifyCampaign(scene.pool, id)
-    await assert.rejects(replay.swap(id), /3 messages .* nobody can tell .*--accept-unknown/)
+    await assert.rejects(replay.swap(id), /3 messages .* is unknown.*--accept-unknown/)
     await replay.swap(id, { acceptUnknown: true })
     await assertAll(scene, ids(facts(3)))
   })

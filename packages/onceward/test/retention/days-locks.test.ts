@@ -26,7 +26,7 @@ describe('dropping a day beside the spine', await skipWithout('postgres'), () =>
     await transaction(scene, async client => {
       assert.equal((await client.query(claim, [scene.consumerId, id])).rowCount, 1)
       const { putOff, removed } = await scene.pass()
-      assert.match(putOff!, /held by somebody's transaction/)
+      assert.match(putOff!, /locked by another transaction/)
       assert.equal(removed.markers, 0)
     })
     assert.equal((await scene.pass()).removed.markers, 10)
@@ -180,7 +180,7 @@ describe('dropping a day beside the spine', await skipWithout('postgres'), () =>
         const claimed = await beside.query(claim, [scene.consumerId, idAt('uuidv7', noon(0), 2)])
         assert.equal(claimed.rowCount, 1, 'well below the five seconds a batch waits')
       })
-      assert.match((await pass.ended).putOff!, /held by somebody's transaction/)
+      assert.match((await pass.ended).putOff!, /locked by another transaction/)
     })
   })
 
@@ -194,7 +194,7 @@ describe('dropping a day beside the spine', await skipWithout('postgres'), () =>
       const pass = await waitingPass(scene)
       const late = await client.query(claim, [scene.consumerId, idAt('uuidv7', noon(40), 99)])
       assert.equal(late.rowCount, 1)
-      assert.match((await pass.ended).putOff!, /held by somebody's transaction/)
+      assert.match((await pass.ended).putOff!, /locked by another transaction/)
     })
     assert.equal(await scene.deadlocks(), 0)
     assert.equal((await scene.pass()).removed.markers, 10)

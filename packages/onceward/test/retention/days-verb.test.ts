@@ -58,12 +58,9 @@ describe('onceward retention partition', await skipWithout('postgres'), () => {
       othersBytes: 16384,
     })
     const wrong = await run(scene.url, 'partition', file, '--consumer', 'other')
-    assert.deepEqual(
-      [wrong.code, /consumer is remembering, but "other" was typed/.test(wrong.stderr)],
-      [2, true],
-    )
+    assert.deepEqual([wrong.code, /exports consumer remembering, not "other"/.test(wrong.stderr)], [2, true])
     const plain = await run(scene.url, 'partition', contract(''), '--consumer', 'remembering')
-    assert.match(plain.stderr, /does not say retention\.partitions: 'daily'\. Nothing was changed/)
+    assert.match(plain.stderr, /does not set retention\.partitions: 'daily'\. Nothing was changed/)
     const stranger = await run(scene.url, 'partition', contract(daily, 'stranger'), '--consumer', 'stranger')
     assert.match(stranger.stderr, /never ran on this database/)
     assert.deepEqual(await scene.tables(), [], 'one table as before')
@@ -85,7 +82,7 @@ describe('onceward retention partition', await skipWithout('postgres'), () => {
     const ends = await Promise.allSettled([scene.partition(), scene.partition()])
     const told = ends.flatMap(end => (end.status === 'rejected' ? [String(end.reason.message)] : []))
     assert.ok(told.length <= 1)
-    for (const text of told) assert.match(text, /Another process is moving markers into days/)
+    for (const text of told) assert.match(text, /Another process is partitioning markers/)
     assert.equal(await scene.left(), 2_000)
   })
 
@@ -93,18 +90,15 @@ describe('onceward retention partition', await skipWithout('postgres'), () => {
     await using scene = await daysScene()
     const holder = await scene.pool.connect()
     await holder.query(`begin; select pg_advisory_xact_lock(hashtext('onceward.partition'))`)
-    await assert.rejects(scene.partition(), /Another process is moving markers into days/)
+    await assert.rejects(scene.partition(), /Another process is partitioning markers/)
     await holder.query('commit; begin')
     await holder.query(`select pg_advisory_xact_lock(x'72657461'::integer, $1)`, [scene.consumerId])
-    await assert.rejects(
-      scene.partition(),
-      /is removing old memory of consumer remembering\. Nothing was changed/,
-    )
+    await assert.rejects(scene.partition(), /removing old rows of consumer remembering\. Nothing was changed/)
     await holder.query('commit')
     await holder.query('begin; lock table onceward.inbox in share mode')
     await assert.rejects(
       scene.partition(),
-      /lie where they lay: nothing was changed\. Somebody's transaction holds the markers/,
+      /were not moved: nothing was changed\. Another transaction holds a lock on the markers/,
     )
     await holder.query('commit')
     holder.release()
@@ -113,7 +107,7 @@ describe('onceward retention partition', await skipWithout('postgres'), () => {
     await scene.partition()
     await assert.rejects(
       partitionConsumer(scene.pool, consumerOf('ulid') as never),
-      /lie in days of uuidv7 ids, the contract says ulid/,
+      /are partitioned by uuidv7 ids, the contract says ulid/,
     )
   })
 
@@ -122,7 +116,7 @@ describe('onceward retention partition', await skipWithout('postgres'), () => {
     await scene.write(5, 20_000)
     await assert.rejects(
       partitionConsumer(scene.pool, consumerOf() as never, { holdUpMaxMs: 1 }),
-      /Others would have waited for longer than 1ms\. Choose a quiet time and give more with --hold-up/,
+      /Other consumers would have waited longer than 1ms\. Choose a quiet time and raise --hold-up/,
     )
     assert.deepEqual(await scene.tables(), [], 'one table as before')
   })

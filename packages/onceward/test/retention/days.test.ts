@@ -152,7 +152,7 @@ describe('markers in days', await skipWithout('postgres'), () => {
     await scene.partition()
     await pool.query(`drop table onceward.${scene.dayTable(0)}`)
     const [id] = await scene.write(0, 1_001)
-    assert.match((await scene.pass()).putOff!, /too much lies outside of days/)
+    assert.match((await scene.pass()).putOff!, /too many markers are outside of days/)
     assert.equal(await scene.tableOf(id!), `inbox_${consumerId}_rest`)
   })
 
@@ -170,7 +170,7 @@ describe('markers in days', await skipWithout('postgres'), () => {
       insert into onceward.campaign (consumer_name, generation, live_generation, risk, mode, state, selection, reason)
       values ('remembering', 2, 1, 'money', 'rebuild', 'swapped', '{}', 'a test'); commit`)
     const { putOff } = await scene.pass()
-    assert.match(putOff!, /too much lies outside of days/)
+    assert.match(putOff!, /too many markers are outside of days/)
     assert.deepEqual(await places(), [scene.dayTable(40), `inbox_${consumerId}_rest`])
     assert.equal(await scene.left(), 2, 'what may go does')
     await pool.query(`update onceward.campaign set state = 'finished'`)

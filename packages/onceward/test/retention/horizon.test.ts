@@ -160,7 +160,8 @@ describe('a replay', await skipWithout('postgres'), () => {
     await purge(scene)
     await assert.rejects(assertInsideHorizon(pool, reach), {
       code: 'behind_horizon',
-      message: /remembering \(generation 1\) is protected only from .*Z on, 5 markers are gone.*of k1, k2/s,
+      message:
+        /remembering \(generation 1\) is protected only from .*Z on, 5 markers were removed.*of k1, k2/s,
     })
     await assert.rejects(assertInsideHorizon(pool, { ...reach, from: null }), { code: 'behind_horizon' })
     await assertInsideHorizon(pool, { ...reach, from: new Date(Date.now() - 20 * day) })

@@ -227,7 +227,7 @@ describe('what a consumer may forget', await skipWithout('postgres'), () => {
     await scene.markers('old-', 2_000, 40)
     const held = await scene.pool.connect()
     await held.query(`begin; select pg_advisory_xact_lock(${0x72657461}, ${scene.consumerId})`)
-    assert.equal((await purge(scene)).ended, 'another process is at it')
+    assert.equal((await purge(scene)).ended, 'another process is removing')
     assert.equal(await scene.left(), 2_000)
     await held.query('commit')
     held.release()
@@ -256,7 +256,7 @@ describe('what a consumer may forget', await skipWithout('postgres'), () => {
       signal: stop.signal,
       onProgress: () => stop.abort(),
     })
-    assert.equal(ended, 'told to stop')
+    assert.equal(ended, 'stopped')
     const left = await scene.left()
     assert.ok(left > 0 && left < 20_000)
     assert.equal((await scene.horizon())!.purged_count, 20_000 - left)

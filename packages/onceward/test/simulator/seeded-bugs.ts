@@ -1,6 +1,6 @@
 import type { Delivery, Source, Subscription } from '../../src/ports/source.ts'
 import type { StoreSession } from '../../src/ports/store.ts'
-import type { SimulatedTx } from '../../src/testing/simulator/loan.ts'
+import type { SimulatedTx } from '../../src/testing/simulator/handler-transaction.ts'
 import type { Around } from '../../src/testing/simulator/schedule.ts'
 import type { SimulatedSession } from '../../src/testing/simulator/session.ts'
 import type { SimulatedStore } from '../../src/testing/simulator/store.ts'

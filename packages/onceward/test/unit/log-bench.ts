@@ -34,7 +34,7 @@ export class LogBench {
       { ...limits, log: logOptions() },
       {
         origin: 'unit',
-        tell: async moved => {
+        commit: async moved => {
           for (const progress of moved) this.#tell(progress)
           return { missed: 0 }
         },

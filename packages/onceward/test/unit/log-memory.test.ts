@@ -9,7 +9,7 @@ import { logOptions } from '../../src/testing/memory-checkpoints.ts'
 
 const idle = {
   origin: 'log',
-  tell: async () => ({ missed: 0 }),
+  commit: async () => ({ missed: 0 }),
   onRoom: () => {},
   behind: () => null,
   close: async () => {},

@@ -40,7 +40,7 @@ export class ScriptedLog implements Source {
   async open(options: OpenOptions): Promise<Subscription> {
     const subscription = new LogSubscription(options, {
       origin: 'scripted',
-      tell: async moved => {
+      commit: async moved => {
         for (const { partition, position } of moved) {
           this.told.set(partition, position)
           this.#history.push(`told ${partition}@${position}`)

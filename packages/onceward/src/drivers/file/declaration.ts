@@ -3,22 +3,20 @@ import { assertKnownOptions } from '../../ports/known-options.ts'
 
 export interface FileOptions {
   /**
-   * Default `forever`: growing files are followed. `end`: the consumer stops when all there is has been
-   * applied, a last line without a line feed included.
+   * Default `forever`: growing files are followed. `end`: the consumer stops when every line is applied, a
+   * last line without a line feed included.
    */
   readonly until?: 'forever' | 'end'
-  /**
-   * Longest line that is handed over whole. A longer one is quarantined with its beginning. Default 1 MiB.
-   */
+  /** Longest line that is delivered whole. A longer one is quarantined with its beginning. Default 1 MiB. */
   readonly lineBytesMax?: number
   /**
-   * How long a file that was renamed or removed must stay as it is before its successor is read. Default 2 s:
-   * writers need a moment to follow.
+   * How long a file that was renamed or removed must stay unchanged before its successor is read. Default 2
+   * s, because writers need a moment to follow.
    */
   readonly rotationMs?: number
   /** Longest pause between two looks. Default 1 s. */
   readonly pollMaxMs?: number
-  /** How long a process that found another one reading waits for its turn. Default 60 s. */
+  /** How long a process waits for its turn after it found another one reading. Default 60 s. */
   readonly standbyMs?: number
 }
 
@@ -37,8 +35,8 @@ const optionNames: readonly (keyof FileOptions)[] = [
 
 /**
  * Files of JSON lines: one path, or a folder and a name with `*` and `?` (`events/*.jsonl`). Each file is a
- * partition, a line is a record, and the place is the byte it begins at. Rotate to names the pattern does not
- * match, next to the file and beginning with its name (`app.jsonl.1`).
+ * partition, a line is a record, and its position is the byte it begins at. Rotate to names the pattern does
+ * not match, next to the file and beginning with its name (`app.jsonl.1`).
  */
 export function file(pattern: string, options: FileOptions = {}): FileDeclaration {
   assertKnownOptions(`File source ${String(pattern)}`, options, optionNames)

@@ -9,8 +9,8 @@ import { readLines } from './read-lines.ts'
 const lineBytesMax = 1024 * 1024
 
 /**
- * Files of JSON lines as they were at one moment: what is appended later is left alone, a file that shrank or
- * was replaced is not read on.
+ * Files of JSON lines as they were at one moment. Lines appended later are not read; a file that shrank or
+ * was replaced is a loss.
  */
 export class FileRangeReader implements RangeReader {
   readonly origin: string
@@ -19,11 +19,11 @@ export class FileRangeReader implements RangeReader {
     this.origin = pattern
   }
 
-  /** Files know no times: whole, or from a byte on at which a line begins. */
+  /** Files have no times: a range is the whole file, or begins at a byte at which a line begins. */
   async survey({ start, end }: Edges): Promise<readonly LogRange[]> {
     for (const edge of [start, end])
       if (typeof edge === 'object' && 'timestampMs' in edge)
-        throw refuse('a file knows no times: leave them out, or give bytes at which lines begin')
+        throw refuse('a file has no times; leave them out, or give bytes at which lines begin')
     const ranges: LogRange[] = []
     for (const path of await matchingFiles(this.origin)) {
       const found = await fileAt(path)
@@ -64,5 +64,5 @@ export class FileRangeReader implements RangeReader {
 }
 
 function refuse(why: string): OncewardError {
-  return new OncewardError('configuration', `Files cannot be replayed so: ${why}. Nothing was read.`)
+  return new OncewardError('configuration', `Files cannot be replayed: ${why}. Nothing was read.`)
 }

@@ -19,34 +19,33 @@ import {
 } from './find-files.ts'
 import { type Line, type Lines, readAt, readLines } from './read-lines.ts'
 
-/** The position behind a file that was read to its end and is gone: whatever comes under its name is new. */
+/**
+ * The position after a file that was read to its end and is gone: a file that appears under its name is new.
+ */
 const nothing: Position = { incarnation: 'none', next: '0' }
 
 const rotationDefaultMs = 2_000
-/**
- * A file that is missing counts as lost once it has been missing for this long: disks are mounted again,
- * files put back.
- */
+/** A missing file counts as lost after this time: disks are mounted again, files put back. */
 const doubtMs = 2_000
 
 interface OpenFile {
   readonly handle: FileHandle
   readonly incarnation: string
-  /** Since when the file is not at its path any more, with its size then. */
+  /** Since when the file has left its path, with its size then. */
   gone: { readonly sinceMs: number; readonly size: number } | null
 }
 
 /**
- * Reads JSON lines. A file is held open while it is read, so renaming or removing it takes nothing away: it
- * is read to its end, and only then its successor. What cannot be proven to have been read is declared lost:
- * a file that shrank, was rewritten, or is gone while nobody was looking.
+ * Reads JSON lines. A file is held open while it is read, so a rename or removal loses nothing: the reader
+ * reads it to its end, and only then its successor. A file that cannot be proven to have been read is
+ * declared lost: it shrank, was rewritten, or disappeared while no process watched.
  */
 export class FileReader implements PullReader {
   readonly origin: string
   readonly #declaration: FileDeclaration
   readonly #clock: Clock
   readonly #open = new Map<string, OpenFile>()
-  /** Since when a file is missing. */
+  /** Since when a file has been missing. */
   readonly #doubted = new Map<string, number>()
 
   constructor(declaration: FileDeclaration, clock: Clock) {
@@ -61,7 +60,7 @@ export class FileReader implements PullReader {
     if (paths.length === 0 && until === 'end') await assertFolder(pattern)
     const followed = new Set([...this.#open.values()].map(({ incarnation }) => incarnation))
     const found = await Promise.all(paths.map(path => fileAt(path)))
-    // A file that is still followed under its old name is none of its own.
+    // A file that is still followed under its old name is not a partition of its own.
     return paths.filter((path, index) => {
       const here = found[index] ?? null
       return this.#open.has(path) || here === null || !followed.has(here.incarnation)
@@ -74,7 +73,7 @@ export class FileReader implements PullReader {
     if (this.#declaration.until !== 'end') return nothing
     throw new OncewardError(
       'configuration',
-      `There is no file ${path}, and it is to be read to its end. Nothing was read. Correct the path, or leave \`until\` out to wait for it.`,
+      `There is no file ${path}, and the source is declared to read it to its end. Nothing was read. Correct the path, or leave \`until\` out to wait for it.`,
     )
   }
 
@@ -85,7 +84,7 @@ export class FileReader implements PullReader {
     const at = Number(from.next)
     const { size } = await file.handle.stat()
     const wrong = await misplaced(file.handle, at, size)
-    // At once: looked at again, it might have grown past our place, and nobody would know.
+    // At once: by the next look it might have grown past our position, undetected.
     if (wrong !== null) return { kind: 'lost', to: { ...from, next: '0' }, records: null, reason: wrong }
     this.#doubted.delete(path)
     const { lineBytesMax = 1024 * 1024, until } = this.#declaration
@@ -116,7 +115,7 @@ export class FileReader implements PullReader {
     return { kind: 'records', records: [], next: nothing.next, atEnd: true, behind: 0 }
   }
 
-  /** Still open, at its path, or at one it was renamed to. */
+  /** Still open, at its path, or at a path it was renamed to. */
   async #find(path: string, incarnation: string): Promise<OpenFile | null> {
     const known = this.#open.get(path)
     if (known?.incarnation === incarnation) return known
@@ -136,14 +135,14 @@ export class FileReader implements PullReader {
 
   async #vanished(path: string, from: Position): Promise<Page> {
     await assertReachable(dirname(path))
-    const reason = `the file we stood in at byte ${from.next} is gone, and nobody saw it end`
+    const reason = `the file read up to byte ${from.next} is gone, and its end was not seen`
     this.#doubt(path, reason)
     const successor = await fileAt(path)
     const to = successor === null ? nothing : { incarnation: successor.incarnation, next: '0' }
     return { kind: 'lost', to, records: null, reason }
   }
 
-  /** Throws, so that the file is looked for again, until it has been missing for a while. */
+  /** Throws, so that the file is looked for again, until it has been missing long enough. */
   #doubt(path: string, reason: string): void {
     const nowMs = this.#clock.nowMs()
     const sinceMs = this.#doubted.get(path) ?? nowMs
@@ -154,7 +153,7 @@ export class FileReader implements PullReader {
   }
 
   /**
-   * Nothing more in this file. While it is at its path it may grow; elsewhere it ends once it has been still
+   * Nothing more in this file. While it is at its path it may grow; elsewhere it ends once it has not changed
    * for a while.
    */
   async #atEnd(path: string, file: OpenFile, lines: Lines, size: number): Promise<Page> {
@@ -178,10 +177,10 @@ export class FileReader implements PullReader {
     const mine = all.findIndex(one => one.incarnation === file.incarnation)
     const stats = await file.handle.stat({ bigint: true })
     const born = stats.birthtimeNs || stats.mtimeNs
-    // Removed, it stands in no list any more.
+    // Removed, it is in no list any more.
     const younger = mine >= 0 ? all.slice(mine + 1) : all.filter(one => one.bornNs > born)
-    // Compressing makes a file young and leaves it the time of its last line: one from before ours was read
-    // before ours.
+    // Compression makes a file young and keeps the time of its last line. One with a time before ours was
+    // read before ours.
     const { rotationMs = rotationDefaultMs } = this.#declaration
     const isLater = (one: FoundFile) =>
       !isCompressed(one) || Number(one.writtenNs - born) > rotationMs * 1_000_000
@@ -206,20 +205,20 @@ export class FileReader implements PullReader {
   }
 }
 
-/** Why the file is not the one we read before, though it is the same inode; null when it seems to be. */
+/** Why the file is not the one we read before, although it has the same inode; null when it seems to be. */
 async function misplaced(handle: FileHandle, at: number, size: number): Promise<string | null> {
-  if (size < at) return `the file shrank to ${size} bytes, we stood at ${at}`
+  if (size < at) return `the file shrank to ${size} bytes, and the position is ${at}`
   if (at === 0) return null
   const [before] = await readAt(handle, at - 1, 1)
-  // A last line may have been taken without its line feed, which then comes later.
+  // A last line may have been taken without its line feed, which then arrives later.
   const [after] = await readAt(handle, at, 1)
   if (before === 0x0a || after === undefined || after === 0x0a || after === 0x0d) return null
   return `the file was rewritten: no line begins at byte ${at}`
 }
 
 /**
- * A folder without such files may have been read before; one that is not there is a mistake, and must not
- * pass for an empty one.
+ * A folder without such files may have been read before. A missing folder is a mistake, and must not pass for
+ * an empty one.
  */
 async function assertFolder(pattern: string): Promise<void> {
   const folder = dirname(pattern)
@@ -227,11 +226,13 @@ async function assertFolder(pattern: string): Promise<void> {
   if (found?.isDirectory()) return
   throw new OncewardError(
     'configuration',
-    `There is no folder ${folder}, and ${pattern} is to be read to its end. Nothing was read. Correct the path, or leave \`until\` out to wait for it.`,
+    `There is no folder ${folder}, and the source is declared to read ${pattern} to its end. Nothing was read. Correct the path, or leave \`until\` out to wait for it.`,
   )
 }
 
-/** Where the folder itself is away, as on a disk that is not mounted, nothing is known about its files. */
+/**
+ * When the folder itself is unavailable, as on a disk that is not mounted, nothing is known about its files.
+ */
 async function assertReachable(folder: string): Promise<void> {
   const found = await stat(folder)
   if (!found.isDirectory()) throw new Error(`${folder} is no folder at the moment`)
@@ -242,7 +243,7 @@ export function recordOf(path: string, { body, bytes, at, next }: Line): LogReco
   return {
     body,
     headers: whole ? emptyMap : bareCopy({ 'onceward-line-bytes': bytes }),
-    // No codec can read it: a part of a line must never pass for a message.
+    // No codec can read it: part of a line must never pass for a message.
     properties: whole ? emptyMap : bareCopy({ contentEncoding: 'cut off: the line is too long' }),
     key: null,
     at: String(at),

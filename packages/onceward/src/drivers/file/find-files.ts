@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path'
 
 export interface FoundFile {
   readonly path: string
-  /** Which life: an inode may be used again, so its birth belongs to it. */
+  /** The incarnation. An inode may be reused, so the time of its birth is part of it. */
   readonly incarnation: string
   readonly bornNs: bigint
   readonly writtenNs: bigint
@@ -23,8 +23,8 @@ export async function fileAt(path: string): Promise<FoundFile | null> {
 }
 
 /**
- * Paths that match a pattern, whose folder is taken as it is. One that names a single file is there even
- * before it, or while it is rotated.
+ * Paths that match a pattern, whose folder is taken literally. A pattern that names a single file yields it
+ * even before it exists, or while it is rotated.
  */
 export async function matchingFiles(pattern: string): Promise<string[]> {
   const folder = dirname(pattern)
@@ -38,8 +38,8 @@ export async function matchingFiles(pattern: string): Promise<string[]> {
 }
 
 /**
- * The file at the path and those it was rotated to, oldest first. A clock that is too coarse leaves it to the
- * numbers: `.2` is older than `.1`.
+ * The file at the path and those it was rotated to, oldest first. When the clock is too coarse the numbers
+ * decide: `.2` is older than `.1`.
  */
 export async function filesRotatedFrom(path: string): Promise<FoundFile[]> {
   const name = basename(path)

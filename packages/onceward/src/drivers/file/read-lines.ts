@@ -1,7 +1,7 @@
 import type { FileHandle } from 'node:fs/promises'
 
 export interface Line {
-  /** Without its line end; only the beginning of one that is too long. */
+  /** Without its line end; only the beginning of a line that is too long. */
   readonly body: Buffer
   /** Bytes of the whole line, when that is more than was kept. */
   readonly bytes: number
@@ -12,22 +12,22 @@ export interface Line {
 export interface Lines {
   readonly lines: readonly Line[]
   readonly next: number
-  /** Nothing complete stands after `next` for now. */
+  /** No complete line follows `next` at present. */
   readonly atEnd: boolean
-  /** Bytes after `next` that are no complete line yet. */
+  /** Bytes after `next` that are not a complete line yet. */
   readonly rest: number
 }
 
 const chunkBytes = 256 * 1024
-/** What is kept of a line that is too long: enough to see what it is. */
+/** The part that is kept of a line that is too long: enough to recognise it. */
 const keptBytes = 64 * 1024
 const lineFeed = 0x0a
 const carriageReturn = 0x0d
 
 /**
- * The complete lines from an offset on, a chunk at a time. A line is complete with its line feed; `final`
- * takes the rest for one, too. Memory is bounded by `lineBytesMax`, however long a line is: the end of a
- * longer one is looked for without keeping it.
+ * The complete lines from an offset on, a chunk at a time. A line is complete with its line feed; with
+ * `final` the rest counts as one, too. Memory is bounded by `lineBytesMax`, however long a line is: the end
+ * of a longer one is found without keeping it.
  */
 export async function readLines(
   handle: FileHandle,
@@ -56,7 +56,7 @@ function split(chunk: Buffer, from: number, lineBytesMax: number): Line[] {
   return lines
 }
 
-/** Null for an empty line. The body is copied where it would keep a whole chunk alive. */
+/** Null for an empty line. The body is copied when it would keep a whole chunk alive. */
 function lineOf(bytes: Buffer, at: number, next: number, lineBytesMax: number): Line | null {
   const kept = keptOf(bytes.length, lineBytesMax)
   if (kept < bytes.length)

@@ -15,7 +15,7 @@ export function createFileSource(declaration: FileDeclaration, { env }: FileSour
   if (basename(pattern) === '' || /[*?]/.test(dirname(pattern))) {
     throw new OncewardError(
       'configuration',
-      `file("${pattern}"): name one folder, and a file in it with * and ? at most. Nothing was started.`,
+      `file("${pattern}"): name one folder, and in it one file; only the file name may have * and ?. Nothing was started.`,
     )
   }
   return new PullSource(() => new FileReader(declaration, env.clock), {

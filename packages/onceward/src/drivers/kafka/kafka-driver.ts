@@ -55,7 +55,7 @@ const restMs = { broker: 100, first: 0, store: 1_000, only: 1_000 } as const
  */
 export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
   readonly origin: string
-  readonly tellsBroker = true
+  readonly commitsToBroker = true
   readonly subscription: LogSubscription
   readonly #options: DriverOptions
   readonly #settings: TopicSettings
@@ -114,7 +114,7 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
 
   // ── as a log driver ──
 
-  async tell(moved: readonly PartitionProgress[]): Promise<{ readonly missed: number }> {
+  async commit(moved: readonly PartitionProgress[]): Promise<{ readonly missed: number }> {
     const leases = moved.flatMap(progress => this.#leaseOf(progress) ?? [])
     for (const { progress } of leases) this.#declareUnreadable(progress)
     if (this.#options.open.log.progress === 'first') {

@@ -2,13 +2,13 @@ import { bareCopy } from '../../message/bare-map.ts'
 import { unreadableEncoding } from '../../message/unreadable.ts'
 import type { LogRecord } from '../../ports/log-record.ts'
 
-/** Largest part of a log that is quarantined with its bytes; a larger one that cannot be read is a loss. */
+/** The largest unreadable part of a log that is quarantined with its bytes; a larger one is a loss. */
 export const keptBytesMax = 32 * 1024 * 1024
 
 export interface BrokenPart {
   readonly partition: string
   readonly offset: number
-  /** Offsets it takes: those of the records it should hold. */
+  /** The offsets it covers: those of the records it should hold. */
   readonly records: number
   readonly bytes: Buffer
   readonly problem: string
@@ -17,14 +17,14 @@ export interface BrokenPart {
 }
 
 /**
- * Bytes of a log that are no records, in the place of the records they should be: no codec is shown them, and
- * they are quarantined.
+ * Bytes of a log that are not records, in the place of those records. No codec sees them; they are
+ * quarantined.
  */
 export function brokenRecord(part: BrokenPart): LogRecord {
   const { partition, offset, records, bytes, problem, timestampMs, redelivered } = part
   const what = records === 1 ? 'a record' : `${records} records`
   return {
-    // A copy: the frame it came in holds much else.
+    // A copy: the frame it arrived in holds many other bytes.
     body: Buffer.from(bytes),
     headers: bareCopy({ 'onceward-unreadable-records': records }),
     properties: bareCopy({

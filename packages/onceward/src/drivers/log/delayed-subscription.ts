@@ -2,13 +2,13 @@ import type { Delivery, PartitionLag, SubscribedLog, Subscription } from '../../
 
 export interface DelayOptions {
   readonly delayMs: number
-  /** What is handed over in place of the delivery; the token stays. */
+  /** What is delivered in place of the delivery; the token stays. */
   readonly restore: (delivery: Delivery) => Delivery
-  /** The date, as the records carry it. Read once for each record. */
+  /** The date, on the clock of the records. Read once for each record. */
   readonly wallMs: () => number
   /** For durations: setting the date back while a record waits must not prolong its wait. */
   readonly steadyMs: () => number
-  /** Calls back once after a while; the result cancels. */
+  /** Calls back once after the delay; the result cancels. */
   readonly after: (delayMs: number, callback: () => void) => () => void
 }
 
@@ -18,10 +18,9 @@ interface Held {
 }
 
 /**
- * Hands records over once they are as old as the delay. Until then they are merely not handed over: the
- * member underneath keeps its session and gives partitions up as ever, and reads no further than it has room
- * for. A clock that disagrees with the records' makes nobody wait longer than the delay from when a record
- * was read.
+ * Delivers records once they are as old as the delay. Until then the member underneath keeps its session,
+ * releases partitions as usual, and reads no further than it has room for. A clock that disagrees with the
+ * records' never delays a record by more than `delayMs` from when it was read.
  */
 export class DelayedSubscription implements Subscription {
   readonly #inner: Subscription
@@ -72,7 +71,7 @@ export class DelayedSubscription implements Subscription {
     await this.#inner.close()
   }
 
-  /** Those of a partition that went to another owner are forgotten: it reads them itself. */
+  /** Drops the records of a revoked partition: its new owner reads them. */
   #takeDue(max: number): Delivery[] {
     const nowMs = this.#options.steadyMs()
     const due: Delivery[] = []

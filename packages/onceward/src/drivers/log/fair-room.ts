@@ -5,20 +5,20 @@ type Limits = Pick<OpenOptions, 'inFlightMax' | 'inFlightBytesMax'>
 
 export interface Sharer {
   readonly progress: PartitionProgress
-  /** Nothing of it waits to be handed over. */
+  /** No record of it waits to be delivered. */
   readonly idle: boolean
 }
 
 /**
- * How the room for unsettled records is shared. Half of it is guaranteed, the same share to every partition.
- * A share counts as taken even while it is empty, so however many partitions are stuck, each other one still
- * has its own. (Letting a partition hold as much as was still free ended with none left after ten stuck
- * ones.) A third of all is only for shares, so a partition with nothing to hand over need keep only a third
- * of its own: what it lacks when it wakes is there. (With whole shares kept for 60 idle partitions of 64, the
- * four with a backlog got batches of 200 instead of 500.)
+ * Shares the room for unsettled records. Half of it is guaranteed, in equal shares to all partitions. A share
+ * counts as taken even while it is empty, so each partition keeps its share however many others are stuck.
+ * (When a partition could hold everything that was free, none was left after ten stuck ones.) A third of the
+ * room is reserved for shares, so an idle partition keeps only a third of its own: the rest is available when
+ * it becomes active. (With whole shares kept for 60 idle partitions of 64, the four with a backlog got
+ * batches of 200 instead of 500.)
  *
- * A record that finds no room stands in line: until it has gone, the others keep to their shares, or stand
- * still when it needs more than half. So a large record waits for settling, not for a quiet moment.
+ * A record that finds no room queues. Until it is delivered, the other partitions keep to their shares, or
+ * stop when it needs more than half. So a large record waits for settling, not for a quiet moment.
  */
 export class FairRoom {
   readonly #limits: Limits
@@ -36,7 +36,7 @@ export class FairRoom {
     }
   }
 
-  /** Counts afresh; `fits` and `took` are about these partitions until the next call. */
+  /** Counts again; `fits` and `took` refer to these partitions until the next call. */
   measure(partitions: readonly Sharer[]): void {
     const { inFlightMax, inFlightBytesMax } = this.#limits
     const shares = 2 * partitions.length
@@ -59,14 +59,14 @@ export class FairRoom {
     return fits
   }
 
-  /** The record is handed over; call before the partition counts it. */
+  /** The record is delivered; call before the partition counts it. */
   took(progress: PartitionProgress, bytes: number): void {
     grow(this.#count, progress.unsettled, 1)
     grow(this.#bytes, progress.unsettledBytes, bytes)
     this.leave(progress)
   }
 
-  /** Nothing more of this partition will be handed over. */
+  /** No further record of this partition will be delivered. */
   leave(progress: PartitionProgress): void {
     if (this.#inLine?.progress === progress) this.#inLine = null
   }
@@ -100,7 +100,7 @@ export class FairRoom {
 }
 
 interface Room {
-  /** Held just now. */
+  /** Held at present. */
   used: number
   /** The same, with the empty part of every share. */
   taken: number

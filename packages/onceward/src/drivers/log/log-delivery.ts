@@ -4,8 +4,7 @@ import type { Delivery, DeliveryProperties, Place } from '../../ports/source.ts'
 import type { Entry, PartitionProgress } from './partition-progress.ts'
 
 /**
- * A record that was handed over. What few ask for is not made for everybody: one object less per record, and
- * no texts nobody reads.
+ * A delivered record. Rarely read parts are made on demand: one object less per record, and no unused texts.
  */
 export class LogDelivery implements Delivery, Entry {
   body: Buffer
@@ -13,7 +12,7 @@ export class LogDelivery implements Delivery, Entry {
   readonly progress: PartitionProgress
   readonly deliveryCount = 0
   settled = false
-  /** The last question about progress in which it counted as done. */
+  /** The last progress query in which it counted as done. */
   doneIn = 0
   #record: LogRecord
   #apart = false
@@ -26,7 +25,7 @@ export class LogDelivery implements Delivery, Entry {
   }
 
   /**
-   * A fetch is a megabyte, and a record of a hundred bytes keeps all of it: two thousand held ones kept two
+   * A fetch is a megabyte, and a record of a hundred bytes keeps all of it: 2,000 held records kept two
    * gigabytes.
    */
   keepApart(): void {

@@ -13,38 +13,38 @@ import { FairRoom } from './fair-room.ts'
 import { LogDelivery } from './log-delivery.ts'
 import type { Entry, PartitionProgress } from './partition-progress.ts'
 
-/** What a driver does for the subscription it feeds. */
+/** What a driver does for its subscription. */
 export interface LogDriver {
   readonly origin: string
-  /** Positions are told to a broker; else it keeps them in the store. */
-  readonly tellsBroker?: true
+  /** Positions are committed to a broker; otherwise the store keeps them. */
+  readonly commitsToBroker?: true
   /**
-   * Called after settling, with the partitions whose position moved. Resolves when they are told, or noted to
-   * be told soon; says how many records could not be.
+   * Called after settling, with the partitions whose position moved. Resolves when they are committed, or
+   * recorded to be committed soon. Returns how many records were not acknowledged.
    */
-  tell(moved: readonly PartitionProgress[]): Promise<{ readonly missed: number }>
-  /** Called when a partition wants records again. */
+  commit(moved: readonly PartitionProgress[]): Promise<{ readonly missed: number }>
+  /** Called when a partition can take records again. */
   onRoom(): void
   /** Records in the log after the position; null while unknown. */
   behind(progress: PartitionProgress): number | null
-  /** Why nothing comes although something waits; null while all is well. */
+  /** Why no record arrives although some wait; null otherwise. */
   stalled?(): Stall | null
-  /** Partitions that are ours and are not read yet, for the order of keys. */
+  /** Assigned partitions that are not read yet, to keep the order of keys. */
   waitingPartitions?(): number
   /**
-   * Called before records are handed over or said to be live: a driver that finds its ownership expired, as
-   * after a freeze, drops it here.
+   * Called before records are delivered or reported as live. A driver whose ownership has expired, as after a
+   * freeze, drops it here.
    */
   refresh?(): void
   close(): Promise<void>
 }
 
-/** Bytes read ahead per partition beyond which it wants no more. */
+/** Bytes read ahead per partition; above it the partition takes no more. */
 const readAheadBytesMax = 1024 * 1024
 
 /**
- * The subscription every log shares. A driver owns partitions and offers records; this hands them over
- * fairly, keeps count of what is unfinished, and tells the driver how far each partition is done.
+ * The subscription that every log shares. A driver owns partitions and offers records. The subscription
+ * delivers them fairly, counts what is unfinished, and gives the driver the position of each partition.
  */
 export class LogSubscription implements Subscription, SubscribedLog {
   readonly log: SubscribedLog = this
@@ -78,21 +78,21 @@ export class LogSubscription implements Subscription, SubscribedLog {
     return [...this.#owned.values()].map(owned => owned.progress)
   }
 
-  /** True when the partition is ours, flows, and has room for more records read ahead. */
+  /** True when the partition is assigned, not being revoked, and has room for more records read ahead. */
   wants(partition: string): boolean {
     const owned = this.#owned.get(partition)
     return owned !== undefined && !owned.stopped && owned.bytes < readAheadBytesMax
   }
 
-  /** Records read ahead and not handed over. */
+  /** Records read ahead and not delivered. */
   readAhead(partition: string): number {
     const owned = this.#owned.get(partition)
     return owned === undefined ? 0 : owned.buffer.length - owned.head
   }
 
   /**
-   * Records in order of the log, then where reading goes on, which may be past them. Ignored for a partition
-   * that is not ours.
+   * Records in the order of the log, then the position from which reading continues, which may be past them.
+   * Ignored for a partition that is not assigned.
    */
   offer(progress: PartitionProgress, records: readonly LogRecord[], readOn: string): void {
     const owned = this.#owned.get(progress.partition)
@@ -107,7 +107,7 @@ export class LogSubscription implements Subscription, SubscribedLog {
     if (records.length > 0) this.#wake()
   }
 
-  /** Hands nothing more over and forgets what was read ahead; settling goes on. */
+  /** Delivers nothing more and drops what was read ahead; settling continues. */
   stop(partition: string): void {
     const owned = this.#owned.get(partition)
     if (owned === undefined) return
@@ -116,7 +116,7 @@ export class LogSubscription implements Subscription, SubscribedLog {
     this.#wake()
   }
 
-  /** The partition is not ours any more: its deliveries are dead. */
+  /** The partition was lost: its deliveries are dead. */
   drop(partition: string): void {
     const owned = this.#owned.get(partition)
     if (owned === undefined) return
@@ -160,7 +160,7 @@ export class LogSubscription implements Subscription, SubscribedLog {
     const moved = [...touched].filter(progress => progress.advance())
     this.#wake()
     if (moved.length === 0) return Promise.resolve({ missed })
-    return this.#driver.tell(moved).then(told => ({ missed: missed + told.missed }))
+    return this.#driver.commit(moved).then(rest => ({ missed: missed + rest.missed }))
   }
 
   isLive({ token }: Delivery): boolean {
@@ -179,12 +179,12 @@ export class LogSubscription implements Subscription, SubscribedLog {
     }
     const gone = [...touched].filter(({ live }) => !live).map(({ partition }) => partition)
     if (gone.length > 0) throw notOurs(gone)
-    // Marked rather than put into a set: that would cost as much as handing the record over did.
+    // Marked rather than put into a set, which would cost as much as delivering the record did.
     const question = ++this.#questions
     for (const { token } of done) (token as LogDelivery).doneIn = question
     const finished = { has: (entry: Entry) => (entry as LogDelivery).doneIn === question }
     const keeper = this.#options.log.progress
-    const elsewhere = keeper === 'broker' && this.#driver.tellsBroker === true
+    const elsewhere = keeper === 'broker' && this.#driver.commitsToBroker === true
     return [...touched].map(one => (elsewhere ? one.remembered() : one.proposal(finished, keeper)))
   }
 
@@ -216,9 +216,8 @@ export class LogSubscription implements Subscription, SubscribedLog {
   }
 
   /**
-   * From partition to partition, starting behind the one that was served last: batches at work side by side
-   * then have no partition in common where that can be, and keys that stand in one partition are not locked
-   * by two of them.
+   * Serves the partitions in turn, starting after the one served last. Concurrent batches then share few
+   * partitions, and two of them rarely lock the same keys.
    */
   #take(max: number): Delivery[] {
     this.#refresh()
@@ -253,14 +252,15 @@ export class LogSubscription implements Subscription, SubscribedLog {
       into.push(delivery)
     }
     if (owned.head * 2 >= buffer.length) {
-      // A log that is always ahead never empties its buffer: what was handed over must go all the same.
+      // A log that is always ahead never empties its buffer: delivered records must be removed all the
+      // same.
       owned.buffer = buffer.slice(owned.head)
       owned.head = 0
     }
     if (!wanted && this.wants(progress.partition)) this.#driver.onRoom()
   }
 
-  /** Once for all that asks in one go: two clocks are read for it. */
+  /** Once for all queries of one call, because it reads two clocks. */
   #refresh(): void {
     if (this.#fresh) return
     this.#fresh = true
@@ -278,8 +278,8 @@ export class LogSubscription implements Subscription, SubscribedLog {
 }
 
 /**
- * Nobody may have raised the epoch yet, so the store could not tell; and a dropped partition knows no
- * position to move to.
+ * The epoch may not be raised yet, so the store could not detect it; and a dropped partition has no position
+ * to move to.
  */
 function notOurs(partitions: readonly string[]): OncewardError {
   return new OncewardError(
@@ -296,9 +296,9 @@ interface Owned {
   buffer: LogRecord[]
   head: number
   bytes: number
-  /** Being revoked: nothing more is handed over. */
+  /** Being revoked: nothing more is delivered. */
   stopped: boolean
 }
 
-/** What a record costs beside its body, so that empty ones are not free. */
+/** The cost of a record beside its body, so that empty records are not free. */
 const recordOverhead = 200

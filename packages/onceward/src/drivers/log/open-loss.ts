@@ -1,8 +1,8 @@
 import type { Checkpoints, Loss, OpenLoss, Ownership, Position } from '../../ports/source.ts'
 
 /**
- * True where reading on behind the loss would go back in the same life of the log, as where the log seemed to
- * end before the position.
+ * True when continuing after the loss would go back in the same incarnation of the log, as when the log
+ * seemed to end before the position.
  */
 export function goesBack({ from, to }: Pick<Loss, 'from' | 'to'>): boolean {
   return to !== null && to.incarnation === from.incarnation && Number(to.next) < Number(from.next)
@@ -13,8 +13,8 @@ export function isDeclaredAt(openLoss: OpenLoss | undefined, position: Position)
 }
 
 /**
- * A log that ends before the position grows while its loss waits for a person, and what it has grown by was
- * never read: declared again, the loss keeps the earlier place to go on from.
+ * A log that ends before the position grows while its loss waits for an operator, and the new records were
+ * never read. Declared again, the loss keeps the earlier position to continue from.
  */
 export function declaredAgain(loss: Loss, openLoss: OpenLoss | undefined): Loss {
   if (!isDeclaredAt(openLoss, loss.from) || !goesBack(openLoss) || !goesBack(loss)) return loss
@@ -22,18 +22,18 @@ export function declaredAgain(loss: Loss, openLoss: OpenLoss | undefined): Loss 
 }
 
 /**
- * Of a log that did not reach the position when its loss was declared, and has records before the position
- * that are younger than that.
+ * The loss of a log that did not reach the position when it was declared, and now has younger records before
+ * the position.
  */
 export function stillLost(partition: string, { from, to }: OpenLoss): Loss {
-  const reason = `the log ended before ${from.next} when this loss was declared, and has grown past it since: what it holds from ${to?.next} on may never have been read`
+  const reason = `the log ended before ${from.next} when this loss was declared, and has grown past it since: its records from ${to?.next} on may never have been read`
   return { partition, from, to, records: null, reason }
 }
 
 /**
- * Called once a log is known to have everything from `position` on: a loss that was declared right there was
- * none. A log that seemed to end before the position may have lost its end and grown past it since, so that
- * loss is withdrawn only where the caller has ruled this out.
+ * Called once a log is known to have everything from `position` on: a loss declared exactly there did not
+ * happen. A log that seemed to end before the position may have lost its end and grown past it since. Such a
+ * loss is withdrawn only when the caller has ruled this out.
  */
 export async function withdrawLossAt(
   checkpoints: Checkpoints,
@@ -42,6 +42,6 @@ export async function withdrawLossAt(
   { isSameLog }: { readonly isSameLog: boolean },
 ): Promise<void> {
   if (!isDeclaredAt(openLoss, position) || (goesBack(openLoss) && !isSameLog)) return
-  const reason = `the log has its records from ${position.next} on after all: reading goes on there`
+  const reason = `the log has its records from ${position.next} on after all: reading continues there`
   await checkpoints.withdrawLoss(partition, epoch, position, reason)
 }

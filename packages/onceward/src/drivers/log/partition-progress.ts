@@ -1,25 +1,24 @@
 import type { LogOptions, Position, Progress } from '../../ports/source.ts'
 
-/** One record that was handed over: the private token of its delivery. */
+/** One delivered record: the private token of its delivery. */
 export interface Entry {
   readonly progress: PartitionProgress
-  /** Where to read on after it; grows when the log goes on with records nobody is shown. */
+  /** The position after it. Grows when records follow that are not delivered. */
   next: string
   readonly bytes: number
   readonly timestampMs: number | null
   /** Written by its progress alone. */
   settled: boolean
-  /** Called when it stays while its neighbours go: it lets go of the bytes they were read in together. */
+  /**
+   * Called when it stays while its neighbours are removed: it copies its bytes out of their common buffer.
+   */
   keepApart?(): void
 }
 
-/** Batches between two positions that the store is told beside the broker. */
+/** Batches between two positions that the store records in addition to the broker. */
 const rememberEvery = 64
 
-/**
- * Settled records behind an unfinished one that are worth no gathering: so many entries, and so many bytes of
- * theirs.
- */
+/** Settled records behind an unfinished one are merged above this number of entries, or of bytes. */
 const looseMax = 256
 const looseBytesMax = 1024 * 1024
 
@@ -27,13 +26,13 @@ const looseBytesMax = 1024 * 1024
 export type Done = Pick<ReadonlySet<Entry>, 'has'>
 
 /**
- * How far one owned partition of a log is done. It knows only what was handed over, in the order of handing
- * over: gaps left by compaction, markers and aborted transactions are no records to wait for. The position is
- * where to read on when everything before it is settled.
+ * The progress of one owned partition. It knows only the delivered records, in the order of delivery: offsets
+ * that compaction, markers and aborted transactions left out are not waited for. The position is where
+ * reading continues when everything before it is settled.
  *
- *   handed over   100  101  103  104        (102 was compacted away)
+ *   delivered     100  101  103  104        (102 was compacted)
  *   settled       100       103  104
- *   position           101                  nothing past 101 may be told to anybody
+ *   position           101                  no position past 101 may be committed
  */
 export class PartitionProgress {
   readonly partition: string
@@ -59,7 +58,7 @@ export class PartitionProgress {
     this.#stored = next
   }
 
-  /** False once the partition is somebody else's: nothing of it is settled any more. */
+  /** False once the partition has another owner: nothing of it is settled any more. */
   get live(): boolean {
     return this.#live
   }
@@ -68,7 +67,7 @@ export class PartitionProgress {
     return this.#position
   }
 
-  /** Handed over and not settled. */
+  /** Delivered and not settled. */
   get unsettled(): number {
     return this.#unsettled
   }
@@ -90,8 +89,8 @@ export class PartitionProgress {
   }
 
   /**
-   * The log goes on at `next` and nothing in between is for us. Call only when all before it has been handed
-   * over.
+   * The log continues at `next`, and no record in between is delivered. Call only when all before it has been
+   * delivered.
    */
   pass(next: string): void {
     const last = this.#entries.at(-1)
@@ -100,7 +99,7 @@ export class PartitionProgress {
   }
 
   /**
-   * True when it counts: a dead partition's entries and settled ones do not. The position moves with
+   * True when it counts: entries of a dead partition and settled ones do not. The position moves with
    * `advance`.
    */
   settle(entry: Entry): boolean {
@@ -133,9 +132,9 @@ export class PartitionProgress {
   }
 
   /**
-   * What a transaction that decides `done` has to write: always the proof that the partition is ours; the
-   * position if the store keeps it and this transaction moves it. Only the batch with the lowest unfinished
-   * record moves it, so two in flight never move it back.
+   * What a transaction that decides `done` has to write: always the proof of ownership, and the position if
+   * the store keeps it and this transaction moves it. Only the batch with the lowest unfinished record moves
+   * it, so two batches in flight never move it back.
    */
   proposal(done: Done, keeper: LogOptions['progress']): Progress {
     const { partition, epoch, incarnation } = this
@@ -149,9 +148,9 @@ export class PartitionProgress {
   }
 
   /**
-   * The broker keeps the position; the store is told now and then, so that a copy of it that is older (a
-   * lagging standby, a backup) says from where to read again. Only what is settled already: this transaction
-   * commits after it.
+   * The broker keeps the position. The store records it now and then, so that an older copy of the database
+   * (a lagging standby, a backup) knows from where to read again. Only settled records count: this
+   * transaction commits after them.
    */
   remembered(): Progress {
     const { partition, epoch, incarnation } = this
@@ -162,12 +161,12 @@ export class PartitionProgress {
     return { partition, epoch, incarnation, from: null, next: this.#position }
   }
 
-  /** False when the store's position lags ours, because batches ended out of order. */
+  /** False when the stored position lags ours, because batches ended out of order. */
   get isStored(): boolean {
     return this.#stored === this.#position
   }
 
-  /** The transaction that wrote the last proposal has committed, or the position was stored by itself. */
+  /** The transaction that wrote the last proposal has committed, or the position was stored separately. */
   confirmStored(position: string | null = this.#written): void {
     this.#stored = position ?? this.#stored
     this.#written = null
@@ -188,8 +187,8 @@ export class PartitionProgress {
   }
 
   /**
-   * An unfinished record keeps its place for as long as it takes, and any number may be settled behind it: of
-   * each run of them only where to read on is kept. Keeping them all, a key that stands for a day kept the
+   * An unfinished record may keep its place for long, and any number may be settled behind it. Of each run of
+   * them only the position after it is kept. When all were kept, a key that stood still for a day kept the
    * whole day in memory.
    */
   #gather(): void {

@@ -1,6 +1,6 @@
 import type { Timers } from '../../environment.ts'
 
-/** A wait that somebody may cut short. One at a time; a wake before it counts for the next one. */
+/** A wait that `wake` ends early. One at a time; a wake that comes first counts for the next wait. */
 export class Pause {
   readonly #timers: Pick<Timers, 'after'>
   #woken = false

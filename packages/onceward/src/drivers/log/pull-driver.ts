@@ -7,7 +7,7 @@ import type { PullOptions, PullReader } from './pull-source.ts'
 import { PulledPartition } from './pulled-partition.ts'
 
 /**
- * One subscription of a pull source: finds partitions, lets each be read, and stores how far they are done.
+ * One subscription of a pull source: finds partitions, runs a reader for each, and stores their positions.
  */
 export class PullDriver implements LogDriver {
   readonly subscription: LogSubscription
@@ -40,15 +40,15 @@ export class PullDriver implements LogDriver {
   }
 
   /**
-   * Stores positions; with `store` and `only` the effect's transaction has, unless batches ended out of
-   * order.
+   * Stores positions. With `store` and `only` the effect's transaction has done so, unless batches ended out
+   * of order.
    */
-  async tell(moved: readonly PartitionProgress[]): Promise<{ missed: number }> {
+  async commit(moved: readonly PartitionProgress[]): Promise<{ missed: number }> {
     const { progress: keeper } = this.#options.log
     const behind = moved.filter(one => keeper === 'broker' || keeper === 'first' || !one.isStored)
-    const told = await Promise.all(behind.map(progress => this.#store(progress)))
+    const stored = await Promise.all(behind.map(progress => this.#store(progress)))
     for (const { partition } of moved) this.#partitions.get(partition)?.wake()
-    return { missed: told.filter(ok => !ok).length }
+    return { missed: stored.filter(ok => !ok).length }
   }
 
   onRoom(): void {
@@ -109,7 +109,7 @@ export class PullDriver implements LogDriver {
     this.#options.onEvent({ kind: 'ended', reason })
   }
 
-  /** One write at a time for a partition; those that come meanwhile find it done. */
+  /** One write at a time for a partition; calls that arrive meanwhile find it done. */
   #store(progress: PartitionProgress): Promise<boolean> {
     const earlier = this.#storing.get(progress) ?? Promise.resolve(true)
     const mine = earlier.then(() => this.#write(progress))
@@ -128,7 +128,8 @@ export class PullDriver implements LogDriver {
       progress.confirmStored(position)
       return true
     } catch {
-      // Somebody else has it, or the store stays away while we stop: what was not told comes again.
+      // Another process has it, or the store stays unavailable while we stop: what was not stored is read
+      // again.
       if (this.subscription.progressOf(partition) === progress) this.subscription.drop(partition)
       return false
     }

@@ -4,24 +4,23 @@ import type { OpenOptions, Position, Source, Subscription } from '../../ports/so
 import { PullDriver } from './pull-driver.ts'
 
 /**
- * Something that is read by asking: a file, a change stream, a list of objects, a page of an interface.
- * Positions are its own texts, and are kept in the consumer's store alone. Calls for one partition come one
- * after the other.
+ * A log that is read by requests: a file, a change stream, a list of objects, a page of an API. Positions are
+ * its own texts, and only the consumer's store keeps them. Calls for one partition come one after the other.
  */
 export interface PullReader {
   readonly origin: string
   /**
-   * The partitions there are now. Called at the start and from time to time; one that is missing later is
+   * The partitions that exist now. Called at the start and from time to time; one that is missing later is
    * still read. Rejections as in `begin`.
    */
   list(): Promise<readonly string[]>
   /**
-   * Where a consumer begins that was never here. Rejections are tried again, but for `configuration` errors.
+   * Where a consumer begins that was never here. Rejections are retried, except for `configuration` errors.
    */
   begin(partition: string): Promise<Position>
-  /** Reads on from a position it gave, perhaps long ago and in another process. Rejections as in `begin`. */
+  /** Reads from a position it returned, perhaps long ago and in another process. Rejections as in `begin`. */
   read(partition: string, from: Position): Promise<Page>
-  /** Calls back when there may be something new; only a hint. The result ends it. */
+  /** Calls back when there may be new records; only a hint. The result ends it. */
   watch?(onChange: () => void): () => void
   close(): Promise<void>
 }
@@ -29,14 +28,14 @@ export interface PullReader {
 export interface PullOptions {
   /** For people. */
   readonly name: string
-  /** Default `forever`. `end`: once everything there is now has been settled, the source says `ended`. */
+  /** Default `forever`. `end`: once every record that exists is settled, the source emits `ended`. */
   readonly until?: 'forever' | 'end'
-  /** Longest pause between two looks when nothing comes. Default 1 s. */
+  /** Longest pause between two looks when no record arrives. Default 1 s. */
   readonly pollMaxMs?: number
   /**
-   * No broker says whose a partition is: whoever took it last reads it, and the store refuses everyone else's
-   * transactions. A process that finds itself refused stands by this long and then takes its turn, so a
-   * partition whose reader died is read again. Two that live take turns: nothing is lost or repeated, but run
+   * No broker assigns the partitions: the process that took one last reads it, and the store refuses the
+   * transactions of the others. A refused process stands by this long and then takes its turn, so a partition
+   * whose reader crashed is read again. Two live processes take turns: nothing is lost or repeated, but run
    * one, or give each its own partitions. Default 60 s, spread by a quarter.
    */
   readonly standbyMs?: number
@@ -49,7 +48,7 @@ export interface PullWorld {
   readonly random: () => number
 }
 
-/** The base of sources that are read by asking and keep their position in the store. */
+/** The base of sources that are read by requests and keep their position in the store. */
 export class PullSource implements Source {
   readonly name: string
   readonly capabilities = {

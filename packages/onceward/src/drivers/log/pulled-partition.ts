@@ -15,7 +15,7 @@ export interface PulledPartitionOptions {
   readonly options: OpenOptions
   /** Writes the position to the store unless it is there; false when the partition is gone. */
   readonly store: (progress: PartitionProgress) => Promise<boolean>
-  /** Called whenever this partition has come to its end. */
+  /** Called whenever this partition has reached its end. */
   readonly onEnd: () => void
 }
 
@@ -29,15 +29,15 @@ const retryMaxMs = 10_000
  *      ▲          └─ the store refused us ─▶ standing by ──┐
  *      └───────────────────────────────────────────────────┘
  *
- * Where a log goes on under another life, all of the old one is settled first: a position is of one life
- * only.
+ * When a log continues in another incarnation, everything of the old one is settled first: a position belongs
+ * to one incarnation.
  */
 export class PulledPartition {
   readonly #given: PulledPartitionOptions
   readonly #pause: Pause
   #running: Promise<void> = Promise.resolve()
   #closed = false
-  /** Records known to stand after the last one read; null while unknown. */
+  /** Records known to exist after the last one read; null while unknown. */
   unread: number | null = null
   ended = false
 
@@ -73,7 +73,7 @@ export class PulledPartition {
     }
   }
 
-  /** Returns when the partition is not ours any more. */
+  /** Returns when the partition is lost. */
   async #own(): Promise<void> {
     const { partition, subscription, options } = this.#given
     const [ownership] = await options.log.checkpoints.take([partition])
@@ -102,8 +102,8 @@ export class PulledPartition {
   }
 
   /**
-   * Offers what comes. Answers with where the log goes on in another life, or null when the partition is
-   * gone.
+   * Offers the records that arrive. Returns where the log continues in another incarnation, or null when the
+   * partition is gone.
    */
   async #read(progress: PartitionProgress, ownership: Ownership): Promise<Position | null> {
     const { partition, subscription, reader, pull, options } = this.#given
@@ -119,7 +119,7 @@ export class PulledPartition {
       const from = { incarnation: progress.incarnation, next: cursor }
       const page = await this.#persist(() => reader.read(partition, from))
       if (!progress.live || this.#closed) return null
-      // What was read and not settled is not known to be anywhere any more, so it is part of the loss.
+      // What was read and not settled may not exist anywhere any more, so it is part of the loss.
       if (page.kind === 'lost') await this.#lose({ ...from, next: progress.position }, page)
       if (cursor === first && isUnaccepted(ownership.openLoss, from))
         await this.#lose(from, { kind: 'lost', ...stillLost(partition, ownership.openLoss) })
@@ -142,10 +142,7 @@ export class PulledPartition {
     return null
   }
 
-  /**
-   * Records at the end that were handed to nobody moved the position without a batch that would have stored
-   * it.
-   */
+  /** Records at the end that were not delivered moved the position, and no batch has stored it. */
   async #end(progress: PartitionProgress): Promise<void> {
     if (this.#given.pull.until !== 'end' || this.ended) return
     if (!(await this.#given.store(progress))) return
@@ -158,12 +155,12 @@ export class PulledPartition {
     await options.log.checkpoints.declareLoss({ partition, from, to, records, reason })
     throw new OncewardError(
       'records_lost',
-      `${partition}: ${reason}. The gap is on record and nothing was skipped; accept it to go on.`,
+      `${partition}: ${reason}. The loss is recorded and nothing was skipped; accept it to continue.`,
       { details: { partition } },
     )
   }
 
-  /** Tries again for as long as it fails, ever more slowly. */
+  /** Retries for as long as it fails, with growing delays. */
   async #persist<T>(call: () => Promise<T>): Promise<T> {
     for (let delayMs = 100; ; delayMs = Math.min(retryMaxMs, delayMs * 2)) {
       try {
@@ -178,7 +175,7 @@ export class PulledPartition {
     }
   }
 
-  /** A wait that hints do not cut short. */
+  /** A wait that hints do not end. */
   async #rest(delayMs: number): Promise<void> {
     const { clock } = this.#given.pull.env
     const end = clock.nowMs() + delayMs
@@ -187,10 +184,7 @@ export class PulledPartition {
   }
 }
 
-/**
- * The log did not have the position then, and nothing tells whether what it has there now is what it had
- * before.
- */
+/** The log did not have the position then, and no evidence shows that it now holds the same records there. */
 function isUnaccepted(openLoss: OpenLoss | undefined, at: Position): openLoss is OpenLoss {
   return isDeclaredAt(openLoss, at) && !openLoss.accepted && goesBack(openLoss)
 }

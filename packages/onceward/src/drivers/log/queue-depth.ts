@@ -1,44 +1,44 @@
 import type { PartitionLag, Stall } from '../../ports/source.ts'
 
 const everyMs = 5_000
-/** An answer that takes longer is counted as one that does not come. */
+/** An answer that takes longer counts as missing. */
 const answerMs = 2_000
-/** Then the question is put again: the connection it was put on may be gone without a word. */
+/** Then the query is sent again: its connection may have ended silently. */
 const giveUpMs = 10_000
 
 export interface QueueDepthOptions {
   readonly queue: string
-  /** Messages that wait at the broker; null when it cannot say. Never rejects. */
+  /** Messages that wait at the broker; null when the broker cannot report it. Never rejects. */
   readonly ask: () => Promise<number | null>
-  /** Messages this process has and has not settled. */
+  /** Messages this process holds and has not settled. */
   readonly held: () => number
-  /** What waits may be another process's to take. */
+  /** Waiting messages may be another process's to take. */
   readonly forOthers?: boolean
   readonly nowMs: () => number
 }
 
 /**
- * How many messages of a queue are not applied yet, and since when none has come although some wait: asked in
- * the background when somebody looks, once in five seconds at most.
+ * How many messages of a queue are not applied yet, and since when none has arrived although some wait. The
+ * broker is asked in the background when the value is read, once in five seconds at most.
  */
 export class QueueDepth {
   readonly #options: QueueDepthOptions
   #waiting: number | null = null
   #askedMs = Number.NEGATIVE_INFINITY
   /**
-   * The number of the last question, and when the first was put that has no answer yet; null where all have.
+   * The number of the last query, and when the oldest unanswered one was sent; null when all are answered.
    */
   #question = 0
   #unansweredSinceMs: number | null = null
   #moved = false
-  /** When messages were first found waiting, with none handed over since; null where all is well. */
+  /** When messages were first found waiting, with none delivered since; null otherwise. */
   #idleSinceMs: number | null = null
 
   constructor(options: QueueDepthOptions) {
     this.#options = options
   }
 
-  /** A message was handed over, or the broker was lost: what was known of the wait is over. */
+  /** A message was delivered, or the connection was lost: the wait has ended. */
   moved(): void {
     this.#idleSinceMs = null
     this.#moved = true
@@ -56,9 +56,9 @@ export class QueueDepth {
     const now = nowMs()
     const owedMs = this.#unansweredSinceMs === null ? 0 : now - this.#unansweredSinceMs
     if (owedMs > answerMs)
-      return { forMs: owedMs, reason: `RabbitMQ does not answer how much waits in queue ${queue}` }
+      return { forMs: owedMs, reason: `RabbitMQ does not report how many messages wait in queue ${queue}` }
     if (this.#idleSinceMs === null || held() > 0) return null
-    const reason = `${this.#waiting} messages wait in queue ${queue}, and none is handed over`
+    const reason = `${this.#waiting} messages wait in queue ${queue}, and none is delivered`
     return { forMs: now - this.#idleSinceMs, reason }
   }
 

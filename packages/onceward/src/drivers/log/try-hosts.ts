@@ -7,27 +7,28 @@ export interface TryHosts<Host, Opened> {
   readonly hosts: readonly Host[]
   readonly nameOf: (host: Host) => HostName
   readonly open: (host: Host) => Promise<Opened>
-  /** The node answered, and trying again does not help: told rather than that another one is away. */
+  /**
+   * The node answered, and retrying does not help: reported instead of the unavailability of another node.
+   */
   readonly isRefusal: (error: unknown) => boolean
   readonly signal?: AbortSignal | undefined
 }
 
-/** How long a host that failed comes after the others. */
+/** How long a host that failed is tried after the others. */
 const avoidMs = 60_000
 const failedMs = new Map<HostName, number>()
 
 /**
- * A connection to this host failed or ended: the next one goes to another host first, whoever of this process
- * opens it.
+ * A connection to this host failed or ended: the next connection of this process tries another host first.
  */
 export function avoidHost(name: HostName): void {
   failedMs.set(name, performance.now())
 }
 
 /**
- * The first host that answers. Begins at any of them, so that processes spread over the nodes, and goes to
- * the next at once: who waits between tries does so after a whole round. Rejects with a refusal if one was
- * given, else with what each host said.
+ * The first host that answers. Begins at a random one, so that processes spread over the nodes, and tries the
+ * next at once: callers wait only after a whole round. Rejects with a refusal if there was one, otherwise
+ * with the error of each host.
  */
 export async function tryHosts<Host, Opened>(options: TryHosts<Host, Opened>): Promise<Opened> {
   const { hosts, nameOf, open, isRefusal, signal } = options

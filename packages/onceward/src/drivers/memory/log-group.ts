@@ -1,9 +1,9 @@
 import type { MemoryMember } from './log-member.ts'
 
 /**
- * The members that read a log together. Every join and leave starts a rebalance, one after the other: whoever
- * loses partitions lets them go first, bounded; then they go to their new member. A member that hangs after
- * that holds up nobody.
+ * The members that read a log together. Every join and leave starts a rebalance, one after the other. A
+ * member that loses partitions releases them first, within a bounded time; then their new member gets them. A
+ * member that hangs after that blocks no other.
  */
 export class MemoryGroup {
   readonly #names: () => readonly string[]
@@ -38,7 +38,7 @@ export class MemoryGroup {
   async #reassign(): Promise<void> {
     const shares = this.#share()
     await Promise.all([...shares].map(([member, partitions]) => member.keep(partitions)))
-    // Whoever joined or left meanwhile has a rebalance of its own in the queue.
+    // A member that joined or left meanwhile has a rebalance of its own in the queue.
     for (const [member, partitions] of shares) if (this.#members.includes(member)) member.assign(partitions)
   }
 

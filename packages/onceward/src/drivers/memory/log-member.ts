@@ -12,26 +12,24 @@ export interface MemberWorld {
   readonly origin: string
   readonly incarnation: () => string
   readonly find: (name: string) => MemoryPartition | undefined
-  /** Calls back once after a while; the result cancels. */
+  /** Calls back once after the delay; the result cancels. */
   readonly after: (delayMs: number, callback: () => void) => () => void
 }
 
 /** Longest wait for the old owner of a partition. */
 const revokeMs = 10_000
 
-/** Records offered in one go. */
+/** Records offered at a time. */
 const readMax = 500
 
-/**
- * One subscription's side of a log in memory: what is assigned to it, how far it has read, what it has told.
- */
+/** One subscription of a log in memory: its partitions, how far it has read, the positions it committed. */
 export class MemoryMember implements LogDriver {
-  readonly tellsBroker = true
+  readonly commitsToBroker = true
   readonly subscription: LogSubscription
   readonly #env: MemberWorld
   readonly #group: MemoryGroup
   readonly #options: OpenOptions
-  /** Assigned partitions, with where to read on once they are ours. */
+  /** Assigned partitions, with the position to read from once they are taken. */
   readonly #assigned = new Map<string, { readAt: number | null }>()
 
   constructor(env: MemberWorld, group: MemoryGroup, options: OpenOptions) {
@@ -45,7 +43,7 @@ export class MemoryMember implements LogDriver {
     return this.#env.origin
   }
 
-  /** Lets go of what is not in the list; resolves when the engine has, or when it took too long. */
+  /** Releases partitions that are not in the list; resolves when the engine has, or when it took too long. */
   async keep(partitions: ReadonlySet<string>): Promise<void> {
     const going = [...this.#assigned.keys()].filter(name => !partitions.has(name))
     if (going.length === 0) return
@@ -55,7 +53,7 @@ export class MemoryMember implements LogDriver {
     this.#forget(going, 'given to another member')
   }
 
-  /** Without a word before: the broker thinks this member dead. */
+  /** Without notice: the broker takes this member for dead. */
   expel(reason: string): void {
     this.#forget([...this.#assigned.keys()], reason)
   }
@@ -73,7 +71,7 @@ export class MemoryMember implements LogDriver {
     for (const progress of this.subscription.partitions) this.#feed(progress)
   }
 
-  tell(moved: readonly PartitionProgress[]): Promise<{ missed: number }> {
+  commit(moved: readonly PartitionProgress[]): Promise<{ missed: number }> {
     for (const { partition, position } of moved) this.#group.committed.set(partition, position)
     return Promise.resolve({ missed: 0 })
   }
@@ -111,8 +109,8 @@ export class MemoryMember implements LogDriver {
   }
 
   /**
-   * Where to read: what people accepted, then the truth of the contract, then the other one, then the
-   * beginning of the log.
+   * Where to read: the position an operator accepted, then the authoritative one of the contract, then the
+   * other one, then the beginning of the log.
    */
   async #start(ownership: Ownership): Promise<Position> {
     const { partition, epoch, stored, resumeAt } = ownership
@@ -124,8 +122,8 @@ export class MemoryMember implements LogDriver {
       await this.#begin(partition, epoch, resumeAt)
       return resumeAt
     }
-    const told = this.#group.committed.get(partition)
-    const committed = told === undefined ? null : { incarnation, next: told }
+    const offset = this.#group.committed.get(partition)
+    const committed = offset === undefined ? null : { incarnation, next: offset }
     const inStore = progress === 'store' || progress === 'only'
     if (stored !== null && stored.incarnation !== incarnation)
       return this.#lose(partition, stored, beginning, 'the log was made anew')
@@ -163,7 +161,7 @@ export class MemoryMember implements LogDriver {
     await this.#options.log.checkpoints.declareLoss({ partition, from, to, records, reason })
     throw new OncewardError(
       'records_lost',
-      `${partition}: ${reason}. We stood at ${from.next}, it goes on at ${to.next}. The gap is on record and nothing was skipped; accept it to go on.`,
+      `${partition}: ${reason}. The position is ${from.next}, and the log continues at ${to.next}. The loss is recorded and nothing was skipped; accept it to continue.`,
       { details: { partition } },
     )
   }

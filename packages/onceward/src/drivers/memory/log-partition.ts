@@ -6,7 +6,7 @@ export interface StoredRecord {
   readonly timestampMs: number | null
 }
 
-/** One partition of a log in memory: records by offset, with holes where some were compacted away. */
+/** One partition of a log in memory: records by offset, with holes where compaction removed some. */
 export class MemoryPartition {
   readonly name: string
   #records: StoredRecord[] = []
@@ -32,7 +32,7 @@ export class MemoryPartition {
     this.#records.push({ offset: this.#end++, message, timestampMs })
   }
 
-  /** Records from an offset on, and where to read on after them. */
+  /** Records from an offset on, and the position after them. */
   read(from: number, max: number): { readonly records: readonly StoredRecord[]; readonly next: number } {
     const first = this.#indexOf(from)
     const records = this.#records.slice(first, first + max)
@@ -40,7 +40,7 @@ export class MemoryPartition {
     return { records, next: atEnd ? Math.max(this.#end, from) : records.at(-1)!.offset + 1 }
   }
 
-  /** How many records stand at or after an offset. */
+  /** How many records have this offset or a higher one. */
   countFrom(offset: number): number {
     return this.#records.length - this.#indexOf(offset)
   }
@@ -57,7 +57,7 @@ export class MemoryPartition {
     this.#records = this.#records.filter(record => !goes(record))
   }
 
-  /** An unclean election: the end is gone and its offsets will be given again. */
+  /** An unclean election: the end is gone, and its offsets are reused. */
   cutBack(end: number): void {
     this.#records = this.#records.filter(({ offset }) => offset < end)
     this.#end = end

@@ -10,19 +10,20 @@ export interface MemoryLogOptions {
   readonly partitions?: number
   /** Default `memory-log`. */
   readonly name?: string
-  /** Bound the wait for a partition's old owner. Default: real ones. */
+  /** Bound the wait for a partition's old owner. Default: real timers. */
   readonly timers?: Pick<Timers, 'after'>
 }
 
 export interface MemoryLogMessage extends MemoryMessage {
-  /** Default: by the key, in turn without one. */
+  /** Default: by the key; in turn without one. */
   readonly partition?: number
 }
 
 /**
  * A partitioned log in this process, for unit tests, first steps and the simulator. Subscriptions of one
- * consumer share the partitions, and every open or close moves some; what a consumer has told is kept per
- * consumer. It can do to its records what real logs do: expire, compact, cut back, begin anew, forget.
+ * consumer share the partitions, and every open or close moves some; committed positions are kept per
+ * consumer. Its records can expire, be compacted, cut off or forgotten, and the log can be created again, as
+ * with real logs.
  */
 export class MemoryLog implements Source {
   readonly name: string
@@ -36,7 +37,7 @@ export class MemoryLog implements Source {
   readonly #after: Timers['after']
   readonly #groups = new Map<string, MemoryGroup>()
   #partitions: Map<string, MemoryPartition>
-  #life = 1
+  #incarnation = 1
   #turn = 0
 
   constructor({ partitions = 3, name = 'memory-log', timers = realTimers }: MemoryLogOptions = {}) {
@@ -62,7 +63,7 @@ export class MemoryLog implements Source {
     const group = this.#group(`${name}/${generation}`)
     const env = {
       origin: this.#origin,
-      incarnation: () => `${this.#origin}#${this.#life}`,
+      incarnation: () => `${this.#origin}#${this.#incarnation}`,
       find: (partition: string) => this.#partitions.get(partition),
       after: this.#after,
     }
@@ -72,10 +73,10 @@ export class MemoryLog implements Source {
     return Promise.resolve(member.subscription)
   }
 
-  /** The position a consumer has told, as an offset; null when it never did. */
+  /** The position a consumer has committed, as an offset; null when it never did. */
   committed(partition: string, { name, generation }: LogOptions['consumer']): number | null {
-    const told = this.#group(`${name}/${generation}`).committed.get(partition)
-    return told === undefined ? null : Number(told)
+    const committed = this.#group(`${name}/${generation}`).committed.get(partition)
+    return committed === undefined ? null : Number(committed)
   }
 
   /** Records at or after an offset. */
@@ -88,7 +89,7 @@ export class MemoryLog implements Source {
     return this.#partitions.get(partition)!.end
   }
 
-  /** As a broker that lost its members: their deliveries are dead, and the partitions are given out again. */
+  /** As a broker that lost its members: their deliveries are dead, and the partitions are assigned again. */
   disconnect(): void {
     for (const group of this.#groups.values()) {
       for (const member of group.members) member.expel('lost connection')
@@ -106,15 +107,15 @@ export class MemoryLog implements Source {
     for (const log of this.#partitions.values()) log.compact(goes)
   }
 
-  /** Records from the offset on are gone, and their offsets will be given again. */
+  /** Records from the offset on are gone, and their offsets are reused. */
   cutBack(partition: string, end: number): void {
     this.#partitions.get(partition)!.cutBack(end)
     this.#feed()
   }
 
-  /** Deleted and made again: same name, another life, no memory of its readers. */
+  /** Deleted and created again: same name, another incarnation, no committed positions. */
   recreate(partitions = this.#partitions.size): void {
-    this.#life++
+    this.#incarnation++
     this.#partitions = this.#create(partitions)
     this.forgetCommitted()
     this.#feed()

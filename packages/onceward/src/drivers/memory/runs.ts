@@ -1,8 +1,6 @@
 import type { SilentRun } from '../../ports/suspects.ts'
 
-/**
- * Whoever is not heard of after another began is silent to it: there is no clock here that could say more.
- */
+/** A run without a heartbeat since another began is silent to that one: no clock here could say more. */
 export class MemoryRuns {
   readonly #open = new Map<
     number,
@@ -20,7 +18,7 @@ export class MemoryRuns {
     for (const runId of runIds) this.#open.delete(runId)
   }
 
-  /** It ended in order. */
+  /** It was closed. */
   close(runId: number): void {
     this.#closed.add(runId)
     this.end([runId])

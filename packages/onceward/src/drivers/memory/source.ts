@@ -9,8 +9,8 @@ export interface MemoryMessage {
 }
 
 /**
- * A queue in this process, for unit tests and first steps: messages wait, are handed to one subscription
- * each, and come back with a higher count when that subscription ends without settling them.
+ * A queue in this process, for unit tests and first steps. Each message is delivered to one subscription. It
+ * is redelivered with a higher count when that subscription ends without settling it.
  */
 export class MemoryQueue implements Source {
   readonly name = 'memory queue'
@@ -28,7 +28,7 @@ export class MemoryQueue implements Source {
     this.#wake()
   }
 
-  /** Messages not settled yet, wherever they are. */
+  /** Messages not settled yet, waiting or delivered. */
   get unsettled(): number {
     let held = 0
     for (const subscription of this.#open) held += subscription.held
@@ -49,7 +49,7 @@ export class MemoryQueue implements Source {
     return Promise.resolve(subscription)
   }
 
-  /** As a broker would on a lost connection: every unsettled delivery becomes stale and is queued again. */
+  /** As a broker does on a lost connection: every unsettled delivery becomes stale and is queued again. */
   disconnect(): void {
     for (const subscription of [...this.#open]) {
       const lost = subscription.lose()

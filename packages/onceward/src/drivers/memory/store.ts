@@ -31,7 +31,7 @@ import type {
 import { type EarlierAttempts, processDied, type SuspectLedger } from '../../ports/suspects.ts'
 import { MemoryRuns } from './runs.ts'
 
-/** What a handler gets as `tx`: a map whose changes vanish with the transaction. */
+/** A handler's `tx`: a map whose changes vanish with the transaction. */
 export type MemoryTransaction = Map<string, unknown>
 
 interface State {
@@ -39,9 +39,9 @@ interface State {
   businessKeys: Map<string, { id: string; digest: Buffer | null }>
   intents: Map<string, Intent>
   outbox: Outgoing[]
-  /** With the run that began it, where its handler has not come back. */
+  /** With the run that began it, when its handler has not returned. */
   attempts: Map<string, (AttemptRecord & { readonly runId?: number })[]>
-  /** Of each suspect the groups it was tried in, by run. */
+  /** For each suspect the groups it was tried in, by run. */
   groups: Map<string, ReadonlyMap<number, number>>
   held: Map<string, HeldRecord & { id: string | null; digest: Buffer; seen: number }>
   blocked: Set<string>
@@ -51,8 +51,8 @@ interface State {
 }
 
 /**
- * The store contract in this process's memory, for unit tests and first steps. Transactions run one after the
- * other on a copy that replaces the state at commit, so a rollback is simply forgetting the copy.
+ * The store port in this process's memory, for unit tests and first steps. Transactions run one after the
+ * other on a copy that replaces the state at commit, so a rollback drops the copy.
  */
 export class MemoryStore implements Store<MemoryTransaction> {
   readonly capabilities = {
@@ -120,7 +120,7 @@ export class MemoryStore implements Store<MemoryTransaction> {
   async closeRun({ runId }: Enrolment, halted?: string): Promise<void> {
     if (halted !== undefined) return
     this.#runs.close(runId)
-    // Not waited for: a transaction of its own may hang.
+    // Not awaited: a transaction of its own may hang.
     this.#tail = this.#tail.then(() => forgetRun(this.#state, runId))
   }
 
@@ -151,7 +151,7 @@ export class MemoryStore implements Store<MemoryTransaction> {
     return turn
   }
 
-  /** What the committed state holds, for assertions. */
+  /** The committed state, for assertions. */
   get committed(): Readonly<State> {
     return this.#state
   }
@@ -160,7 +160,7 @@ export class MemoryStore implements Store<MemoryTransaction> {
 class MemorySession implements StoreSession<MemoryTransaction> {
   readonly #state: State
   readonly #scope: string
-  /** Intents belong to the name alone: a new generation must not ask again. */
+  /** Intents belong to the name alone: a new generation must not request the effect again. */
   readonly #name: string
   readonly #runId: number
   readonly #handlerTxs: MemoryHandlerTransaction[] = []
@@ -456,7 +456,7 @@ function emptyState(): State {
   }
 }
 
-/** What the run began with suspects, and did not die of. */
+/** Withdraws the attempts and groups that the run began and survived. */
 function forgetRun({ attempts, groups }: State, runId: number): void {
   for (const [key, all] of attempts) {
     const left = all.filter(one => one.runId !== runId)

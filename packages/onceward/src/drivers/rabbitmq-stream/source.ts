@@ -71,7 +71,7 @@ const lateMs = 1_000
  */
 class StreamDriver implements LogDriver {
   readonly origin: string
-  readonly tellsBroker = true
+  readonly commitsToBroker = true
   readonly subscription: LogSubscription
   readonly #declaration: StreamDeclaration
   readonly #address: StreamAddress
@@ -117,7 +117,7 @@ class StreamDriver implements LogDriver {
     return this.#opened.promise
   }
 
-  tell(moved: readonly PartitionProgress[]): Promise<{ readonly missed: number }> {
+  commit(moved: readonly PartitionProgress[]): Promise<{ readonly missed: number }> {
     return this.#committer.commit(moved)
   }
 

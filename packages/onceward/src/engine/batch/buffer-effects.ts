@@ -82,7 +82,7 @@ function lateEffect<M, Tx>(
   const fields = { consumer: consumer.name, target }
   if (cut === undefined) env.log.error('effect requested after the handler returned; not recorded', fields)
   else
-    env.log.warn('effect not recorded: its handler was ended before it returned', {
+    env.log.warn('effect not recorded: the handler was aborted before it returned', {
       ...fields,
       reason: cut.message,
     })
@@ -90,7 +90,7 @@ function lateEffect<M, Tx>(
     'effect_closed',
     cut === undefined
       ? `A handler requested target "${target}" after it had returned. The effect was not recorded. Await everything before returning.`
-      : `A handler requested target "${target}" after its call was ended: ${cut.message} The effect was not recorded.`,
+      : `A handler requested target "${target}" after it was aborted: ${cut.message} The effect was not recorded.`,
     { cause: cut },
   )
 }

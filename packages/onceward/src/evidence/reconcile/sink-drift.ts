@@ -10,7 +10,7 @@ import {
 } from '../../drivers/postgres/reconcile/compare-sink.ts'
 import type { Compared } from '../../drivers/postgres/reconcile/own-drift.ts'
 import { readOnly } from '../../drivers/postgres/reconcile/read-only.ts'
-import { walkIds } from '../../drivers/postgres/reconcile/walk-ids.ts'
+import { walkMarkers } from '../../drivers/postgres/reconcile/walk-ids.ts'
 import type { DriftBook } from './drift.ts'
 
 /** `unjudged`: rows without a marker and without a time, which might have lost their marker to retention. */
@@ -33,7 +33,7 @@ export async function compareSink(
   const shape = await shapeOf(pool, sink)
   const conditions = conditionsOf(sink, compared, shape)
   const total = { markers: 0, effects: 0, unjudged: 0, unnamed: await countUnnamed(pool, sink) }
-  for await (const stretch of walkIds(pool, compared.consumerId, 'onceward.inbox', 'message_id')) {
+  for await (const stretch of walkMarkers(pool, compared.consumerId)) {
     const part = { sink, shape, compared, stretch }
     const counts = await countSinkDrift(pool, part, conditions)
     total.markers += counts.markers

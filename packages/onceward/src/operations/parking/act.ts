@@ -4,9 +4,9 @@ import { assertUsable } from '../../drivers/postgres/migrate.ts'
 import type { SqlClient, SqlPool } from '../../drivers/postgres/pool.ts'
 import { OncewardError } from '../../errors.ts'
 
-/** What a person says with an act. The name is not theirs to say: it is the login of the database session. */
+/** Arguments of an act. The actor is not among them: it is the login of the database session. */
 export interface Said {
-  /** Typed again, so that no slip touches another consumer's messages. */
+  /** Consumer name, as confirmation: a mistyped id cannot change another consumer's messages. */
   readonly consumer: string
   readonly because: string
 }
@@ -16,8 +16,8 @@ export interface ActOptions {
 }
 
 /**
- * Calls one of the database's functions in a transaction. They answer rather than raise when they refuse, so
- * that the refusal stands in the audit; here it becomes an error.
+ * Calls the function of an act in a transaction. A function that refuses returns instead of raising, so that
+ * the audit keeps the refusal. Here it becomes an error.
  */
 export async function act<T>(
   pool: SqlPool,
@@ -41,8 +41,7 @@ export async function act<T>(
 
 const triesMax = 5
 /**
- * Serialization failure, deadlock, a lock not had in time: a batch of a consumer was in the way, and nothing
- * was changed.
+ * Serialization failure, deadlock, lock timeout: a batch of a consumer interfered, and nothing was changed.
  */
 const passing = ['40001', '40P01', '55P03']
 

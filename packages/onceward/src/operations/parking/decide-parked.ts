@@ -10,8 +10,8 @@ export interface Selected extends Said {
 }
 
 /**
- * Gives messages up, with a reason: a declared gap. Their bytes are kept, a copy of them is a duplicate, and
- * what waits behind them goes on.
+ * Skips messages for a reason. Their bytes are kept, a redelivered copy is a duplicate, and messages behind
+ * them continue.
  */
 export function skipParked(
   pool: SqlPool,
@@ -31,7 +31,7 @@ export interface Triage {
   readonly note?: string | undefined
 }
 
-/** What is not given stays as it was. */
+/** Fields that are not given stay unchanged. */
 export function classifyParked(
   pool: SqlPool,
   { consumer, ids, label, assignee, note }: Triage,

@@ -10,13 +10,13 @@ import type { SqlPool } from '../../drivers/postgres/pool.ts'
 import { type ActOptions, act } from './act.ts'
 import type { Selected } from './decide-parked.ts'
 
-/** The newest first. */
+/** Newest first. */
 export async function listApprovals(pool: SqlPool, countMax: number): Promise<readonly DeletionRequest[]> {
   await assertUsable(pool)
   return readApprovals(pool, countMax)
 }
 
-/** Asks for a second person. The request holds exactly these rows as they are now, and for so long. */
+/** Requests approval by a second person. The request covers exactly these rows in their current state. */
 export async function requestDeletion(
   pool: SqlPool,
   { consumer, ids, digest, because }: Selected,
@@ -32,7 +32,7 @@ export async function requestDeletion(
   return readApproval(pool, String(approval))
 }
 
-/** By somebody else than who asked. `digest`: of what they looked at; of a fix, SHA-256 of the new bytes. */
+/** By a person other than the requester. `digest`: of the request; of a fix, SHA-256 of the new bytes. */
 export async function approveRequest(
   pool: SqlPool,
   id: string,
@@ -43,7 +43,7 @@ export async function approveRequest(
   return readApproval(pool, id)
 }
 
-/** Erases the bytes of an approved request. Number, identity and digest stay, here and in the audit. */
+/** Erases the bytes of an approved request. Id, identity and digest stay, here and in the audit. */
 export function deleteParked(
   pool: SqlPool,
   { id, consumer }: { readonly id: string; readonly consumer: string },

@@ -6,8 +6,7 @@ export interface DiffLine {
 const linesMax = 2_000
 
 /**
- * What changed between two texts, line by line, by their longest common run of lines; null when that would
- * take too long.
+ * Line diff of two texts by their longest common subsequence; null for more than 2,000 lines.
  */
 export function diffLines(before: string, after: string): readonly DiffLine[] | null {
   const [a, b] = [before.split('\n'), after.split('\n')]

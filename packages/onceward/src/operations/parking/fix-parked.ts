@@ -16,27 +16,25 @@ export interface PayloadFix {
   readonly id: string
   readonly body: Buffer
   readonly because: string
-  /** Looks and tells, changes nothing. */
+  /** Returns the diff, changes nothing. */
   readonly dryRun?: boolean
 }
 
 export interface Fixed {
   readonly digestBefore: string
   readonly digestAfter: string
-  /** Null where the texts are too long to compare, or no texts. */
+  /** Null when the bodies are not text or too long to compare. */
   readonly diff: readonly DiffLine[] | null
   /**
-   * The request that somebody else has to approve before the message may go; null where the risk asks for
-   * none.
+   * The request that a second person must approve before a redrive; null when the risk requires none.
    */
   readonly approval: { readonly id: string; readonly digest: string } | null
 }
 
 /**
- * Replaces the bytes of a parked message by better ones. The contract reads them first: they must be
- * readable, and their message id, business key and order key must be those of the original, or its markers
- * would protect nothing. The original is kept. What is compared under the business key is the content as it
- * is fixed.
+ * Replaces the bytes of a parked message. The contract decodes them first: they must be readable and keep
+ * message id, business key and order key, because the markers protect those. The original is kept. The
+ * business key is compared by the fixed content.
  */
 export async function fixPayload<M, Tx>(
   pool: SqlPool,
@@ -46,7 +44,7 @@ export async function fixPayload<M, Tx>(
 ): Promise<Fixed> {
   const row = await showParked(pool, id)
   if (row.consumer !== consumer.name || row.generation !== consumer.generation)
-    throw refused(`Number ${id} is not of consumer "${consumer.name}" (generation ${consumer.generation}).`)
+    throw refused(`Message ${id} is not of consumer "${consumer.name}" (generation ${consumer.generation}).`)
   const before = await readBody(pool, id)
   const delivery = deliveryOf(row, await readStoredHeaders(pool, id), body)
   const received = await createMessageReader(consumer)(delivery)
@@ -69,8 +67,7 @@ export async function fixPayload<M, Tx>(
 }
 
 /**
- * Notes that something else was put right (a row, a setting, a deployment): the message is as it was, and may
- * be tried again.
+ * Records another fix (a row, a setting, a deployment). The message is unchanged and may be redriven.
  */
 export async function noteStateFixed(
   pool: SqlPool,
@@ -96,7 +93,7 @@ function assertSame<M>(
   const differs = (what: string, is: string | null, was: string | null) => {
     if (was !== null && is !== was)
       throw refused(
-        `The new payload has ${what} ${JSON.stringify(is)}, the original ${JSON.stringify(was)}: a fix keeps it.`,
+        `The new payload has ${what} ${JSON.stringify(is)}, the original has ${JSON.stringify(was)}: a fix must keep it.`,
       )
   }
   differs('message id', id, row.messageId)
@@ -133,7 +130,7 @@ function diffOf(before: Buffer, after: Buffer): readonly DiffLine[] | null {
 }
 
 /**
- * JSON on several lines, so that a difference is a line. Only to look at: what is stored are the bytes given.
+ * JSON on several lines, for the diff only. The stored bytes are those given.
  */
 function pretty(text: string): string {
   try {

@@ -8,20 +8,20 @@ import type { SqlPool } from '../../drivers/postgres/pool.ts'
 import { refused } from './act.ts'
 import { listParked } from './list-parked.ts'
 
-/** Exactly what an act would take, and the digest that binds it. */
+/** The exact rows of an act, and the digest that binds them. */
 export interface ParkedPreview {
   readonly rows: readonly ParkedRow[]
-  /** Over numbers, states, contents and fixes of these rows; changes when any of them does. Hexadecimal. */
+  /** Covers ids, states, contents and fixes of these rows. Hexadecimal. */
   readonly digest: string
-  /** There are more like these, beyond `countMax`. */
+  /** More rows match beyond `countMax`. */
   readonly more: boolean
-  /** Messages that wait behind them and go on with them, by key; counted up to a thousand. */
+  /** Messages behind them, by key; counted up to 1,000 per key. */
   readonly behind: readonly KeyBacklog[]
 }
 
-/** Costs as much as what it selects, however many others there are. */
+/** The cost depends on the selected rows only. */
 export async function previewParked(pool: SqlPool, filter: ParkedFilter): Promise<ParkedPreview> {
-  if (filter.consumer === undefined) throw refused('Say of which consumer.')
+  if (filter.consumer === undefined) throw refused('Pass the consumer name.')
   const found = await listParked(pool, { ...filter, countMax: filter.countMax + 1 })
   const rows = found.slice(0, filter.countMax)
   const ids = rows.map(row => row.id)

@@ -11,14 +11,14 @@ export interface RedriveOrder extends Said {
   readonly ids: readonly string[]
   /** The digest of the preview, in hexadecimal. */
   readonly digest: string
-  /** Messages per second at most, whoever runs it; null for as fast as it goes. */
+  /** Maximum messages per second across all processes that run it; null for no limit. */
   readonly perSecond: number | null
 }
 
 export interface RedriveStage {
   readonly state: 'moving' | 'stopped' | 'moved'
   readonly moved: number
-  /** Went on because what they waited behind was moved. */
+  /** Messages released because the one they waited behind was moved. */
   readonly behind: number
   readonly left: number
   readonly waitMs: number
@@ -28,19 +28,19 @@ export interface RedriveEnvironment {
   /** Resolves after so many milliseconds. */
   pause(ms: number): Promise<void>
   readonly reach?: Reach | undefined
-  /** Messages per transaction at most. Default 2,000. */
+  /** Maximum messages per transaction. Default 2,000. */
   readonly stageMax?: number
   onStage?(stage: RedriveStage): void
 }
 
-/** Writes down what is to be moved, exactly. Nothing moves yet. */
+/** Records the exact rows to move. Nothing moves yet. */
 export async function startRedrive(
   pool: SqlPool,
   { requestId, consumer, ids, digest, perSecond, because }: RedriveOrder,
   reach: Reach = inert,
 ): Promise<{ readonly known: boolean }> {
   if (!/^[\w.:-]{1,100}$/.test(requestId))
-    throw refused('A request id has 1 to 100 letters, digits and any of _ . : -')
+    throw refused('A request id has 1 to 100 letters, digits and characters of _ . : -')
   if (!/^[0-9a-f]{64}$/.test(digest)) throw refused('A digest has 64 hexadecimal digits.')
   const started = await act<{ known: boolean }>(pool, acts.redriveStart, [
     requestId,
@@ -55,8 +55,8 @@ export async function startRedrive(
 }
 
 /**
- * Hands the selection over to the workers, stage by stage, until nothing is left or somebody stops it. Killed
- * anywhere it goes on when called again; called twice at once the two take turns. What moves is judged in the
+ * Releases the selection to the workers, stage by stage, until no rows are left or an operator stops it.
+ * After a crash it continues when called again; concurrent calls take turns. Each row is judged in the
  * transaction that moves it.
  */
 export async function runRedrive(
@@ -92,6 +92,6 @@ export async function showRedrive(
 ): Promise<RedriveReport> {
   await assertUsable(pool)
   const report = await readRedrive(pool, requestId, countMax)
-  if (report === null) throw refused(`There is no redrive ${requestId}.`)
+  if (report === null) throw refused(`Redrive ${requestId} does not exist.`)
   return report
 }

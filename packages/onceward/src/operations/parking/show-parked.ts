@@ -11,13 +11,13 @@ import type { SqlPool } from '../../drivers/postgres/pool.ts'
 import { refused } from './act.ts'
 import { listParked } from './list-parked.ts'
 
-/** Everything that is known of one message that waits for people. */
+/** Everything recorded about one parked message. */
 export interface ParkedDetails extends ParkedRow, ParkedFacts {
   readonly body: Payload
   readonly timeline: readonly ParkedEvent[]
 }
 
-/** The first bytes: as text where they are text, else in hexadecimal. */
+/** The first bytes of a body, as text or in hexadecimal. */
 export interface Payload {
   readonly as: 'text' | 'hex'
   readonly content: string
@@ -29,23 +29,23 @@ export const shownBytesMax = 64 * 1024
 
 export async function showParked(pool: SqlPool, id: string): Promise<ParkedDetails> {
   const [row] = await listParked(pool, { ids: [id], countMax: 1 })
-  if (row === undefined) throw refused(`Nothing with number ${id} waits for people; it may be done by now.`)
+  if (row === undefined) throw refused(`Message ${id} is not parked; it may be finished by now.`)
   const facts = await readFacts(pool, id, shownBytesMax)
-  if (facts === null) throw refused(`Number ${id} was taken up a moment ago.`)
+  if (facts === null) throw refused(`A worker leased message ${id} a moment ago.`)
   const { consumer_id, start, ...rest } = facts
   const timeline = await readTimeline(pool, id, consumer_id, row.messageId)
   return { ...row, ...rest, body: payload(start, row.bodyBytes), timeline }
 }
 
-/** The bytes whole, as they are now. */
+/** The whole body as it is now. */
 export async function readBody(pool: SqlPool, id: string): Promise<Buffer> {
   await assertUsable(pool)
   const body = await readHeldBody(pool, id)
-  if (body === null) throw refused(`Nothing with number ${id} is held.`)
+  if (body === null) throw refused(`Message ${id} is not held.`)
   return body
 }
 
-/** Cut in the middle of a character, text stays text. */
+/** Text that was cut inside a character is still text. */
 export function payload(start: Buffer, bytes: number): Payload {
   const whole = start.length === bytes
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })

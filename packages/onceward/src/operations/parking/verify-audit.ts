@@ -18,8 +18,8 @@ export interface AuditProblem {
 export interface AuditVerdict {
   readonly rows: number
   /**
-   * Of the last row; kept outside the database it proves later that nothing before it was changed, cut off or
-   * written anew.
+   * Hash of the last row. Kept outside the database, it proves later that no earlier row was changed, removed
+   * or rewritten.
    */
   readonly head: string
   readonly problems: readonly AuditProblem[]
@@ -35,8 +35,8 @@ export async function listAudit(
 }
 
 /**
- * Walks the whole chain and computes every hash here, by nothing the database could have been taught to say.
- * `expected`: a head noted earlier; it must be among the hashes.
+ * Reads the whole chain and computes every hash in this process, without trusting functions of the database.
+ * `expected`: the head of an earlier verification, which must be among the hashes.
  */
 export async function verifyAudit(pool: SqlPool, expected?: string): Promise<AuditVerdict> {
   await assertUsable(pool)
@@ -58,13 +58,13 @@ export async function verifyAudit(pool: SqlPool, expected?: string): Promise<Aud
     problems.push({
       seq: known?.seq ?? '0',
       what: 'head',
-      text: `the chain ends at row ${seq}, but its head says ${known === undefined ? 'nothing' : `row ${known.seq}`}: rows were cut off or put on`,
+      text: `the chain ends at row ${seq}, but its head is ${known === undefined ? 'missing' : `row ${known.seq}`}: rows were removed or appended`,
     })
   if (!anchored)
     problems.push({
       seq: String(seq),
       what: 'anchor',
-      text: `no row has the hash ${expected}: the chain is not the one it was taken from`,
+      text: `no row has the hash ${expected}: this is not the chain of that head`,
     })
   return { rows, head: hash, problems }
 }
@@ -76,7 +76,7 @@ function problemsOf(row: ChainedRow, before: bigint, hash: string): AuditProblem
   if (at !== before + 1n)
     note('missing', `row ${before + 1n}${at - before > 2n ? ` to ${at - 1n}` : ''} is missing`)
   else if (row.previous !== hash) note('inserted', `row ${row.seq} does not follow the row before it`)
-  if (hashOf(row) !== row.hash) note('changed', `row ${row.seq} is not what was written`)
+  if (hashOf(row) !== row.hash) note('changed', `row ${row.seq} was changed after it was written`)
   return found
 }
 

@@ -4,14 +4,14 @@ import { gzipSync } from 'node:zlib'
 
 export interface ArchiveOptions {
   readonly folder: string
-  /** Each piece is a gzip member of its own: what was written whole can be read although the end is torn. */
+  /** Each write is its own gzip member, so complete members stay readable when the end is torn. */
   readonly gzip?: boolean
 }
 
 /**
- * JSON lines of what is about to be removed. One file for each pass and kind, never written by two. A line is
- * on disk before its row is gone, so a kill in between leaves rows that are archived again, and possibly a
- * torn last line, which belongs to rows that were not removed.
+ * JSON lines of rows about to be removed. Each pass and kind has its own file, with one writer. A line is on
+ * disk before its row is removed. A kill in between leaves rows that are archived again, and possibly a torn
+ * last line, which belongs to rows that were not removed.
  */
 export class ArchiveFile {
   readonly #options: ArchiveOptions
@@ -41,7 +41,7 @@ export class ArchiveFile {
     const { folder, gzip } = this.#options
     await mkdir(folder, { recursive: true, mode: 0o750 })
     const file = await this.#openNew(join(folder, this.#name), gzip ? '.jsonl.gz' : '.jsonl')
-    // The name too must survive a power cut.
+    // The directory entry must survive a power cut too.
     const parent = await open(folder, 'r')
     await parent.sync().finally(() => parent.close())
     return file

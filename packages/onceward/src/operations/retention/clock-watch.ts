@@ -4,21 +4,21 @@ import type { Clock } from '../../environment.ts'
 import { OncewardError } from '../../errors.ts'
 
 /**
- * Clocks that may forbid a removal. None of them ever decides what is removed: that is the database's alone.
+ * Clocks that may forbid a removal. Only the database's clock decides which rows are old.
  */
 export interface ClockWatch {
-  /** This machine's idea of the date. */
+  /** Wall clock of this machine. */
   readonly wallMs: () => number
-  /** Runs evenly. */
+  /** Monotonic clock. */
   readonly clock: Clock
-  /** What an earlier look of this process saw; the first one leaves it here. */
+  /** Clocks at the first check of this process. */
   seen?: { readonly databaseMs: number; readonly clockMs: number }
 }
 
 /**
- * A database whose date has jumped ahead would have us forget everything at once. So nothing is removed when
- * its date and ours are more than an hour apart, or when it has moved otherwise than time did since this
- * process first looked.
+ * If the database's date jumped ahead, retention would remove everything at once. So nothing is removed when
+ * the two dates are more than an hour apart, or when the database's clock has moved more than an hour
+ * differently from elapsed time since the first check.
  */
 export function assertClocksAgree(watch: ClockWatch, databaseMs: number, consumer: string): void {
   const clockMs = watch.clock.nowMs()
@@ -29,12 +29,12 @@ export function assertClocksAgree(watch: ClockWatch, databaseMs: number, consume
     Math.abs(apartMs) > clockToleranceMs
       ? `the database's clock is ${offText(apartMs)} this process's`
       : Math.abs(jumpedMs) > clockToleranceMs
-        ? `the database's clock is ${offText(jumpedMs)} where it should be since this process first looked`
+        ? `the database's clock is ${offText(jumpedMs)} the time expected since the first check of this process`
         : null
   if (wrong === null) return
   throw new OncewardError(
     'clocks_disagree',
-    `Nothing of consumer ${consumer} was removed: ${wrong}. With a wrong date too much would be forgotten. Set the clocks right, then start this process again; consuming goes on meanwhile.`,
+    `Nothing of consumer ${consumer} was removed: ${wrong}. With a wrong date, rows would be removed too early. Correct the clocks, then restart this process; consuming continues meanwhile.`,
     { details: { apartMs, jumpedMs } },
   )
 }

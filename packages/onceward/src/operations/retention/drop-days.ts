@@ -6,17 +6,17 @@ import type { Cutoff } from '../../drivers/postgres/retention/read-cutoffs.ts'
 
 export interface DroppedDays {
   readonly removed: number
-  /** Parts that are to be walked through: the rest, and days of which too much must stay. */
+  /** Tables to scan row by row: the rest, and days with too many rows that must stay. */
   readonly walked: readonly Cutoff[]
-  /** What was put off to the next pass; null when nothing was. */
+  /** Work postponed to the next pass, with the reason; null when there is none. */
   readonly putOff: string | null
-  readonly ended: 'told to stop' | 'another process is at it' | null
+  readonly ended: 'stopped' | 'another process is removing' | null
 }
 
 /**
- * Drops the days that are behind the cutoff as a whole, one transaction each, and makes those ahead. A day
- * with many rows that must stay, as after a long backlog, is left alone for another day; by then most of them
- * may go with it, and what is then still too much is walked through.
+ * Drops whole days before the cutoff, one transaction each, and creates the days ahead. A day with many rows
+ * that must stay, as after a long backlog, is kept for another day. If too many remain then, its rows are
+ * removed one by one.
  */
 export async function dropDays(
   pool: SqlPool,
@@ -32,21 +32,21 @@ export async function dropDays(
   let removed = 0
   for (const day of await readDays(pool, consumerId, cutoff.cutoff)) {
     if (!day.isPast) continue
-    if (signal?.aborted) return { removed, walked: [], putOff: null, ended: 'told to stop' }
+    if (signal?.aborted) return { removed, walked: [], putOff: null, ended: 'stopped' }
     const answer = await dropDay(pool, consumerId, day, cutoff.cutoff, reach)
     if (answer.did === 'nothing')
-      return { removed, walked: [], putOff: null, ended: 'another process is at it' }
+      return { removed, walked: [], putOff: null, ended: 'another process is removing' }
     if (answer.did === 'dropped') removed += answer.removed
     else if (answer.did === 'waits' || answer.did === 'seal')
-      putOff.push(`day ${day.day} is held by somebody's transaction`)
+      putOff.push(`day ${day.day} is locked by another transaction`)
     else if (day.isLongPast) walked.push({ ...cutoff, table: day.table, blocks: day.blocks })
   }
   return { removed, walked, putOff: putOff.length === 0 ? null : putOff.join('; '), ended: null }
 }
 
-/** Why days ahead were not made; null when all are there. Until they are, their markers lie in the rest. */
+/** Why days ahead were not created; null when all exist. Until then their markers are in the rest. */
 async function makeAhead(pool: SqlPool, consumerId: number, reach: Reach): Promise<string | null> {
   const stays = await makeDays(pool, consumerId, reach)
-  if (stays === null) return "days ahead are held up by somebody's transaction"
-  return stays.length === 0 ? null : `too much lies outside of days to make ${stays.join(', ')}`
+  if (stays === null) return 'days ahead are blocked by another transaction'
+  return stays.length === 0 ? null : `too many markers are outside of days to create ${stays.join(', ')}`
 }

@@ -2,21 +2,21 @@ import type { SqlClient } from '../../drivers/postgres/pool.ts'
 import { type Horizon, readHorizon } from '../../drivers/postgres/retention/read-horizon.ts'
 import { OncewardError } from '../../errors.ts'
 
-/** What a replay is about to read again. */
+/** The range that a replay is about to read. */
 export interface HorizonReach {
   readonly consumerIds: readonly number[]
-  /** The oldest message it reads; null when it begins with the first there is. */
+  /** Time of the oldest message; null for the beginning. */
   readonly from: Date | null
-  /** What is read: keys, or ranges of a log. Named in the refusal. */
+  /** Keys or log ranges, named in the refusal. */
   readonly covered: readonly string[]
 }
 
 const coveredShown = 20
 
 /**
- * Throws `behind_horizon` when any of the consumers has forgotten a part of what is to be read again, naming
- * consumers, times and what is not protected. Ask in the transaction that begins or goes on with the work:
- * removing goes on meanwhile.
+ * Throws `behind_horizon` when retention has removed markers of the range, naming consumers, times and the
+ * unprotected range. Call it in the transaction that starts or continues the work: retention runs
+ * concurrently.
  */
 export async function assertInsideHorizon(client: SqlClient, reach: HorizonReach): Promise<void> {
   const passed: Horizon[] = []
@@ -28,14 +28,14 @@ export async function assertInsideHorizon(client: SqlClient, reach: HorizonReach
   const from = reach.from === null ? 'the beginning' : reach.from.toISOString()
   const who = passed.map(
     ({ consumer, generation, purgedBefore, purgedCount }) =>
-      `${consumer} (generation ${generation}) is protected only from ${purgedBefore.toISOString()} on, ${purgedCount} markers are gone`,
+      `${consumer} (generation ${generation}) is protected only from ${purgedBefore.toISOString()} on, ${purgedCount} markers were removed`,
   )
   const { covered } = reach
   const named = covered.slice(0, coveredShown).join(', ')
   const more = covered.length > coveredShown ? ` and ${covered.length - coveredShown} more` : ''
   throw new OncewardError(
     'behind_horizon',
-    `Reading again from ${from} reaches behind what is remembered: ${who.join('; ')}. Messages before that would be applied a second time (of ${named}${more}). Nothing was started. Begin later, read without effects (forensic), or rebuild under a new generation.`,
+    `Reading from ${from} includes messages whose markers were removed: ${who.join('; ')}. Messages before that would be applied a second time (of ${named}${more}). Nothing was started. Start later, read without effects (forensic), or rebuild under a new generation.`,
     { details: { consumers: passed.map(one => one.consumer), from: reach.from, covered } },
   )
 }

@@ -21,13 +21,13 @@ import { OncewardError } from '../../errors.ts'
 import { consumerIdOf } from './plan-purge.ts'
 
 export interface PartitionOptions {
-  /** How long others may wait for us. Default 5 s, which is what their transactions wait for a lock. */
+  /** How long other transactions may wait. Default 5 s, their lock timeout. */
   readonly holdUpMaxMs?: number
   readonly reach?: Reach
 }
 
 export interface PartitionResult {
-  /** They lay in days already, and only missing ones were made. */
+  /** The markers were already in days; only missing days were created. */
   readonly already: boolean
   readonly moved: number
 }
@@ -36,7 +36,7 @@ export interface PartitionPlan {
   readonly already: boolean
   /** Markers that move. */
   readonly markers: number
-  /** What is read through while everybody waits. */
+  /** Bytes scanned while all consumers wait. */
   readonly othersBytes: number
 }
 
@@ -46,15 +46,15 @@ type Partitioned = Pick<Consumer, 'name' | 'generation' | 'retention'> & {
 
 export const holdUpDefaultMs = 5_000
 /**
- * Markers that are moved while everybody waits: about a second. With more, only the consumer itself has to be
- * stopped.
+ * At most so many markers are moved while all consumers wait: about a second. With more, the consumer itself
+ * must be stopped.
  */
 const movedWhileHeldMax = 100_000
 
 /**
- * Moves the markers of a consumer into daily partitions, in one transaction: killed anywhere, it has done all
- * or nothing. With few markers everybody is held up first, so that the consumer may go on; with many they are
- * moved before anybody is held up, and whoever claimed one of them meanwhile would wait for all.
+ * Moves the markers of a consumer into daily partitions in one transaction: a kill leaves all or nothing
+ * moved. With few markers, all consumers are blocked first, so that this one may keep running. With many, the
+ * markers are moved before others are blocked; a batch that inserts one of them meanwhile waits for all.
  */
 export async function partitionConsumer(
   pool: SqlPool,
@@ -86,7 +86,7 @@ export async function partitionConsumer(
   return result
 }
 
-/** What it would do; changes nothing. */
+/** The plan of a move; changes nothing. */
 export async function planPartition(pool: SqlPool, consumer: Partitioned): Promise<PartitionPlan> {
   const { consumerId, form } = await partitioned(pool, consumer)
   return inTransaction(pool, async client => ({
@@ -102,26 +102,25 @@ async function partitioned(pool: SqlPool, consumer: Partitioned) {
   if (retention === null || retention.partitions !== 'daily' || form === undefined)
     throw new OncewardError(
       'usage',
-      `The contract of consumer ${name} does not say retention.partitions: 'daily'. Nothing was changed.`,
+      `The contract of consumer ${name} does not set retention.partitions: 'daily'. Nothing was changed.`,
     )
   return { consumerId: await consumerIdOf(pool, consumer), form }
 }
 
-/** One at a time, and no pass of retention beside it. */
+/** Excludes other moves and passes of retention for this consumer. */
 async function lockOut(client: SqlClient, name: string, consumerId: number): Promise<void> {
   const { owner, name: ownerName, me } = await readOwner(client)
   if (!owner)
     throw new OncewardError(
       'usage',
-      `Only the owner of the schema may do this: connect as ${ownerName} (this is ${me}). Nothing was changed.`,
+      `Only the owner of the schema may do this: connect as ${ownerName}, not as ${me}. Nothing was changed.`,
     )
-  // Or the new tables were those of whoever runs the command, and closed to the functions, which are the
-  // owner's.
+  // New tables must belong to the owner: the functions run as the owner and could not use them otherwise.
   await actAsOwner(client, ownerName)
   if (await tryLock(client, consumerId)) return
   throw new OncewardError(
     'usage',
-    `Another process is moving markers into days, or is removing old memory of consumer ${name}. Nothing was changed. Try again when it is done.`,
+    `Another process is partitioning markers or removing old rows of consumer ${name}. Nothing was changed. Try again when it has finished.`,
   )
 }
 
@@ -131,7 +130,7 @@ async function inDays(client: SqlClient, name: string, consumerId: number, form:
   if (current === form) return true
   throw new OncewardError(
     'usage',
-    `The markers of consumer ${name} lie in days of ${current} ids, the contract says ${form}. Nothing was changed. Set identity.idTime back, or use a new generation.`,
+    `The markers of consumer ${name} are partitioned by ${current} ids, the contract says ${form}. Nothing was changed. Restore identity.idTime, or use a new generation.`,
   )
 }
 
@@ -139,7 +138,7 @@ async function assertNotRebuilt(client: SqlClient, name: string, consumerId: num
   if (!(await isRebuilt(client, consumerId))) return
   throw new OncewardError(
     'usage',
-    `Consumer ${name} is being rebuilt, or can still be rolled back to its old tables: then markers that moved would be forgotten. Nothing was changed. Finish or cancel the campaign first (see "onceward replay list").`,
+    `Consumer ${name} is being rebuilt or can still be rolled back, which would discard moved markers. Nothing was changed. Finish or cancel the campaign first (see "onceward replay list").`,
   )
 }
 
@@ -148,11 +147,11 @@ async function assertStopped(client: SqlClient, name: string, consumerId: number
   if (instances.length === 0) return
   throw new OncewardError(
     'usage',
-    `Consumer ${name} has more than ${movedWhileHeldMax} markers, and ${instances.join(', ')} runs it: its messages would wait until all are moved. Nothing was changed. Stop it first, for a minute at least.`,
+    `Consumer ${name} has more than ${movedWhileHeldMax} markers, and ${instances.join(', ')} runs it: its messages would wait until all are moved. Nothing was changed. Stop it first and wait one minute.`,
   )
 }
 
-/** What stood in the way, in words. */
+/** Names the cause of a lock or statement timeout. */
 async function clearly<T>(name: string, holdUpMaxMs: number, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -160,14 +159,14 @@ async function clearly<T>(name: string, holdUpMaxMs: number, work: () => Promise
     const { code } = error as { code?: string }
     const why =
       code === '55P03'
-        ? "Somebody's transaction holds the markers. Wait for it to end, or end it"
+        ? 'Another transaction holds a lock on the markers. Wait for it to end, or terminate it'
         : code === '57014'
-          ? `Others would have waited for longer than ${durationText(holdUpMaxMs)}. Choose a quiet time and give more with --hold-up`
+          ? `Other consumers would have waited longer than ${durationText(holdUpMaxMs)}. Choose a quiet time and raise --hold-up`
           : null
     if (why === null) throw error
     throw new OncewardError(
       'usage',
-      `The markers of consumer ${name} lie where they lay: nothing was changed. ${why}.`,
+      `The markers of consumer ${name} were not moved: nothing was changed. ${why}.`,
       {
         cause: error,
       },

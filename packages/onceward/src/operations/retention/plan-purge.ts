@@ -11,13 +11,13 @@ export interface PlannedKind {
   readonly kind: string
   readonly keepMs: number
   readonly before: string
-  /** What is old enough but not finished stays, and is not counted. */
+  /** Finished rows only: unfinished rows stay, regardless of age. */
   readonly rows: number
-  /** An unfinished message is older than the term: everything since stays. */
+  /** An unfinished message is older than the term: every later row stays. */
   readonly heldBack: boolean
 }
 
-/** What a pass would remove now. Reads every table once, changes nothing. */
+/** The rows that a pass would remove now. Reads every table once, changes nothing. */
 export async function planPurge(
   pool: SqlPool,
   consumerId: number,
@@ -36,7 +36,7 @@ export async function planPurge(
   return planned
 }
 
-/** The consumer's row in this database. Throws where it never ran here, as in the wrong environment. */
+/** The consumer's id. Throws when it never ran on this database, as in the wrong environment. */
 export async function consumerIdOf(
   pool: Pick<SqlPool, 'query'>,
   { name, generation }: Pick<Consumer, 'name' | 'generation'>,

@@ -17,10 +17,10 @@ export interface PurgeOptions {
   readonly consumerId: number
   readonly consumerName: string
   readonly retention: Retention
-  /** Needed where the contract says `archive`. */
+  /** Required when the contract archives. */
   readonly archive?: ArchiveOptions | undefined
   readonly clocks: ClockWatch
-  /** Of its time, how much a pass may spend at the server; the rest it pauses. Default 0.1. */
+  /** Share of its time that a pass may spend on the server; it pauses for the rest. Default 0.1. */
   readonly share?: number
   readonly signal?: AbortSignal | undefined
   readonly onProgress?: (done: PurgeProgress) => void
@@ -29,30 +29,29 @@ export interface PurgeOptions {
 export interface PurgeProgress {
   readonly kind: string
   readonly removed: number
-  /** From 0 to 1, of this kind's table. */
+  /** Progress through the table of this kind, from 0 to 1. */
   readonly part: number
 }
 
 export interface PurgeResult {
   readonly removed: Readonly<Record<string, number>>
-  /** Why it ended before the end; null when it went through everything. */
-  readonly ended: 'told to stop' | 'another process is at it' | null
+  /** Why the pass ended early; null when it was complete. */
+  readonly ended: 'stopped' | 'another process is removing' | null
   /**
-   * What was put off to a later pass, and why: days of markers, or everything after a step of the database's
-   * clock; null when nothing was.
+   * Work postponed to a later pass, with the reason: days of markers, or rows kept longer after a step of the
+   * database's clock. Null when there is none.
    */
   readonly putOff: string | null
 }
 
-/** A batch is to take about this long: short enough for whoever waits for one of its rows. */
+/** Target duration of a batch: short for a transaction that waits for one of its rows. */
 const batchMs = 25
 const blocksFirst = 16
 const blocksMax = 2_048
 const shareDefault = 0.1
 
 /**
- * One pass over everything a consumer may forget. Can be ended and begun again at any point: each batch is
- * whole.
+ * One pass over all kinds of a consumer. It can stop and restart at any point: each batch is one transaction.
  */
 export async function purgeConsumer(options: PurgeOptions): Promise<PurgeResult> {
   const { pool, consumerId, retention, clocks } = options
@@ -81,7 +80,7 @@ function steppedText(cutoffs: readonly Cutoff[]): string | null {
   return `kept up to ${durationText(Math.round(longerMs))} longer: the database's clock was set forward (onceward.clock_step)`
 }
 
-/** A day that another pass has dropped meanwhile has nothing left to remove. */
+/** Another pass may have dropped the day meanwhile. */
 function unlessGone(part: Cutoff, whole: Cutoff) {
   return (error: unknown): Awaited<ReturnType<typeof purgeKind>> => {
     if (part.table !== whole.table && (error as { code?: string }).code === '42P01')
@@ -91,8 +90,8 @@ function unlessGone(part: Cutoff, whole: Cutoff) {
 }
 
 /**
- * What is to be walked through, once the days that can be dropped are. Days of a contract that does not want
- * them any more are walked like the rest.
+ * Tables to scan after whole days were dropped. When the contract no longer asks for partitions, its days are
+ * scanned like the rest.
  */
 async function partsOf(cutoff: Cutoff, { pool, env, consumerId, retention, signal }: PurgeOptions) {
   const whole = { removed: 0, walked: [cutoff], putOff: null, ended: null }
@@ -113,7 +112,7 @@ async function purgeKind(
   let width = blocksFirst
   try {
     for (let fromBlock = 0; fromBlock < blocks; ) {
-      if (signal?.aborted) return { count, ended: 'told to stop' }
+      if (signal?.aborted) return { count, ended: 'stopped' }
       const toBlock = Math.min(fromBlock + width, blocks)
       const beganMs = env.clock.nowMs()
       const removed = await purgeBatch(
@@ -122,7 +121,7 @@ async function purgeKind(
         archive,
         env.reach,
       )
-      if (removed === null) return { count, ended: 'another process is at it' }
+      if (removed === null) return { count, ended: 'another process is removing' }
       env.reach('retention.committed')
       const tookMs = Math.max(1, env.clock.nowMs() - beganMs)
       count += removed
@@ -137,7 +136,7 @@ async function purgeKind(
   return { count, ended: null }
 }
 
-/** Wider while batches are quick, half as soon as one is slow: a busy server is asked for less. */
+/** Doubles while batches are fast and halves after a slow one, to spare a busy server. */
 function nextWidth(width: number, tookMs: number): number {
   if (tookMs > batchMs * 2) return Math.max(1, Math.floor(width / 2))
   return tookMs < batchMs / 2 ? Math.min(blocksMax, width * 2) : width
@@ -160,11 +159,11 @@ function assertArchive({ retention, archive, consumerName }: PurgeOptions): void
   if (retention.action === 'delete' || archive !== undefined) return
   throw new OncewardError(
     'configuration',
-    `Consumer ${consumerName} archives what it forgets, but no folder is known. Set ONCEWARD_ARCHIVE_FOLDER, or give --archive. Nothing was removed.`,
+    `Consumer ${consumerName} archives removed rows, but no folder is configured. Set ONCEWARD_ARCHIVE_FOLDER, or pass --archive. Nothing was removed.`,
   )
 }
 
-/** Named by the database's time, like everything else here. */
+/** Named by the database's clock. */
 function archiveFor(kind: string, nowMs: number, { archive, consumerName, retention }: PurgeOptions) {
   if (archive === undefined || retention.action !== 'archive') return null
   return new ArchiveFile(archive, `${consumerName}.${kind}.${Math.floor(nowMs)}`)

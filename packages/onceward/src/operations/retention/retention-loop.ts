@@ -6,27 +6,27 @@ import { declareTerms, recordPassBegin, recordPassEnd } from './record-pass.ts'
 export interface RetentionLoopOptions extends Omit<PurgeOptions, 'consumerId' | 'signal' | 'onProgress'> {
   /** Known once the consumer has enrolled. */
   readonly consumerId: () => Promise<number>
-  /** Whether the consumer has nothing before it. */
+  /** Whether the consumer has no backlog. */
   readonly caughtUp: () => boolean
-  /** Default 10 min. Nothing is removed before. */
+  /** Delay of the first pass. Default 10 min. */
   readonly firstAfterMs?: number
-  /** Default an hour, from the end of one pass to the next. */
+  /** From the end of one pass to the next. Default one hour. */
   readonly everyMs?: number
 }
 
 const firstAfterDefaultMs = 600_000
 const everyDefaultMs = 3_600_000
-/** How often a consumer that is behind is looked at, and how long its backlog may put the first pass off. */
+/** How often the backlog is checked, and how long it may delay the first pass. */
 const lookMs = 1_000
 const backlogMaxMs = 6 * 3_600_000
 
 /**
- * Removes what a consumer may forget, beside it:
+ * Removes the old rows of a consumer while it runs:
  *
- *   new ──start──▶ waiting ──first delay over, and caught up──▶ passing ⇄ waiting ──drain, leave──▶ stopped
+ *   new ──start──▶ waiting ──first delay passed, and caught up──▶ passing ⇄ waiting ──drain, leave──▶ stopped
  *
- * Never at start: a message redelivered after a long stop must still find its marker. Trouble ends a pass,
- * never the consumer: the next one goes on where rows are left.
+ * No pass runs at start: a message redelivered after a long stop must still find its marker. An error ends
+ * the pass, never the consumer: the next pass continues with the remaining rows.
  */
 export class RetentionLoop {
   readonly #options: RetentionLoopOptions
@@ -49,15 +49,15 @@ export class RetentionLoop {
     const { pool, env, retention, firstAfterMs = firstAfterDefaultMs } = this.#options
     this.#startedMs = env.clock.nowMs()
     this.#after(firstAfterMs, () => void this.#look())
-    await this.#tell(id => declareTerms(pool, id, retention, firstAfterMs))
-    if (retention.partitions === 'daily') await this.#tell(id => this.#warnWithoutDays(id))
+    await this.#record(id => declareTerms(pool, id, retention, firstAfterMs))
+    if (retention.partitions === 'daily') await this.#record(id => this.#warnWithoutDays(id))
   }
 
   async #warnWithoutDays(consumerId: number): Promise<void> {
     const { pool, env, consumerName } = this.#options
     if (await liesInDays(pool, consumerId)) return
     env.log.warn(
-      'markers are to lie in days and do not yet: they are removed row by row. Run "onceward retention partition" as the owner of the schema',
+      'markers are not in daily partitions yet and are removed row by row; run "onceward retention partition" as the owner of the schema',
       { consumer: consumerName },
     )
   }
@@ -87,13 +87,13 @@ export class RetentionLoop {
     if (!this.#caughtUp) return this.#after(lookMs, () => void this.#look())
     this.#passing = true
     const note = await this.#pass()
-    await this.#tell(id => recordPassEnd(this.#options.pool, id, everyMs, note))
+    await this.#record(id => recordPassEnd(this.#options.pool, id, everyMs, note))
     this.#passing = false
     if (this.#stopping.signal.aborted) this.#done.resolve()
     else this.#after(everyMs, () => void this.#look())
   }
 
-  /** Why it was no whole pass; null when it was. */
+  /** Why the pass was incomplete; null when it was complete. */
   async #pass(): Promise<string | null> {
     const { env, consumerName } = this.#options
     const who = { consumer: consumerName }
@@ -106,10 +106,10 @@ export class RetentionLoop {
         signal: this.#stopping.signal,
       })
       if (Object.values(removed).some(count => count > 0))
-        env.log.info('old memory removed', { ...who, ...removed })
+        env.log.info('old rows removed', { ...who, ...removed })
       return ended ?? putOff
     } catch (error) {
-      env.log.error('old memory stays: the pass failed, the consumer goes on', {
+      env.log.error('retention pass failed, old rows stay; the consumer continues', {
         ...who,
         error: errorText(error),
       })
@@ -117,13 +117,13 @@ export class RetentionLoop {
     }
   }
 
-  /** For status views only: a database that is away must not stop anything. */
-  async #tell(write: (consumerId: number) => Promise<void>): Promise<void> {
+  /** For status views only: an unavailable database must not stop the loop. */
+  async #record(write: (consumerId: number) => Promise<void>): Promise<void> {
     try {
       await write(await this.#options.consumerId())
     } catch (error) {
       const { env, consumerName } = this.#options
-      env.log.warn('the state of retention could not be recorded', {
+      env.log.warn('retention state not recorded', {
         consumer: consumerName,
         error: errorText(error),
       })

@@ -10,8 +10,8 @@ export async function listDestinations(pool: SqlPool): Promise<readonly KnownDes
 }
 
 /**
- * Forgets a destination that no relay is connected to. What waits for it goes to another of the same kind,
- * where one is given.
+ * Removes a destination that no relay is connected to. Its waiting messages move to `to`, a destination of
+ * the same kind.
  */
 export async function retireDestination(
   pool: SqlPool,

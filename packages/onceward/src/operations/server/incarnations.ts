@@ -15,15 +15,15 @@ import { act } from '../parking/act.ts'
 
 export interface RestoreView {
   readonly inRecovery: boolean
-  /** The life that waits for a person; null when nothing does. */
+  /** The incarnation that needs acceptance; null when there is none. */
   readonly open: RecordedIncarnation | null
   readonly incarnations: readonly RecordedIncarnation[]
   readonly exposures: readonly Exposure[]
 }
 
 /**
- * Changes nothing, unless this is a life nobody has met yet: then that is written down, so that it can be
- * accepted.
+ * Changes nothing, except that it records an incarnation that no process has detected yet, so that an
+ * operator can accept it.
  */
 export async function readRestore(pool: SqlPool): Promise<RestoreView> {
   await assertUsable(pool)
@@ -35,8 +35,8 @@ export async function readRestore(pool: SqlPool): Promise<RestoreView> {
 }
 
 /**
- * A person lets consumers go on with this copy. Readers of logs whose broker keeps the position are set back
- * to what the copy knows.
+ * Lets consumers continue with this copy. Readers of logs whose broker keeps the position are set back to the
+ * positions of the copy.
  */
 export function acceptServer(
   pool: SqlPool,
@@ -47,7 +47,7 @@ export function acceptServer(
 }
 
 /**
- * A person knows of another life that nothing in the database shows: a disk put back. Every consumer halts
+ * Declares an incarnation that nothing in the database shows, such as a restored disk. Every consumer halts
  * until it is accepted.
  */
 export async function declareServer(pool: SqlPool, because: string): Promise<RestoreView> {

@@ -9,7 +9,7 @@ export async function listReaders(pool: SqlPool): Promise<readonly KnownReader[]
   return readReaders(pool)
 }
 
-/** Everything a consumer remembers, under another name. None of its processes may run. */
+/** Moves everything recorded under a name to another name. None of the consumer's processes may run. */
 export function renameConsumer(
   pool: SqlPool,
   from: string,
@@ -19,7 +19,7 @@ export function renameConsumer(
   return act(pool, acts.renameConsumer, [from, to, because], undefined, 'onceward consumers list')
 }
 
-/** A consumer that reads what another reads, with a memory of its own. */
+/** Allows a consumer with its own markers to read the source of another one. */
 export async function separateConsumer(
   pool: SqlPool,
   name: string,

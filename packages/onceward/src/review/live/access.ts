@@ -5,7 +5,7 @@ import type { Environment } from '../../environment.ts'
 import type { BrokerIdentity } from '../../ports/source.ts'
 import { type Finding, findingsOf, type Rule, type RuleResult, type RuleText } from '../rule.ts'
 
-/** Where the servers are that contracts are compared with. What is not given is not asked. */
+/** The addresses of the servers that contracts are compared with. Servers without an address are not read. */
 export interface LiveAccess extends BrokerSecurity {
   readonly databaseUrl?: string | undefined
   readonly rabbitmqUrl?: string | undefined
@@ -14,9 +14,9 @@ export interface LiveAccess extends BrokerSecurity {
   readonly kafkaBootstrap?: string | undefined
   readonly environment?: string | undefined
   readonly env: Environment
-  /** This machine's idea of the date. */
+  /** This machine's clock. */
   readonly wallMs: () => number
-  /** Longest wait for one server, whatever its client thinks. Default 15 s. */
+  /** The longest wait for one server, independent of its client's time-outs. Default 15 s. */
   readonly timeoutMs?: number
 }
 
@@ -26,15 +26,15 @@ export interface Checked {
   readonly consumer: Consumer
 }
 
-/** What the servers of one kind said, gathered while they answer. */
+/** The answers of the servers of one kind. */
 export interface CheckAnswer {
   readonly findings: Finding[]
-  /** By the contract's file; absent where the source was not asked. */
+  /** By the contract's file; absent if the source was not read. */
   readonly windows: Map<string, SourceWindow>
   readonly clusters: Map<string, BrokerIdentity>
 }
 
-/** What all rules say of one subject. */
+/** The findings of all rules about one subject. */
 export function judgeAll<Subject>(
   rules: readonly Rule<Subject>[],
   subject: Subject,

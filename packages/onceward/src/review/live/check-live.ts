@@ -50,7 +50,7 @@ export async function checkLive(all: readonly Checked[], access: LiveAccess): Pr
   ]
 }
 
-/** A queue in another database than the store's: nobody looks into that. */
+/** A queue in another database than the store's is not checked. */
 function queueElsewhere({ consumer, file }: Checked): Finding[] {
   const { kind, queue, url } = consumer.source as Partial<PostgresQueue>
   if (kind !== 'postgres' || url === undefined) return []

@@ -11,7 +11,7 @@ import { type DeclaredOutlet, type KafkaPlace, kafkaOutletRules, outletsOf } fro
 import { aboutServer, type CheckAnswer, type Checked, judgeAll, type LiveAccess } from './access.ts'
 import { within } from './within.ts'
 
-/** A topic that some contract names, the cluster it is on, and what to say of it when that has answered. */
+/** A topic that a contract names, its cluster, and the rules to apply once the cluster has answered. */
 interface Named {
   readonly topic: string
   readonly written: boolean
@@ -19,7 +19,7 @@ interface Named {
   readonly judge: (state: ClusterState) => void
 }
 
-/** Topics: each cluster is asked once, however many contracts name it. */
+/** Reads each cluster once, for all contracts. */
 export async function checkKafka(all: readonly Checked[], access: LiveAccess): Promise<CheckAnswer> {
   const answer: CheckAnswer = { findings: [], windows: new Map(), clusters: new Map() }
   const named = all.flatMap(checked => [
@@ -71,7 +71,7 @@ function sourceOf(
 
 const noAddress = 'no address of Kafka is known (ONCEWARD_KAFKA_BOOTSTRAP)'
 
-/** Its own cluster for a contract that reads from Kafka, as its relay does it; else the one that is known. */
+/** The contract's own cluster if it reads from Kafka, as its relay does; else the configured one. */
 function optionsOf({ consumer }: Checked, access: LiveAccess): KafkaConnectionOptions | null {
   const declaration = consumer.source.kind === 'kafka' ? (consumer.source as TopicDeclaration) : {}
   const connection = kafkaAddress(declaration, access.kafkaBootstrap, access)

@@ -17,8 +17,7 @@ import { aboutServer, type CheckAnswer, type Checked, judgeAll, type LiveAccess 
 import { placeOf, within } from './within.ts'
 
 /**
- * A queue or exchange that some contract names, the broker it is on, and what to say of it when that has
- * answered.
+ * A queue or exchange that a contract names, its broker, and the rules to apply once the broker has answered.
  */
 interface Named {
   readonly address: BrokerAddress
@@ -27,7 +26,7 @@ interface Named {
   readonly judge: (state: BrokerState) => void
 }
 
-/** Queues, streams and what is published to: each broker is asked once, however many contracts name it. */
+/** Reads each broker once, for the queues, streams and publish targets of all contracts. */
 export async function checkRabbit(all: readonly Checked[], access: LiveAccess): Promise<CheckAnswer> {
   const answer: CheckAnswer = { findings: [], windows: new Map(), clusters: new Map() }
   const named = all.flatMap(checked => [
@@ -62,7 +61,7 @@ function sourceOf(checked: Checked, access: LiveAccess, answer: CheckAnswer): Na
   }
   const judgeSource = (state: BrokerState) => {
     judge(checked, state, answer)
-    // As a running consumer tells it, of queues and streams alike.
+    // As a running consumer reports it, for queues and streams alike.
     if (state.cluster === null) return
     const { loginUrl } = found.address
     const isStream = consumer.source.kind === 'rabbitmq-stream'
@@ -72,7 +71,7 @@ function sourceOf(checked: Checked, access: LiveAccess, answer: CheckAnswer): Na
   return [{ address: found.address, queue: [found.queue], judge: judgeSource }]
 }
 
-/** Published over AMQP: to the broker of its own queue, or the one that is known. */
+/** Publish targets over AMQP: on the broker of the contract's own queue, or the configured one. */
 function publishedBy({ consumer, file }: Checked, access: LiveAccess, findings: Finding[]): Named[] {
   const outlets = outletsOf(consumer).filter(
     (one): one is DeclaredOutlet<RabbitPlace> => one.place.broker === 'rabbitmq',
@@ -136,7 +135,10 @@ function judge({ consumer, file }: Checked, broker: BrokerState, { findings, win
   windows.set(file, queueWindow(declaration.queue, ttl))
 }
 
-/** A repeat may come from any partition; one that cannot be told is none to rely on. */
+/**
+ * A repeat may come from any partition, so the longest window counts; an unknown one makes the result
+ * unknown.
+ */
 function longest(one: SourceWindow, other: SourceWindow): SourceWindow {
   if ('unknown' in one || 'unknown' in other) return 'unknown' in one ? one : other
   return one.ms >= other.ms ? one : other

@@ -27,7 +27,7 @@ export async function within<T>(
   return Promise.race([work, late.promise]).finally(cancel)
 }
 
-/** For people: where a server is, without who we are to it. */
+/** The server's address without credentials. */
 export function placeOf(url: string): string {
   const address = firstUrl(url)
   if (address === null) return 'an address that cannot be read'

@@ -11,13 +11,13 @@ export interface Behaviour {
   readonly situation: Situation
   readonly when: string
   readonly outcome: Outcome
-  /** After which attempt; null where none is counted, or none is the last. */
+  /** The number of the last attempt; null if attempts are not counted or have no end. */
   readonly attempts: number | null
   /**
    * Later messages of its key or partition; null where order is not kept, or where the message has no such
    * place.
    */
-  readonly later: 'wait' | 'go on' | null
+  readonly later: 'wait' | 'continue' | null
 }
 
 export type Situation = keyof typeof situations
@@ -40,8 +40,8 @@ const failing = (failureClass: FailureClass | 'unclassified'): SituationSpec => 
 })
 
 /**
- * A message again: recognised by its marker, not at all (a log's position knows the record alone), or by the
- * effect's version.
+ * A repeated message: recognised by its marker, by the effect's version, or not at all (a log position
+ * identifies only the record).
  */
 function repeated(consumer: Relevant, sameDigest: boolean): Fact | null {
   if (consumer.dedup === 'version') return null
@@ -59,7 +59,7 @@ function repeatedKey(consumer: Relevant, sameContent: boolean): Fact | null {
   return { kind: 'business seen', byId: 'another', sameDigest }
 }
 
-/** Every situation the page answers for. The tests stage each of them on a running consumer. */
+/** Every situation on the page. The tests stage each of them on a running consumer. */
 export const situations = {
   again: { when: 'the same id again, same content', fact: consumer => repeated(consumer, true) },
   altered: { when: 'the same id again, other content', fact: consumer => repeated(consumer, false) },
@@ -104,9 +104,9 @@ export const situations = {
     when: 'a message without an id',
     fact: ({ identity }) => (identity.id === 'position' ? null : unreadable('id missing')),
   },
-  ignored: { when: 'the handler says ignore', fact: () => verdict(ignore('')) },
-  parked: { when: 'the handler says park', fact: () => verdict(park('')) },
-  rejected: { when: 'the handler says reject', fact: () => verdict(reject('')) },
+  ignored: { when: 'the handler returns ignore', fact: () => verdict(ignore('')) },
+  parked: { when: 'the handler returns park', fact: () => verdict(park('')) },
+  rejected: { when: 'the handler returns reject', fact: () => verdict(reject('')) },
   transient: failing('transient'),
   overload: failing('overload'),
   rateLimited: failing('rate limited'),
@@ -118,11 +118,11 @@ export const situations = {
   unclassified: failing('unclassified'),
 } as const satisfies Record<string, SituationSpec>
 
-/** Attempts beyond this are no end. */
+/** More attempts than this count as endless. */
 const attemptsLookedAt = 10_000
 const goesOn: ReadonlySet<Outcome> = new Set(['retry', 'deferred', 'rerouted'])
 
-/** Decided by what decides when the consumer runs. Pure. */
+/** Uses the functions that decide in a running consumer. Pure. */
 export function behaviourOf(consumer: Relevant): readonly Behaviour[] {
   return Object.entries(situations).flatMap(([situation, { when, fact }]) => {
     const found = (fact as SituationSpec['fact'])(consumer)
@@ -137,7 +137,7 @@ export function behaviourOf(consumer: Relevant): readonly Behaviour[] {
 function laterMessages(fact: Fact, decision: Decision, { order }: Relevant): Behaviour['later'] {
   if (order === 'none' || (fact.kind !== 'failed' && fact.kind !== 'verdict')) return null
   if (decision.outcome === 'halted') return 'wait'
-  return leaderState(decision, order) === 'gone' ? 'go on' : 'wait'
+  return leaderState(decision, order) === 'gone' ? 'continue' : 'wait'
 }
 
 function decidedInTheEnd(
@@ -160,7 +160,7 @@ function decidedInTheEnd(
 }
 
 const words: Partial<Record<Outcome, string>> = {
-  applied: 'applied as a message of its own',
+  applied: 'applied as a new message',
   duplicate: 'skipped as a duplicate',
   ignored: 'marked as ignored, no effect',
   parked: 'parked until a person decides',
@@ -169,11 +169,11 @@ const words: Partial<Record<Outcome, string>> = {
   halted: 'the consumer halts and acknowledges nothing',
 }
 
-/** As the page says it. */
+/** The text on the page. */
 export function behaviourText({ situation, outcome, attempts }: Behaviour): string {
   if (situation === 'keyHeld')
     return 'parked behind it: a duplicate once the first is applied, applied once the first ended without an effect'
-  if (goesOn.has(outcome)) return 'tried again without end; its lane waits'
+  if (goesOn.has(outcome)) return 'retried without end; its lane waits'
   const end = words[outcome] ?? outcome
   if (attempts === null) return end
   return `${attempts === 1 ? '1 attempt' : `${attempts} attempts`}, then ${outcome === 'halted' ? end : `it is ${end}`}`

@@ -5,7 +5,9 @@ import { type Behaviour, behaviourOf, behaviourText, type Situation } from './be
 import { describeFrom, describeGroup, describePublish, describeSource, describeTarget } from './describe.ts'
 import { commonAssumptions, notPromised, promiseOf, type SinkPromise, sourceAssumptions } from './promise.ts'
 
-/** The contract of one consumer, on one page: what reviewers ask, answered from what runs. */
+/**
+ * The contract of one consumer on one page: answers to review questions, computed by the functions that run.
+ */
 export interface ContractPage {
   readonly name: string
   readonly owner: string
@@ -13,14 +15,14 @@ export interface ContractPage {
   readonly description: string | null
   /** In the order of the page. */
   readonly sections: readonly { readonly title: string; readonly text: string }[]
-  /** What becomes of messages that are not simply applied, situation by situation. */
+  /** Outcomes of messages that are not simply applied, by situation. */
   readonly behaviour: readonly Behaviour[]
   readonly promise: readonly SinkPromise[]
   readonly assumptions: readonly string[]
   readonly notPromised: readonly string[]
 }
 
-/** Pure; of addresses it says hosts, of secrets nothing. */
+/** Pure. Of addresses it shows only hosts, and no secrets. */
 export function contractPage(consumer: Consumer): ContractPage {
   const { name, owner, risk, description, source, generation } = consumer
   const promise = promiseOf(consumer)
@@ -57,7 +59,7 @@ export function contractPage(consumer: Consumer): ContractPage {
 
 function keyText({ order, identity }: Consumer): string {
   const key = identity.orderKey === undefined ? null : describeFrom(identity.orderKey)
-  if (order === 'key') return `messages that depend on each other share ${key}; others may pass`
+  if (order === 'key') return `messages that depend on each other share ${key}; others may overtake`
   if (order === 'partition') return 'messages that depend on each other are in one partition'
   return key === null ? 'none: no message depends on another' : `none kept; ${key} is known`
 }
@@ -72,7 +74,7 @@ function effectText({ effect }: Consumer): string {
   const { apply, external = {}, publish = {} } = effect ?? {}
   const written = apply
     ? `${apply.kind}${apply.tables?.length ? ` into ${apply.tables.join(', ')}` : ''}`
-    : 'what the handler writes in its transaction'
+    : 'the handler’s writes in its transaction'
   return [
     written,
     ...Object.entries(external).map(
@@ -123,16 +125,16 @@ function saidOf(behaviour: readonly Behaviour[], about: readonly Situation[]): s
 
 function orderText({ order, effect }: Consumer, behaviour: readonly Behaviour[]): string {
   const guard =
-    effect?.apply?.remembers === true ? 'a version guard ignores older facts and notes gaps; ' : ''
+    effect?.apply?.remembers === true ? 'a version guard ignores older facts and records gaps; ' : ''
   if (order === 'none')
     return `${guard}${guard === '' ? 'not kept: the effect must not depend on order' : 'arrival is in any order'}`
-  const passed = new Set(behaviour.filter(({ later }) => later === 'go on').map(({ outcome }) => outcome))
+  const passed = new Set(behaviour.filter(({ later }) => later === 'continue').map(({ outcome }) => outcome))
   const waits = new Set(behaviour.filter(({ later }) => later === 'wait').map(({ outcome }) => outcome))
   const lane = order === 'key' ? 'key' : 'partition'
   return [
     `${guard}applied in order of arrival per ${lane}`,
     ...(waits.size === 0 ? [] : [`later messages of the ${lane} wait behind one that is ${wordsFor(waits)}`]),
-    ...(passed.size === 0 ? [] : [`they go on past one that is ${wordsFor(passed)}`]),
+    ...(passed.size === 0 ? [] : [`they continue past one that is ${wordsFor(passed)}`]),
   ].join('; ')
 }
 
@@ -166,7 +168,7 @@ function redriveText({ replay, effect }: Consumer): string {
   )
   return [
     `allowed: ${modes.join(', ')}`,
-    `back to ${windowMs === null ? 'whatever the source still has' : durationText(windowMs)}`,
+    `back to ${windowMs === null ? 'the oldest record of the source' : durationText(windowMs)}`,
     ...(outside ? [`external effects and messages are ${suppressed}`] : []),
     ...(changes.length > 0 ? [`a rebuild may change ${changes.join(', ')}`] : []),
   ].join('; ')
@@ -182,7 +184,7 @@ function retentionText({ retention, dedup }: Consumer): string {
       : retention.partitions === 'daily'
         ? 'dropped by days'
         : 'deleted'
-  return `${markers}then ${gone}; older messages that come again are ${old}`
+  return `${markers}then ${gone}; older messages that are redelivered are ${old}`
 }
 
 function objectivesText({ objectives }: Consumer): string {

@@ -2,7 +2,7 @@ import type { From, SourceDeclaration } from '../../contract/contract.ts'
 import type { ExternalTarget } from '../../contract/external-target.ts'
 import type { PublishTarget } from '../../contract/publish-target.ts'
 
-/** Where an identity stands, in as few words as the contract has for it. */
+/** The place that an identity is read from. */
 export function describeFrom(from: From<never, never> | From<never> | 'position'): string {
   if (from === 'position') return 'position in the log'
   if (typeof from !== 'function')
@@ -47,7 +47,7 @@ export function describeGroup(source: SourceDeclaration, name: string, generatio
   }
 }
 
-/** Whom a target reaches; of an address only the host. */
+/** The host that a target reaches, without the rest of its address. */
 export function describeTarget(target: ExternalTarget): string {
   switch (target.kind) {
     case 'email':

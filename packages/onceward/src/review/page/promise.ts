@@ -10,7 +10,7 @@ export type Often =
   | 'at least once, under one id'
   | 'not certain'
 
-/** One sink and what is promised of it, with what must hold for that. */
+/** One sink, its guarantee and the assumptions of that guarantee. */
 export interface SinkPromise {
   readonly sink: 'database' | 'external' | 'publish'
   /** The target's name; null for the database. */
@@ -23,7 +23,7 @@ export interface SinkPromise {
 type When = NonNullable<SettleSection['when']>
 type Relevant = Pick<Consumer, 'dedup' | 'settle' | 'identity' | 'effect' | 'retention'>
 
-/** What is promised, sink by sink: never of "the system". */
+/** The guarantees of each sink, never of the whole system. */
 export function promiseOf(consumer: Relevant): readonly SinkPromise[] {
   const { when } = consumer.settle
   const { external = {}, publish = {} } = consumer.effect ?? {}
@@ -43,7 +43,7 @@ function databasePromise({ dedup, settle, identity, retention }: Relevant): Sink
     return {
       ...database,
       often: 'at most once',
-      text: 'What is in flight when a process dies is lost. Nothing is applied twice while its marker is kept.',
+      text: 'Messages in flight are lost when a process dies. Nothing is applied twice while its marker is kept.',
       assumes: [],
     }
   if (dedup === 'checkpoint' || identity.id === 'position')
@@ -51,7 +51,7 @@ function databasePromise({ dedup, settle, identity, retention }: Relevant): Sink
       ...database,
       often: 'once per record',
       text: `Each record of the log is applied once, in one transaction with ${dedup === 'checkpoint' ? 'its position' : 'a marker for its position'}. The same event written to the log twice is two records, and is applied twice.`,
-      assumes: ['producers write each event once', 'nobody rewinds the position by hand'],
+      assumes: ['producers write each event once', 'no operator rewinds the position'],
     }
   const remembered = {
     marker: `One effect per message id${identity.businessKey === undefined ? '' : ' and per business key'}, in one transaction with its marker`,
@@ -86,17 +86,17 @@ const byPolicy: Record<RepeatPolicy, { often: Often; text: string; assumes: read
   },
   'query first': {
     often: 'effectively once',
-    text: 'Repeated only after the target was asked and said that it did not happen.',
+    text: 'Repeated only after the target reported that it did not happen.',
     assumes: ['the target answers truthfully, also about a call that is still under way'],
   },
   'at most once': {
     often: 'at most once',
-    text: 'Never repeated. A call whose end nobody saw stays unknown, for people.',
+    text: 'Never repeated. A call with an unknown outcome waits for people.',
     assumes: [],
   },
   manual: {
     often: 'at most once',
-    text: 'Never repeated by itself: a person says what happened and what is to be done.',
+    text: 'Never repeated automatically: a person records the outcome and decides.',
     assumes: ['people who have it called again know that it did not happen'],
   },
 }
@@ -127,35 +127,35 @@ function publishPromise(name: string, broker: string, when: When): SinkPromise {
     name,
     often: when === 'before effect' ? 'not certain' : 'at least once, under one id',
     text: `${relayed}${scope}${when === 'before effect' ? ' Not at all for what is lost in flight.' : ''}`,
-    assumes: ['receivers recognise the id when it comes again'],
+    assumes: ['receivers recognise a repeated id'],
   }
 }
 
-/** What the way in must hold for, by the kind of source. */
+/** The assumptions about the source, by its kind. */
 export function sourceAssumptions({ kind, ...options }: SourceDeclaration): readonly string[] {
   const uncommitted = (options as { isolation?: string }).isolation === 'uncommitted'
   const byKind: Readonly<Record<string, readonly string[]>> = {
     rabbitmq: ['producers publish persistent messages and wait for confirms', 'the queue is durable'],
     'rabbitmq-stream': [
       'producers wait for confirms',
-      "records are read before the stream's retention removes them; a gap is reported as a loss",
+      "records are read before the stream's retention removes them; missing records are reported as a loss",
     ],
     kafka: [
       'producers wait for all in-sync replicas (acks=all)',
-      "records are read before the topic's retention removes them; a gap is reported as a loss",
+      "records are read before the topic's retention removes them; missing records are reported as a loss",
       ...(uncommitted ? ['records of aborted transactions may be applied: isolation is uncommitted'] : []),
     ],
     postgres: ['producers publish in the transaction that makes the message true, or see its commit'],
     file: ['writers only append, whole lines, and rotate to names that do not match'],
   }
-  return byKind[kind] ?? ['the source hands over again what was not settled']
+  return byKind[kind] ?? ['the source redelivers what was not acknowledged']
 }
 
-/** What holds for every consumer. */
+/** Assumptions and limits of every consumer. */
 export const commonAssumptions = [
   'PostgreSQL keeps what it acknowledged: fsync is on, and a failover loses nothing that was committed',
 ]
 export const notPromised = [
-  'What a handler does outside of tx and effects (a call of its own, a file) may happen again.',
-  'That a message is handled once: it may be handled again, and its effect is not.',
+  'Actions of a handler outside of tx and effects (its own calls, files) may happen again.',
+  'That a message is handled once: it may be handled again, but its effect happens once.',
 ]

@@ -2,7 +2,7 @@ import { behaviourText } from './behaviour.ts'
 import type { ContractPage } from './contract-page.ts'
 import { code, plain } from './markdown.ts'
 
-/** The page as Markdown. Whatever a contract says is text in it and nothing else. */
+/** The page as Markdown. Text from a contract is escaped. */
 export function renderPage(page: ContractPage): string {
   const rows = page.sections.map(
     ({ title, text }) => `| ${title} | ${title === 'Name' ? code(text) : plain(text)} |`,
@@ -17,11 +17,11 @@ export function renderPage(page: ContractPage): string {
     `# Consumer contract: ${code(page.name)}`,
     ...(page.description === null ? [] : [plain(page.description)]),
     `| | |\n| --- | --- |\n${rows.join('\n')}\n| Risk | ${plain(page.risk)} |`,
-    '## What is promised, and of what',
+    '## Guarantees',
     `| sink | effect | how | provided that |\n| --- | --- | --- | --- |\n${sinks.join('\n')}`,
-    '## What becomes of other messages',
+    '## Outcomes of other messages',
     `| situation | outcome |\n| --- | --- |\n${situations.join('\n')}`,
-    '## What must hold for it',
+    '## Assumptions',
     list(page.assumptions),
     '## What is not promised',
     list(page.notPromised),

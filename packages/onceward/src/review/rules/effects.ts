@@ -7,7 +7,7 @@ import type { Rule } from '../rule.ts'
 
 const targetsOf = ({ effect }: Consumer) => Object.entries(effect?.external ?? {})
 
-/** What all attempts of a call take at most, by the target's own numbers or our defaults. */
+/** The longest time that all attempts of a call take, by the target's options or our defaults. */
 function callHorizonMs(target: ExternalTarget): number {
   const { attemptsMax, timeoutMs, retryDelayMs, retryDelayMaxMs } = withDefaults('effect.external.*', target)
   let ms = 0
@@ -20,9 +20,9 @@ export const effectRules: readonly Rule<Consumer>[] = [
   {
     id: 'OW121',
     severity: 'warning',
-    title: 'Losing messages is for what nobody misses',
-    reason: 'Told before the effect, the broker forgets what is in flight when a process dies.',
-    fix: "Leave settle.when out, or set the risk to 'telemetry' or 'low value'.",
+    title: 'At-most-once is used only for disposable messages',
+    reason: 'Acknowledged before the effect, messages in flight are lost when a process dies.',
+    fix: "Omit settle.when, or set the risk to 'telemetry' or 'low value'.",
     judge: ({ settle, risk }) =>
       settle.when === 'before effect' && (risk === 'projection' || risk === 'notification')
         ? `settle.when 'before effect' with risk '${risk}'`
@@ -31,9 +31,9 @@ export const effectRules: readonly Rule<Consumer>[] = [
   {
     id: 'OW122',
     severity: 'warning',
-    title: 'What leaves the database is declared',
+    title: 'External effects are declared',
     reason:
-      'A call made by the handler itself is repeated with every retry and every replay, and nobody can say whether it happened.',
+      'A call that the handler makes itself is repeated with every retry and replay, and no record shows whether it happened.',
     fix: 'Declare the target in effect.external or effect.publish, and call effects.external or effects.publish.',
     judge: ({ risk, effect }) =>
       risk === 'notification' &&
@@ -45,10 +45,10 @@ export const effectRules: readonly Rule<Consumer>[] = [
   {
     id: 'OW123',
     severity: 'warning',
-    title: 'Calls are repeated only as long as the target remembers its key',
+    title: 'Calls are repeated only while the target remembers their key',
     reason:
-      'Half of the key lifetime after a call that may have happened nothing is repeated by itself: the row waits for people although attempts are left.',
-    fix: 'Make attempts or delays fewer, or set keyLifetimeMs to what the target promises.',
+      'After half of the key lifetime the dispatcher no longer repeats a call with an unknown outcome: the row waits for people although attempts are left.',
+    fix: 'Reduce attempts or delays, or set keyLifetimeMs to what the target promises.',
     judge: consumer =>
       targetsOf(consumer).flatMap(([name, target]) => {
         const doubtMs = withDefaults('effect.external.*', target).keyLifetimeMs / 2
@@ -64,9 +64,9 @@ export const effectRules: readonly Rule<Consumer>[] = [
   {
     id: 'OW124',
     severity: 'note',
-    title: 'That a target keeps keys is said, not assumed',
+    title: 'The idempotency of a target is declared, not assumed',
     reason: 'A target that ignores the key does its work again with every repeat.',
-    fix: "Look it up in the target's documentation, then say policy: 'keyed', or choose another policy.",
+    fix: "Check the target's documentation, then set policy: 'keyed', or choose another policy.",
     judge: consumer =>
       isGrave(consumer.risk)
         ? targetsOf(consumer)
@@ -78,7 +78,7 @@ export const effectRules: readonly Rule<Consumer>[] = [
     id: 'OW125',
     severity: 'error',
     title: 'A consumer does not feed itself',
-    reason: 'What it publishes comes back to it: a loop that grows until something is full.',
+    reason: 'The consumer receives what it publishes: a loop that grows until a limit is reached.',
     fix: 'Publish to another queue or topic.',
     judge: consumer => {
       const source = consumer.source as { kind: string; queue?: string; topic?: string; stream?: string }

@@ -10,10 +10,10 @@ export const failureRules: readonly Rule<Consumer>[] = [
   {
     id: 'OW131',
     severity: 'warning',
-    title: 'A message that fails does not hold others for long',
+    title: 'A failing message does not block others for long',
     reason:
-      "In mode 'block' its lane waits, and with it everything behind: lag grows and the projection is stale.",
-    fix: "Use failure.mode 'defer', or make attempts or delays fewer.",
+      "In mode 'block' its lane waits, with every message behind it: lag grows and the projection is stale.",
+    fix: "Use failure.mode 'defer', or reduce attempts or delays.",
     judge: consumer => {
       const ms = retryHorizonMs(consumer)
       return consumer.failure.mode === 'block' && consumer.inbox.mode !== 'stored' && ms > laneWaitMaxMs
@@ -24,18 +24,18 @@ export const failureRules: readonly Rule<Consumer>[] = [
   {
     id: 'OW132',
     severity: 'note',
-    title: 'Somebody notices a lane that stopped',
-    reason:
-      "With exhausted 'stop' a lane waits before its message for as long as it takes; nothing is skipped.",
-    fix: 'Have an alert on the oldest unfinished message, and know who decides.',
+    title: 'A stopped lane raises an alert',
+    reason: "With exhausted 'stop' a lane waits at its failing message without a limit; nothing is skipped.",
+    fix: 'Alert on the oldest unfinished message, and name who decides.',
     judge: ({ failure }) => (failure.exhausted === 'stop' ? "failure.exhausted is 'stop'" : null),
   },
   {
     id: 'OW133',
     severity: 'warning',
-    title: 'What can never succeed is not tried again',
-    reason: 'The same bytes fail in the same way; every try costs time, and on a lane everybody else’s.',
-    fix: 'Leave attemptsMax of that class out: it is 1.',
+    title: 'Permanent failures are not retried',
+    reason:
+      'The same bytes fail the same way. Every attempt costs time, and delays the other messages of the lane.',
+    fix: 'Omit attemptsMax of that class: it is 1.',
     judge: ({ failure }) =>
       permanent
         .filter(name => failure.rules[name].attemptsMax > 1)
@@ -44,9 +44,9 @@ export const failureRules: readonly Rule<Consumer>[] = [
   {
     id: 'OW134',
     severity: 'note',
-    title: 'Retries are spread',
-    reason: 'Without jitter everything that failed at one moment is tried again at one moment.',
-    fix: "Leave failure.jitter out; in a policy file, use failure.retry.backoff 'exponential-jitter'.",
+    title: 'Retries have jitter',
+    reason: 'Without jitter, all messages that failed together are retried together.',
+    fix: "Omit failure.jitter; in a policy file, use failure.retry.backoff 'exponential-jitter'.",
     judge: ({ failure }) => (failure.jitter ? null : 'failure.jitter is false'),
   },
   {
@@ -54,17 +54,17 @@ export const failureRules: readonly Rule<Consumer>[] = [
     severity: 'warning',
     title: 'An outage pauses the source',
     reason:
-      'Without a breaker every message spends its attempts on a downstream that is away, and is parked.',
-    fix: 'Leave failure.breaker out, or give it numbers.',
+      'Without a breaker every message uses up its attempts on an unavailable dependency, and is parked.',
+    fix: 'Omit failure.breaker, or configure it.',
     judge: ({ failure, settle }) =>
       failure.breaker === null && settle.when !== 'before effect' ? 'failure.breaker is false' : null,
   },
   {
     id: 'OW136',
     severity: 'error',
-    title: 'Dead letters do not come back by themselves',
-    reason: 'A copy sent to the queue it came from is read, fails and is copied again, for ever.',
-    fix: 'Name another queue or topic in failure.deadLetter, and read it with people or tools.',
+    title: 'Dead letters do not return to the source',
+    reason: 'A copy sent to its own source queue is read, fails and is copied again, without end.',
+    fix: 'Name another queue or topic in failure.deadLetter.',
     judge: ({ failure, source }) => {
       const { queue, topic } = source as { queue?: string; topic?: string }
       return failure.deadLetter !== null && failure.deadLetter === (queue ?? topic)

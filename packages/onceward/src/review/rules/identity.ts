@@ -3,14 +3,14 @@ import type { Consumer } from '../../contract/define-consumer.ts'
 import { isGrave } from '../../contract/failure-rules.ts'
 import type { Rule } from '../rule.ts'
 
-/** Written anew by brokers and libraries on the way: never the same twice. */
+/** Headers that brokers and libraries rewrite, so that they differ between deliveries. */
 const changing =
   /^(x-delivery-count|x-acquired-count|x-death|x-first-death-.*|x-last-death-.*|x-opt-.*|onceward-retry|traceparent|tracestate|b3|x-b3-.*|x-request-id|date)$/i
 
 const headerOf = (from: unknown) => (from as { header?: string } | null)?.header
 const propertyOf = (from: unknown) => (from as { property?: string } | null)?.property
 
-/** A declared effect that recognises an operation by itself, whatever id its message has. */
+/** A declared effect that recognises an operation independently of its message id. */
 const recognises = ({ effect }: Consumer) => effect?.apply !== undefined && effect.apply.kind !== 'audit'
 
 const sameFrom = (one: From<unknown>, other: From<unknown> | undefined) =>
@@ -22,10 +22,10 @@ export const identityRules: readonly Rule<Consumer>[] = [
   {
     id: 'OW101',
     severity: 'error',
-    title: 'A place in a log is not the identity of money',
+    title: 'A log position is not the identity of money',
     reason:
-      'A producer that writes the same event twice gives it two places, so it is applied twice; so does a copy of the topic.',
-    fix: 'Set identity.id to an id the producer gives, or identity.businessKey to the operation.',
+      'An event that a producer writes twice has two positions and is applied twice; so is a copy of the topic.',
+    fix: 'Set identity.id to the producer’s id, or identity.businessKey to the operation.',
     judge: ({ identity, risk }) =>
       identity.id === 'position' && identity.businessKey === undefined && isGrave(risk)
         ? `identity.id is 'position' with risk '${risk}' and no identity.businessKey`
@@ -34,8 +34,8 @@ export const identityRules: readonly Rule<Consumer>[] = [
   {
     id: 'OW102',
     severity: 'note',
-    title: 'A place in a log identifies a record, not an event',
-    reason: 'The same event written twice is two messages. For telemetry that may be all right.',
+    title: 'A log position identifies a record, not an event',
+    reason: 'The same event written twice is two messages. For telemetry that may be acceptable.',
     fix: 'Set identity.id to an id of the event where there is one.',
     judge: ({ identity, risk }) =>
       identity.id === 'position' && !isGrave(risk) ? `identity.id is 'position'` : null,
@@ -43,8 +43,8 @@ export const identityRules: readonly Rule<Consumer>[] = [
   {
     id: 'OW103',
     severity: 'error',
-    title: 'Identities are read from what stays the same',
-    reason: 'Such a value changes with every delivery, so every redelivery would pass for a new message.',
+    title: 'Identities are read from stable values',
+    reason: 'Such a value changes with every delivery, so every redelivery would count as a new message.',
     fix: 'Read the identity from a field, header or property that the producer sets.',
     judge: ({ identity }) => {
       const keys = ['id', 'businessKey', 'idempotencyKey', 'eventId', 'orderKey'] as const
@@ -59,10 +59,10 @@ export const identityRules: readonly Rule<Consumer>[] = [
   {
     id: 'OW104',
     severity: 'warning',
-    title: 'What must not happen twice has a business key',
+    title: 'Effects that must not happen twice have a business key',
     reason:
-      'A producer that sends the same operation again under a new message id has it applied again: the id alone cannot tell.',
-    fix: 'Set identity.businessKey to what makes the operation one: order and step, invoice, notification.',
+      'If a producer sends the same operation under a new message id, it is applied again: the id alone does not identify it.',
+    fix: 'Set identity.businessKey to the identity of the operation: order and step, invoice, notification.',
     judge: consumer => {
       const { identity, risk, dedup } = consumer
       if (!(isGrave(risk) || risk === 'notification') || identity.businessKey !== undefined) return null
@@ -75,8 +75,8 @@ export const identityRules: readonly Rule<Consumer>[] = [
     severity: 'note',
     title: 'A business key has a digest of its content',
     reason:
-      'The same key with another amount is taken for a repeat and skipped; with a digest it is a conflict that people see.',
-    fix: 'Set identity.businessDigest to the fields that make the content.',
+      'The same key with another amount counts as a repeat and is skipped; with a digest it is a conflict that people see.',
+    fix: 'Set identity.businessDigest to the fields that make up the content.',
     judge: ({ identity }) =>
       identity.businessKey !== undefined && identity.businessDigest === undefined
         ? 'identity.businessKey without identity.businessDigest'
@@ -85,9 +85,9 @@ export const identityRules: readonly Rule<Consumer>[] = [
   {
     id: 'OW106',
     severity: 'warning',
-    title: 'The business key is another than the message id',
-    reason: 'The same value twice protects against nothing that the message id does not.',
-    fix: 'Set identity.businessKey to the operation, or leave it out.',
+    title: 'The business key differs from the message id',
+    reason: 'The same value twice adds no protection to the message id.',
+    fix: 'Set identity.businessKey to the operation, or omit it.',
     judge: ({ identity: { id, businessKey } }) =>
       businessKey !== undefined && id !== 'position' && sameFrom(id, businessKey)
         ? 'identity.businessKey is read from the same place as identity.id'

@@ -5,12 +5,12 @@ import type { ClusterState, TopicState } from '../../drivers/kafka/describe-clus
 import type { TopicDeclaration } from '../../drivers/kafka/topic.ts'
 import type { Rule } from '../rule.ts'
 
-/** A topic as a contract names it, and as it is. */
+/** A topic as a contract names it, and its actual state. */
 export interface KafkaSubject {
   readonly consumer: Consumer
   readonly declaration: TopicDeclaration
   readonly cluster: ClusterState
-  /** Null where there is none. */
+  /** Null if it does not exist. */
   readonly topic: TopicState | null
 }
 
@@ -27,7 +27,7 @@ const isCompacted = (configs: TopicState['configs']) =>
 const lifeText = (ms: number) => (Number.isFinite(ms) ? durationText(ms) : 'for ever')
 const percent = (share: number) => `${Math.round(share * 100)} %`
 
-/** Fewer records say nothing about how keys are spread. */
+/** With fewer records the spread of keys is not significant. */
 const sampleMin = 100
 const largestShareMax = 0.5
 const skewMax = 4
@@ -37,8 +37,8 @@ export const kafkaRules: readonly Rule<KafkaSubject>[] = [
     id: 'OW301',
     severity: 'error',
     title: 'The topic exists',
-    reason: 'A consumer does not make topics: partitions and replicas are not ours to guess.',
-    fix: 'Create it, correct the name, or let this login see it.',
+    reason: 'A consumer does not create topics: their partitions and replicas are decided elsewhere.',
+    fix: 'Create it, correct the name, or grant this login the right to see it.',
     judge: ({ topic, declaration }) => (topic === null ? `topic ${declaration.topic} does not exist` : null),
   },
   {
@@ -58,9 +58,9 @@ export const kafkaRules: readonly Rule<KafkaSubject>[] = [
   {
     id: 'OW303',
     severity: 'warning',
-    title: 'The topic keeps what may be read again',
-    reason: 'A campaign that asks for more than the topic has is refused, or halts with a declared loss.',
-    fix: 'Raise retention.ms of the topic, or make replay.window shorter.',
+    title: 'The topic keeps the records that campaigns may read',
+    reason: 'A campaign that reads further back than the topic is refused, or halts with a declared loss.',
+    fix: 'Raise retention.ms of the topic, or shorten replay.window.',
     judge: ofTopic((topic, { consumer, declaration }) => {
       const { windowMs } = consumer.replay
       const keptMs = number(topic, 'retention.ms')
@@ -73,7 +73,7 @@ export const kafkaRules: readonly Rule<KafkaSubject>[] = [
     id: 'OW304',
     severity: 'warning',
     title: 'The topic is on more than one broker',
-    reason: 'With one copy a broker that is lost takes the records with it.',
+    reason: 'With one replica a lost broker loses the records.',
     fix: 'Raise the replication factor to 3.',
     judge: ofTopic(({ replicas }, { declaration }) =>
       replicas < 2 ? `topic ${declaration.topic} has replication factor ${replicas}` : null,
@@ -82,9 +82,9 @@ export const kafkaRules: readonly Rule<KafkaSubject>[] = [
   {
     id: 'OW305',
     severity: 'warning',
-    title: 'A write is on two brokers before it is confirmed, and one may be away',
+    title: 'A write is on two brokers before it is confirmed, and one broker may be unavailable',
     reason:
-      'min.insync.replicas 1 confirms what one broker has; as many as there are replicas stops all writers when one restarts.',
+      'min.insync.replicas 1 confirms records that one broker has; a value equal to the replicas stops all writers when one broker restarts.',
     fix: 'Set min.insync.replicas to 2 with replication factor 3.',
     judge: ofTopic((topic, { declaration }) => {
       const needed = number(topic, 'min.insync.replicas')
@@ -95,22 +95,22 @@ export const kafkaRules: readonly Rule<KafkaSubject>[] = [
   {
     id: 'OW306',
     severity: 'error',
-    title: 'Every partition has a leader and enough replicas in step',
-    reason: 'A partition without a leader is not read; one below min.insync.replicas takes no writes.',
+    title: 'Every partition has a leader and enough in-sync replicas',
+    reason: 'A partition without a leader cannot be read; one below min.insync.replicas accepts no writes.',
     fix: 'Bring the missing brokers back.',
     judge: ofTopic((topic, { declaration }) => {
       if (topic.leaderless > 0) return `${topic.leaderless} partitions of ${declaration.topic} have no leader`
       const needed = number(topic, 'min.insync.replicas')
       return topic.inSync < needed
-        ? `a partition of ${declaration.topic} has ${topic.inSync} replicas in step of ${needed} needed`
+        ? `a partition of ${declaration.topic} has ${topic.inSync} in-sync replicas of ${needed} needed`
         : null
     }),
   },
   {
     id: 'OW307',
     severity: 'error',
-    title: 'A broker that was behind does not become leader',
-    reason: 'An unclean election drops records that were confirmed, and gives their offsets to others.',
+    title: 'An out-of-sync broker does not become leader',
+    reason: 'An unclean election drops confirmed records, and reuses their offsets.',
     fix: 'Set unclean.leader.election.enable to false.',
     judge: ofTopic(({ configs }, { declaration }) =>
       configs.get('unclean.leader.election.enable') === 'true'
@@ -123,7 +123,7 @@ export const kafkaRules: readonly Rule<KafkaSubject>[] = [
     severity: 'warning',
     title: 'The group’s offsets outlive its records',
     reason:
-      'A group that stands still for longer has its offsets removed while its records are still there; it then halts and a person must say where to go on.',
+      'A group that is idle for longer loses its offsets while its records are still there. It then halts until an operator sets a position.',
     fix: "Raise offsets.retention.minutes on the brokers, or use settle.when 'with effect', which keeps the position in the database.",
     judge: ofTopic((topic, { cluster, consumer, declaration }) =>
       cluster.offsetsKeptMs !== null &&
@@ -137,7 +137,7 @@ export const kafkaRules: readonly Rule<KafkaSubject>[] = [
     id: 'OW309',
     severity: 'note',
     title: 'The topic has more than one partition',
-    reason: 'One partition is read by one process, in one order over everything.',
+    reason: 'One process reads one partition, in one order over all keys.',
     fix: 'Give the topic as many partitions as processes may ever be needed; adding them later moves keys.',
     judge: ofTopic(({ partitions }, { declaration }) =>
       partitions === 1 ? `topic ${declaration.topic} has one partition` : null,
@@ -149,7 +149,7 @@ export const kafkaRules: readonly Rule<KafkaSubject>[] = [
     title: 'Records have keys where order is kept by key',
     reason:
       "A record without a key may be in any partition, so order 'key' cannot hold for it: it is quarantined.",
-    fix: 'Have the producer set the key to what identity.orderKey reads.',
+    fix: 'Have the producer set the key to the value that identity.orderKey reads.',
     judge: ofTopic(({ sample }, { consumer, declaration }) =>
       sample !== null && sample.withoutKey > 0 && consumer.order === 'key'
         ? `${sample.withoutKey} of the ${sample.records} newest records of ${declaration.topic} have no key`
@@ -160,7 +160,8 @@ export const kafkaRules: readonly Rule<KafkaSubject>[] = [
     id: 'OW311',
     severity: 'warning',
     title: 'Keys are spread over the partitions',
-    reason: 'One key, or one partition, with most of the records is one lane: more processes do not help.',
+    reason:
+      'If one key or one partition has most of the records, it is one lane: more processes do not help.',
     fix: 'Choose a key with more values, or have the producer use the default partitioner.',
     judge: ofTopic(({ sample }, { declaration }) => {
       if (sample === null) return null
@@ -183,10 +184,10 @@ export const kafkaRules: readonly Rule<KafkaSubject>[] = [
   {
     id: 'OW312',
     severity: 'note',
-    title: 'It is known whose clock dates the records',
+    title: 'The clock that dates the records is known',
     reason:
-      'With CreateTime the producer’s clock decides what retention removes, and what counts as older than the markers: a wrong one removes early or lets a repeat pass for young.',
-    fix: 'Set message.timestamp.type to LogAppendTime, or set identity.idTime where ids tell their time.',
+      'With CreateTime the producer’s clock decides what retention removes, and which messages are behind the horizon. A wrong clock removes records early or makes a repeat look new.',
+    fix: 'Set message.timestamp.type to LogAppendTime, or set identity.idTime where ids contain their time.',
     judge: ofTopic(({ configs }, { consumer, declaration }) =>
       configs.get('message.timestamp.type') === 'CreateTime' &&
       consumer.retention !== null &&
@@ -201,8 +202,8 @@ export const kafkaRules: readonly Rule<KafkaSubject>[] = [
     severity: 'warning',
     title: 'Records are removed by age, not by size',
     reason:
-      'With retention.bytes a burst removes records that a slow consumer has not read, whatever retention.ms says; it then halts with a declared loss.',
-    fix: 'Set retention.bytes to -1, or well above what comes in the time of retention.ms, and waive this.',
+      'With retention.bytes a burst removes records that a slow consumer has not read, regardless of retention.ms; the consumer then halts with a declared loss.',
+    fix: 'Set retention.bytes to -1, or well above the volume of retention.ms, and waive this.',
     judge: ofTopic((topic, { declaration }) => {
       const bytes = number(topic, 'retention.bytes')
       const removes = (topic.configs.get('cleanup.policy') ?? '').includes('delete')
@@ -214,9 +215,9 @@ export const kafkaRules: readonly Rule<KafkaSubject>[] = [
   {
     id: 'OW315',
     severity: 'warning',
-    title: 'Deletions of a compacted topic are understood',
+    title: 'Deletions of a compacted topic are handled',
     reason:
-      'A record without a value deletes its key. A consumer that does not say what that means quarantines each of them, and keeps what was deleted.',
+      'A record without a value deletes its key. A consumer that does not declare how to handle it quarantines each of them, and keeps the deleted rows.',
     fix: "In a projection set delete: { column, when: 'tombstone' }; for a handler let the schema take null, or set message.tombstones to 'handle'.",
     judge: ofTopic(({ configs }, { consumer, declaration }) =>
       isCompacted(configs) && consumer.message.tombstones !== 'handle'

@@ -7,16 +7,16 @@ import type { BrokerIdentity } from '../../ports/source.ts'
 import type { Rule } from '../rule.ts'
 import { outletsOf } from './outlets.ts'
 
-/** A consumer, what the database remembers of it and of others, and how long its source may repeat itself. */
+/** A consumer, the database's facts about it and others, and how long its source may repeat messages. */
 export interface MemorySubject {
   readonly consumer: Consumer
-  /** Null where no database was asked. */
+  /** Null if no database was checked. */
   readonly database: DatabaseFacts | null
-  /** Null where the source was not asked. */
+  /** Null if the source was not checked. */
   readonly window: SourceWindow | null
-  /** What the declared effect says of its tables; null where it fits or there is none. */
+  /** Why the declared effect does not fit its tables; null if it does or there is none. */
   readonly unfit: string | null
-  /** The cluster its source is on, by its own word; null where it does not say. */
+  /** The cluster that its source announces; null if it announces none. */
   readonly cluster: BrokerIdentity | null
   readonly environment: string | undefined
   /** The names of all contracts of this check. */
@@ -27,10 +27,10 @@ export const memoryRules: readonly Rule<MemorySubject>[] = [
   {
     id: 'OW501',
     severity: 'error',
-    title: 'Memory outlives what the source can repeat',
+    title: 'Markers outlive what the source can repeat',
     reason:
-      'A marker that is gone while its record can still be read again lets it pass for new. The consumer refuses to start.',
-    fix: 'Raise retention.markers, or make the broker’s retention shorter.',
+      'If a marker is removed while its record can still be read again, the record counts as new. The consumer refuses to start.',
+    fix: 'Raise retention.markers, or shorten the broker’s retention.',
     judge: ({ consumer, window }) => {
       const { retention, dedup } = consumer
       if (retention === null || dedup !== 'marker' || window === null || 'unknown' in window) return null
@@ -45,9 +45,9 @@ export const memoryRules: readonly Rule<MemorySubject>[] = [
   {
     id: 'OW502',
     severity: 'error',
-    title: 'The broker says how long it may repeat itself',
-    reason: 'Where nobody can say, a contract that forgets is refused at start.',
-    fix: "Say it in retention.sourceKeeps, as in sourceKeeps: '14d'.",
+    title: 'The broker reports how long it may repeat messages',
+    reason: 'If that is unknown, a contract that removes markers is refused at start.',
+    fix: "Set retention.sourceKeeps, as in sourceKeeps: '14d'.",
     judge: ({ consumer: { retention, dedup }, window }) =>
       retention !== null &&
       retention.sourceKeeps === null &&
@@ -62,21 +62,21 @@ export const memoryRules: readonly Rule<MemorySubject>[] = [
     severity: 'error',
     title: 'The database belongs to this environment',
     reason:
-      'A consumer of one environment on the database of another mixes two memories. It refuses to start.',
+      'A consumer of one environment on the database of another mixes their markers. It refuses to start.',
     fix: 'Check the address and ONCEWARD_ENVIRONMENT.',
     judge: ({ database, environment }) =>
       database !== null &&
       database.environment !== null &&
       environment !== undefined &&
       database.environment !== environment
-        ? `this process is set up for "${environment}", the database belongs to "${database.environment}"`
+        ? `this process is configured for "${environment}", the database belongs to "${database.environment}"`
         : null,
   },
   {
     id: 'OW504',
     severity: 'note',
     title: 'Environments have names',
-    reason: 'Without a name on both sides nobody notices an address of production in a file of staging.',
+    reason: 'Without a name on both sides a production address in a staging file goes unnoticed.',
     fix: 'Set ONCEWARD_ENVIRONMENT wherever consumers run, and run "onceward migrate" with it once.',
     judge: ({ database, environment }) => {
       if (database === null || database.schema === null) return null
@@ -87,25 +87,24 @@ export const memoryRules: readonly Rule<MemorySubject>[] = [
   {
     id: 'OW505',
     severity: 'warning',
-    title: 'A consumer that has a memory keeps its name',
-    reason:
-      'The name is the dedup memory. Renamed, a consumer forgets what it has applied and applies it again.',
-    fix: 'Use the name that the database knows, or check all contracts together if the other is a consumer of its own.',
+    title: 'A consumer with markers keeps its name',
+    reason: 'Markers belong to the name. A renamed consumer has no markers and applies messages again.',
+    fix: 'Use the name in the database, or check all contracts together if the other is a separate consumer.',
     judge: ({ consumer, database, checkedNames }) => {
       if (database === null || database.consumers.some(one => one.name === consumer.name)) return null
       const left = [...new Set(database.consumers.filter(one => one.markers).map(one => one.name))]
       const orphans = left.filter(name => !checkedNames.has(name))
       return orphans.length === 0
         ? null
-        : `the database knows no ${consumer.name}, and has the memory of ${orphans.slice(0, 5).join(', ')}, for which there is no contract here`
+        : `the database has no ${consumer.name}, and has markers of ${orphans.slice(0, 5).join(', ')}, for which there is no contract here`
     },
   },
   {
     id: 'OW506',
     severity: 'error',
-    title: 'A generation is not taken back',
-    reason: 'An older generation has an older memory: what the newer one has applied would be applied again.',
-    fix: 'Use the newest generation, or one above it for a rebuild. A worker of the former one finishes what that one has stored or deferred.',
+    title: 'A generation does not decrease',
+    reason: 'An older generation has older markers: it would apply again what the newer one has applied.',
+    fix: 'Use the newest generation, or one above it for a rebuild. A worker of the former generation finishes what it has stored or deferred.',
     judge: ({ consumer, database }) => {
       const known = database?.consumers.filter(one => one.name === consumer.name) ?? []
       const newest = Math.max(0, ...known.map(one => one.generation))
@@ -117,10 +116,10 @@ export const memoryRules: readonly Rule<MemorySubject>[] = [
   {
     id: 'OW507',
     severity: 'warning',
-    title: 'What remembers does not change under a consumer',
+    title: 'The dedup method does not change under a consumer',
     reason:
-      'Markers do not know what a position knew, and the other way round: what came before the change may be applied again or never.',
-    fix: 'Change dedup together with generation, and read from a place you know. Run a worker of the former generation until nothing of it is pending: the new one is refused before.',
+      'Markers do not contain what a position recorded, and vice versa: messages before the change may be applied again or never.',
+    fix: 'Change dedup together with generation, and start from a known position. Run a worker of the former generation until nothing of it is pending: the new one is refused before.',
     judge: ({ consumer, database }) => {
       const known = database?.consumers.find(
         one => one.name === consumer.name && one.generation === consumer.generation,
@@ -134,17 +133,16 @@ export const memoryRules: readonly Rule<MemorySubject>[] = [
     id: 'OW508',
     severity: 'error',
     title: 'A declared effect fits its tables',
-    reason: 'The consumer compares them at start, and does not start where they differ.',
-    fix: 'Create or change the table, correct the declaration, or give this login the right to it.',
+    reason: 'The consumer compares them at start, and refuses to start if they differ.',
+    fix: 'Create or change the table, correct the declaration, or grant this login the right.',
     judge: ({ unfit }) => unfit,
   },
   {
     id: 'OW509',
     severity: 'error',
-    title: 'What a consumer reads was not read under another name',
-    reason:
-      'Under the new name nothing is remembered of what was applied under the old one. The consumer refuses to start.',
-    fix: 'Use the old name, or run "onceward consumers rename"; for a consumer of its own "onceward consumers separate".',
+    title: 'The source was not read under another name',
+    reason: 'The new name has no markers of what the old one applied. The consumer refuses to start.',
+    fix: 'Use the old name, or run "onceward consumers rename"; for a separate consumer "onceward consumers separate".',
     judge: ({ consumer, database, cluster }) => {
       const { reading } = readingOf(consumer)
       if (reading === undefined) return null
@@ -164,8 +162,8 @@ export const memoryRules: readonly Rule<MemorySubject>[] = [
   {
     id: 'OW510',
     severity: 'error',
-    title: 'The broker is one that feeds this database',
-    reason: 'Messages of another environment would be applied to this one. The consumer refuses to start.',
+    title: 'The broker is registered for this database',
+    reason: 'Messages of another environment would be applied here. The consumer refuses to start.',
     fix: 'Check the addresses; if the cluster belongs here too, run "onceward brokers accept".',
     judge: ({ database, cluster }) => {
       if (database === null || database.environment === null || cluster === null) return null
@@ -182,9 +180,8 @@ export const memoryRules: readonly Rule<MemorySubject>[] = [
   {
     id: 'OW511',
     severity: 'warning',
-    title: 'Queues of the database that are published to are known',
-    reason:
-      'A queue that is not there is made with the first message: under a misspelt name it waits for a reader who never comes.',
+    title: 'PostgreSQL queues that are published to exist',
+    reason: 'The first message creates a missing queue: under a misspelt name it has no reader.',
     fix: 'Create it with createQueue, start its consumer once, or correct the name.',
     judge: ({ consumer, database }) => {
       const known = database?.queues ?? null
@@ -199,20 +196,20 @@ export const memoryRules: readonly Rule<MemorySubject>[] = [
   {
     id: 'OW512',
     severity: 'warning',
-    title: 'Markers that are to lie in days do',
-    reason: 'Until the owner of the schema has moved them, they are removed row by row like all others.',
-    fix: 'Run "onceward retention partition" as the owner of the schema, or leave retention.partitions out.',
+    title: 'Markers are partitioned by day as declared',
+    reason: 'Until the owner of the schema has moved them, they are removed row by row.',
+    fix: 'Run "onceward retention partition" as the owner of the schema, or omit retention.partitions.',
     judge: ({ consumer: { name, generation, retention }, database }) => {
       if (retention === null || retention.partitions === null) return null
       const enrolled = database?.consumers.find(one => one.name === name && one.generation === generation)
       return enrolled === undefined || enrolled.days
         ? null
-        : "retention.partitions is 'daily', and the markers lie in the table of all consumers"
+        : "retention.partitions is 'daily', and the markers are in the table of all consumers"
     },
   },
 ]
 
-/** A virtual host that is not known may be any. */
+/** An unknown virtual host matches any. */
 function maybeSame(noted: string | null | undefined, reached: string | undefined): boolean {
   return (noted ?? null) === null || reached === undefined || noted === reached
 }

@@ -6,9 +6,8 @@ export const messageRules: readonly Rule<Consumer>[] = [
     id: 'OW141',
     severity: 'warning',
     title: 'Messages are validated before they are handled',
-    reason:
-      'A body that decodes but has another shape reaches the handler, which fails somewhere inside, or writes nulls.',
-    fix: 'Give message a Standard Schema (Zod, Valibot, ArkType): what does not fit is set aside with the reason.',
+    reason: 'A body that decodes but has another shape reaches the handler, which fails or writes nulls.',
+    fix: 'Give message a Standard Schema (Zod, Valibot, ArkType): messages that do not match are set aside with the reason.',
     judge: ({ message, risk, effect }) =>
       message.schema === undefined &&
       effect?.apply === undefined &&
@@ -21,8 +20,8 @@ export const messageRules: readonly Rule<Consumer>[] = [
     id: 'OW142',
     severity: 'note',
     title: 'Unknown versions are not guessed',
-    reason: 'A message of a version this code does not know is handled as if it were known.',
-    fix: 'List the versions in message.versions; others are parked unread, and replayed once the code knows them.',
+    reason: 'The handler treats a message of an unknown version as a known one.',
+    fix: 'List the versions in message.versions; others are parked unread, and redriven once the code knows them.',
     judge: ({ identity, message }) =>
       identity.schemaVersion !== undefined && message.versions === undefined
         ? 'identity.schemaVersion without message.versions'
@@ -32,7 +31,7 @@ export const messageRules: readonly Rule<Consumer>[] = [
     id: 'OW143',
     severity: 'note',
     title: 'Unknown types are not guessed',
-    reason: 'A message of another type on the same queue is handled as if it were one of ours.',
+    reason: 'The handler treats a message of another type on the same queue as one of its own.',
     fix: 'List the types in message.types; others are parked unread.',
     judge: ({ identity, message }) =>
       identity.type !== undefined && message.types === undefined
@@ -42,8 +41,8 @@ export const messageRules: readonly Rule<Consumer>[] = [
   {
     id: 'OW144',
     severity: 'warning',
-    title: 'One message fits into what is held at a time',
-    reason: 'A message as large as allowed would fill the budget of all deliveries alone.',
+    title: 'One message fits into the byte budget of a consumer',
+    reason: 'A message of the allowed size would use the budget of all deliveries.',
     fix: 'Raise batch.bytesMax, or lower message.limits.',
     judge: ({ message: { limits }, batch }) =>
       limits.bytesMax > batch.bytesMax

@@ -8,8 +8,8 @@ export const operationRules: readonly Rule<Consumer>[] = [
   {
     id: 'OW171',
     severity: 'note',
-    title: 'It is decided how far back history may be asked for',
-    reason: 'Without replay.window no campaign is too old, and retention cannot be held against it.',
+    title: 'The contract limits how far back campaigns may read',
+    reason: 'Without replay.window no campaign is too old, and retention cannot be compared with it.',
     fix: "Set replay.window, as in window: '30d'.",
     judge: consumer =>
       rereads(consumer) && consumer.replay.windowMs === null && consumer.retention !== null
@@ -20,8 +20,8 @@ export const operationRules: readonly Rule<Consumer>[] = [
     id: 'OW172',
     severity: 'warning',
     title: 'A rebuild knows its tables',
-    reason: 'A rebuild of a handler whose tables nobody names is refused when it is needed most.',
-    fix: 'List them in replay.tables, or take rebuild out of replay.modes.',
+    reason: 'A rebuild of a handler without declared tables is refused when it is needed.',
+    fix: 'List them in replay.tables, or remove rebuild from replay.modes.',
     judge: ({ replay, effect }) =>
       replay.modes.includes('rebuild') && replay.tables.length === 0 && effect?.apply?.tables === undefined
         ? "replay.modes has 'rebuild', replay.tables is empty"
@@ -31,7 +31,7 @@ export const operationRules: readonly Rule<Consumer>[] = [
     id: 'OW173',
     severity: 'note',
     title: 'Rows can be traced to the code that wrote them',
-    reason: "Every run is recorded with its handler version; 'unversioned' answers no question a year later.",
+    reason: "Every run is recorded with its handler version; 'unversioned' identifies no release.",
     fix: 'Set handlerVersion to the release or the commit.',
     judge: ({ handlerVersion }) =>
       handlerVersion === 'unversioned' ? 'the contract has no handlerVersion' : null,
@@ -39,8 +39,8 @@ export const operationRules: readonly Rule<Consumer>[] = [
   {
     id: 'OW174',
     severity: 'note',
-    title: 'A consumer of money can be followed across services',
-    reason: 'Without a correlation id the path of one operation ends at this consumer.',
+    title: 'A consumer of money can be traced across services',
+    reason: 'Without a correlation id the trace of one operation ends at this consumer.',
     fix: 'Set identity.correlationId.',
     judge: ({ identity, risk }) =>
       identity.correlationId === undefined && (risk === 'money' || risk === 'regulatory')

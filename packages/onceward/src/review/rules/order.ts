@@ -16,8 +16,8 @@ export const orderRules: readonly Rule<Consumer>[] = [
   {
     id: 'OW111',
     severity: 'error',
-    title: 'The source can keep the order that is asked for',
-    reason: 'Such a contract is refused at start: two processes would take messages of one key at once.',
+    title: 'The source can keep the declared order',
+    reason: 'Such a contract is refused at start: two processes would handle messages of one key at once.',
     fix: 'Declare the queue with singleActiveConsumer (RabbitMQ) or keyOrder (PostgreSQL), the stream without singleActive: false, or read from a log.',
     judge: consumer => {
       const source = consumer.source as Declared
@@ -39,9 +39,9 @@ export const orderRules: readonly Rule<Consumer>[] = [
   {
     id: 'OW112',
     severity: 'warning',
-    title: 'Versions are guarded, or messages come in order',
+    title: 'Versions are guarded, or messages arrive in order',
     reason:
-      'Without order a newer state may be written first and an older one over it; the contract knows the version, and a handler is not stopped by it.',
+      'Without order an older state may overwrite a newer one; the contract has the version, and a plain handler does not compare it.',
     fix: "Use effect.apply: projection({ … }), set order: 'key' with identity.orderKey, or compare the version in the handler's own statement.",
     judge: consumer =>
       consumer.identity.aggregateVersion !== undefined &&
@@ -53,9 +53,9 @@ export const orderRules: readonly Rule<Consumer>[] = [
   {
     id: 'OW113',
     severity: 'note',
-    title: 'Order is kept per key, not over everything',
+    title: 'Order is kept per key, not over all messages',
     reason:
-      'One lane does one batch at a time: more processes do not make it faster, and one message can stop all.',
+      'One lane handles one batch at a time: more processes do not help, and one message can block all.',
     fix: "Use order: 'key', or a super stream with several partitions.",
     judge: consumer => {
       const { kind, superStream } = consumer.source as Declared

@@ -7,9 +7,9 @@ import { levelQueue } from '../../ports/retry-levels.ts'
 import { reach } from '../dead-letter-route.ts'
 import type { Rule } from '../rule.ts'
 
-/** Where messages of a contract go, other than its own source. */
+/** A destination of a contract's messages, other than its source. */
 export interface DeclaredOutlet<Place extends PublishPlace = PublishPlace> {
-  /** The part of the contract that says so. */
+  /** The setting that names it. */
   readonly setting: string
   readonly place: Place
 }
@@ -17,7 +17,7 @@ export interface DeclaredOutlet<Place extends PublishPlace = PublishPlace> {
 export type RabbitPlace = Extract<PublishPlace, { broker: 'rabbitmq' }>
 export type KafkaPlace = Extract<PublishPlace, { topic: string }>
 
-/** Queues for dead letters and retries are made by the consumer itself, topics are not. */
+/** The consumer creates queues for dead letters and retries, but no topics. */
 export function outletsOf({ source, effect, failure }: Consumer): DeclaredOutlet[] {
   const published = Object.entries(effect?.publish ?? {}).map(([name, place]) => ({
     setting: `effect.publish.${name}`,
@@ -45,9 +45,8 @@ export const rabbitOutletRules: readonly Rule<RabbitOutletSubject>[] = [
   {
     id: 'OW214',
     severity: 'error',
-    title: 'What is published reaches a queue',
-    reason:
-      'The relay has RabbitMQ return what no queue takes, and such rows wait in the outbox until one does.',
+    title: 'Published messages reach a queue',
+    reason: 'RabbitMQ returns messages that no queue takes; their rows wait in the outbox until one does.',
     fix: 'Create the queue, or the exchange with a binding that takes the key, or correct the name.',
     judge: ({ outlet: { setting, place }, broker: { queues, topology } }) => {
       if ('queue' in place)
@@ -74,8 +73,8 @@ export const kafkaOutletRules: readonly Rule<KafkaOutletSubject>[] = [
     severity: 'error',
     title: 'Topics that are written to exist',
     reason:
-      'Topics are not made on the way: a consumer does not start without the one for its dead letters or retries, and what it publishes waits in the outbox.',
-    fix: 'Create the topic with the partitions and replicas it is to have, or correct the name.',
+      'Onceward creates no topics: a consumer does not start without the one for its dead letters or retries, and its published messages wait in the outbox.',
+    fix: 'Create the topic with its partitions and replicas, or correct the name.',
     judge: ({ outlet: { setting, place }, cluster }) =>
       cluster.topics.has(place.topic) ? null : `${setting}: topic ${place.topic} does not exist`,
   },

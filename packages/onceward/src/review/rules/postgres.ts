@@ -2,7 +2,7 @@ import { durationText } from '../../contract/duration.ts'
 import type { DatabaseFacts } from '../../drivers/postgres/server/read-database.ts'
 import type { Rule } from '../rule.ts'
 
-/** A database, and this process's idea of the date when it was asked. */
+/** A database, and this process's clock when it was read. */
 export interface DatabaseSubject extends DatabaseFacts {
   readonly wallMs: number
 }
@@ -22,7 +22,7 @@ export const postgresRules: readonly Rule<DatabaseSubject>[] = [
     id: 'OW401',
     severity: 'error',
     title: 'PostgreSQL is 15 or newer',
-    reason: 'The schema uses what older versions do not have; nothing starts on them.',
+    reason: 'The schema uses features that older versions lack; no process starts on them.',
     fix: 'Upgrade the server.',
     judge: ({ versionNumber }) =>
       versionNumber < versionMin ? `the server is version ${versionNumber}` : null,
@@ -31,7 +31,7 @@ export const postgresRules: readonly Rule<DatabaseSubject>[] = [
     id: 'OW402',
     severity: 'error',
     title: 'Commits reach the disk',
-    reason: 'With fsync off a power cut can lose or damage everything that was settled as done.',
+    reason: 'With fsync off a power failure can lose or damage messages that were acknowledged.',
     fix: 'Set fsync = on and restart the server.',
     judge: ({ settings }) => (settings.fsync === 'off' ? 'fsync is off' : null),
   },
@@ -39,16 +39,16 @@ export const postgresRules: readonly Rule<DatabaseSubject>[] = [
     id: 'OW403',
     severity: 'error',
     title: 'Torn pages can be repaired',
-    reason: 'With full_page_writes off a crash in the middle of a page leaves it damaged.',
+    reason: 'With full_page_writes off a crash during a page write leaves the page damaged.',
     fix: 'Set full_page_writes = on.',
     judge: ({ settings }) => (settings.full_page_writes === 'off' ? 'full_page_writes is off' : null),
   },
   {
     id: 'OW404',
     severity: 'error',
-    title: 'A commit is durable when it is answered',
+    title: 'A confirmed commit is durable',
     reason:
-      'The broker is told after the commit. With synchronous_commit off a crash takes commits whose messages are gone from the broker.',
+      'The consumer acknowledges after the commit. With synchronous_commit off a crash loses commits whose messages the broker no longer has.',
     fix: 'Set synchronous_commit = on for this role and database.',
     judge: ({ settings }) => (settings.synchronous_commit === 'off' ? 'synchronous_commit is off' : null),
   },
@@ -56,7 +56,7 @@ export const postgresRules: readonly Rule<DatabaseSubject>[] = [
     id: 'OW405',
     severity: 'error',
     title: 'The address leads to the primary',
-    reason: 'A standby takes no writes, and what it answers may be old.',
+    reason: 'A standby accepts no writes, and its data may be old.',
     fix: 'Use the address of the primary, as with target_session_attrs=read-write.',
     judge: ({ inRecovery, settings }) => {
       if (inRecovery) return 'the server is in recovery: a standby, or not ready yet'
@@ -68,7 +68,7 @@ export const postgresRules: readonly Rule<DatabaseSubject>[] = [
     severity: 'warning',
     title: 'The default isolation is read committed',
     reason:
-      'Our transactions say their isolation, others of this login do not: stricter ones fail under load and must be repeated by their owners.',
+      'Onceward sets its isolation level itself; other transactions of this login do not. Stricter levels fail under load and must be repeated.',
     fix: "Set default_transaction_isolation = 'read committed' for this role.",
     judge: ({ settings }) =>
       (settings.default_transaction_isolation ?? 'read committed') === 'read committed'
@@ -78,28 +78,28 @@ export const postgresRules: readonly Rule<DatabaseSubject>[] = [
   {
     id: 'OW407',
     severity: 'error',
-    title: 'A transaction stays together',
+    title: 'The pooler keeps a transaction on one connection',
     reason:
-      'A pooler in statement mode spreads the statements of a transaction, so marker and effect could not commit together.',
+      'A pooler in statement mode spreads the statements of a transaction, so marker and effect cannot commit together.',
     fix: 'Set pool_mode to transaction or session, or connect directly.',
     judge: ({ pooling }) => (pooling === 'statement' ? 'a pooler in statement mode is in between' : null),
   },
   {
     id: 'OW408',
     severity: 'note',
-    title: 'It is known that a pooler is in between',
+    title: 'A pooler in transaction mode is known',
     reason:
-      'In transaction mode everything works, but hints do not arrive: queues on PostgreSQL are polled. Settings that other clients SET stay on the connections.',
-    fix: 'Nothing, or a direct address where latency matters.',
+      'In transaction mode everything works, but notifications do not arrive: queues on PostgreSQL are polled. Settings that other clients SET stay on the connections.',
+    fix: 'None needed; use a direct address where latency matters.',
     judge: ({ pooling }) => (pooling === 'transaction' ? 'a pooler in transaction mode is in between' : null),
   },
   {
     id: 'OW409',
     severity: 'error',
-    title: 'Autovacuum works on our tables',
+    title: 'Autovacuum is on for our tables',
     reason:
-      'Without it tables of many short-lived rows grow without end, and at last the server stops to save its transaction ids.',
-    fix: 'Set autovacuum and track_counts on, and reset autovacuum_enabled of the table.',
+      'Without it tables with many short-lived rows grow without bound, and finally the server stops to protect its transaction ids.',
+    fix: 'Turn autovacuum and track_counts on, and reset autovacuum_enabled of the table.',
     judge: ({ settings, tables }) => {
       const off = ['autovacuum', 'track_counts'].filter(name => settings[name] === 'off')
       if (off.length > 0) return off.map(name => `${name} is off`)
@@ -112,8 +112,8 @@ export const postgresRules: readonly Rule<DatabaseSubject>[] = [
     id: 'OW410',
     severity: 'warning',
     title: 'Our tables are not bloated',
-    reason: 'Dead rows are read and cached with the live ones: claims and purges become slow.',
-    fix: 'Look for long transactions and replication slots that hold dead rows; then vacuum the table.',
+    reason: 'Dead rows are read and cached with the live ones: inserting markers and purging become slow.',
+    fix: 'Find long transactions and replication slots that hold dead rows; then vacuum the table.',
     judge: ({ tables }) =>
       tables
         .filter(({ live, dead }) => dead >= deadMin && dead > live)
@@ -125,7 +125,7 @@ export const postgresRules: readonly Rule<DatabaseSubject>[] = [
     id: 'OW411',
     severity: 'warning',
     title: 'Clocks agree',
-    reason: 'Due times and leases go by the database’s clock; people compare them with their own.',
+    reason: 'Due times and leases use the database’s clock; people compare them with their own.',
     fix: 'Synchronise both with NTP.',
     judge: subject =>
       skewMs(subject) > skewWarnMs && skewMs(subject) <= skewMaxMs ? skewText(subject) : null,
@@ -135,15 +135,15 @@ export const postgresRules: readonly Rule<DatabaseSubject>[] = [
     severity: 'error',
     title: 'Clocks are not an hour apart',
     reason:
-      'One of the dates is wrong, so nothing is removed: with a wrong date too much would be forgotten.',
-    fix: 'Set the clocks right, then start the processes again.',
+      'One of the dates is wrong, so retention removes nothing: with a wrong date it would remove too much.',
+    fix: 'Correct the clocks, then restart the processes.',
     judge: subject => (skewMs(subject) > skewMaxMs ? skewText(subject) : null),
   },
   {
     id: 'OW413',
     severity: 'error',
-    title: 'The login may do what a consumer does',
-    reason: 'The first batch would fail for a missing right, and the consumer would halt.',
+    title: 'The login has the rights of a consumer',
+    reason: 'The first batch would fail on a missing right, and the consumer would halt.',
     fix: 'Run select onceward.create_roles() as owner, then grant onceward_run to the login.',
     judge: ({ missingRights, role }) =>
       missingRights.length === 0
@@ -153,8 +153,8 @@ export const postgresRules: readonly Rule<DatabaseSubject>[] = [
   {
     id: 'OW414',
     severity: 'warning',
-    title: 'The login is no superuser',
-    reason: 'The rules between people, such as approvals and the audit, do not bind a superuser.',
+    title: 'The login is not a superuser',
+    reason: 'Approvals and the audit do not bind a superuser.',
     fix: 'Run consumers under a login in role onceward_run.',
     judge: ({ superuser, role }) => (superuser ? `${role} is a superuser` : null),
   },
@@ -162,8 +162,7 @@ export const postgresRules: readonly Rule<DatabaseSubject>[] = [
     id: 'OW415',
     severity: 'error',
     title: 'The schema fits this version',
-    reason:
-      'Consumers refuse to start on a schema that is missing, older than they need, or newer than they know.',
+    reason: 'Consumers refuse to start on a schema that is missing, too old or too new.',
     fix: 'Run "onceward migrate", or deploy a newer version.',
     judge: ({ schema, schemaWanted, missingRights }) => {
       if (missingRights.length > 0) return null
@@ -179,7 +178,7 @@ export const postgresRules: readonly Rule<DatabaseSubject>[] = [
     id: 'OW416',
     severity: 'warning',
     title: 'No transaction is open for hours',
-    reason: 'It holds back every vacuum, and whoever reads behind it: lag without a cause one can see.',
+    reason: 'It blocks vacuum and every reader behind it: lag without a visible cause.',
     fix: 'Find it in pg_stat_activity and end it; set idle_in_transaction_session_timeout.',
     judge: ({ oldestTransactionSeconds }) =>
       oldestTransactionSeconds > oldTransactionSeconds
@@ -189,11 +188,13 @@ export const postgresRules: readonly Rule<DatabaseSubject>[] = [
   {
     id: 'OW417',
     severity: 'error',
-    title: 'The database is the copy that people accepted',
+    title: 'An operator has accepted this incarnation of the database',
     reason:
-      'A promoted standby or a restored backup may lack what was committed and settled before. Consumers halt until somebody has looked.',
+      'A promoted standby or a restored backup may lack commits whose messages were acknowledged. Consumers halt until an operator has checked.',
     fix: 'See docs/operations.md, then run "onceward restore accept".',
-    judge: ({ lifeAccepted }) =>
-      lifeAccepted === false ? 'the server or the database is another copy than the one last accepted' : null,
+    judge: ({ incarnationAccepted }) =>
+      incarnationAccepted === false
+        ? 'the server or the database is another copy than the one last accepted'
+        : null,
   },
 ]

@@ -8,18 +8,18 @@ import { deliveryLimitSetting, limitSetting, setting } from '../queue-setting.ts
 import type { Rule, RuleResult } from '../rule.ts'
 import { ackTimeoutDefaultMs, longestHoldMs } from './timing.ts'
 
-/** A queue of RabbitMQ as a contract names it, and as it is. */
+/** A queue as a contract names it, and its actual state. */
 export interface RabbitSubject {
   readonly consumer: Consumer
   readonly declaration: QueueDeclaration
   readonly broker: BrokerState
-  /** Null where there is none yet. */
+  /** Null if it does not exist yet. */
   readonly queue: QueueState | null
 }
 
 type Judged = (queue: QueueState, subject: RabbitSubject) => RuleResult
 
-/** Only queues whose arguments are known: as they are, or as the consumer will make them. */
+/** Queues with known arguments: existing ones, or as the consumer will create them. */
 const ofQueue =
   (judge: Judged) =>
   (subject: RabbitSubject): RuleResult => {
@@ -68,7 +68,7 @@ function deliveryLimit(queue: QueueState, { version }: BrokerState): number | nu
 
 const hasDeadLetters = (queue: QueueState) => setting(queue, 'dead-letter-exchange') !== undefined
 
-/** Why a queue does not survive: with it goes what waits in it. */
+/** Why a queue, and the messages in it, do not survive. */
 function endOf(queue: QueueState): string | null {
   const expires = limitSetting(queue, 'expires')
   if (!queue.durable || queue.transient)
@@ -78,7 +78,7 @@ function endOf(queue: QueueState): string | null {
     : null
 }
 
-/** How a queue loses messages that nobody has seen. */
+/** How a queue loses unread messages. */
 function dropsOf(queue: QueueState): string[] {
   if (hasDeadLetters(queue)) return []
   const found: string[] = []
@@ -96,18 +96,18 @@ export const rabbitRules: readonly Rule<RabbitSubject>[] = [
   {
     id: 'OW201',
     severity: 'error',
-    title: 'A queue that others declare exists',
-    reason: "With declare: 'verify' the consumer does not make the queue, and does not start without it.",
-    fix: "Create it, correct the name, or leave declare: 'verify' out.",
+    title: 'A queue that is declared elsewhere exists',
+    reason: "With declare: 'verify' the consumer does not create the queue, and does not start without it.",
+    fix: "Create it, correct the name, or omit declare: 'verify'.",
     judge: ({ declaration, queue }) =>
       declaration.declare === 'verify' && queue === null ? `queue ${declaration.queue} does not exist` : null,
   },
   {
     id: 'OW202',
     severity: 'error',
-    title: 'The queue is what the contract says',
-    reason: 'RabbitMQ refuses to declare a queue again with other arguments, so the consumer does not start.',
-    fix: "Change the declaration to match, move the messages to a new queue, or use declare: 'verify' if it belongs to others.",
+    title: 'The queue matches the contract',
+    reason: 'RabbitMQ rejects a declaration with other arguments, so the consumer does not start.',
+    fix: "Change the declaration to match, move the messages to a new queue, or use declare: 'verify' if another team owns it.",
     judge: ofQueue((queue, { declaration, broker }) => {
       if (declaration.declare === 'verify')
         return declaration.singleActiveConsumer === true &&
@@ -127,8 +127,7 @@ export const rabbitRules: readonly Rule<RabbitSubject>[] = [
     id: 'OW203',
     severity: 'error',
     title: 'The queue survives a restart',
-    reason:
-      'A queue that is not durable, exclusive or removed with its last consumer loses what waits in it.',
+    reason: 'A queue that is not durable, exclusive or deleted with its last consumer loses its messages.',
     fix: 'Recreate it durable, without exclusive and auto-delete.',
     judge: ofQueue(endOf),
   },
@@ -136,7 +135,7 @@ export const rabbitRules: readonly Rule<RabbitSubject>[] = [
     id: 'OW204',
     severity: 'warning',
     title: 'The queue is replicated',
-    reason: 'A classic queue lives on one node, counts no deliveries, and dead-letters at most once.',
+    reason: 'A classic queue is on one node, counts no deliveries, and dead-letters at most once.',
     fix: 'Use a quorum queue (the default of a declaration).',
     judge: ofQueue(queue => (queue.type === 'classic' ? `queue ${queue.name} is a classic queue` : null)),
   },
@@ -145,7 +144,7 @@ export const rabbitRules: readonly Rule<RabbitSubject>[] = [
     severity: 'error',
     title: 'A delivery limit has a dead-letter exchange',
     reason:
-      'Past the limit RabbitMQ drops a message without a trace, also one that was only prefetched when a process died.',
+      'Above the limit RabbitMQ drops a message without a trace, even one that was only prefetched when a process died.',
     fix: 'Set the limit to unlimited (x-delivery-limit: -1), or give the queue a dead-letter exchange with a bound queue.',
     judge: ofQueue((queue, { broker }) => {
       const limit = deliveryLimit(queue, broker)
@@ -157,9 +156,9 @@ export const rabbitRules: readonly Rule<RabbitSubject>[] = [
   {
     id: 'OW206',
     severity: 'warning',
-    title: 'The broker gives up later than the contract',
+    title: 'The broker’s delivery limit is above the contract’s attempts',
     reason:
-      'RabbitMQ counts a hand-over for everything a dying process had prefetched; a limit at or below the attempts takes messages away whose handler still had tries.',
+      'RabbitMQ counts a delivery for every message that a dying process had prefetched. A limit at or below the attempts removes messages whose handler had attempts left.',
     fix: 'Set x-delivery-limit to -1 or well above failure.attemptsMax, or name the dead-letter queue as deadLetterIngest.',
     judge: ofQueue((queue, { broker, consumer, declaration }) => {
       const limit = deliveryLimit(queue, broker)
@@ -172,7 +171,7 @@ export const rabbitRules: readonly Rule<RabbitSubject>[] = [
   {
     id: 'OW207',
     severity: 'error',
-    title: 'Dead letters of the broker arrive somewhere',
+    title: 'Dead letters of the broker reach a queue',
     reason: 'What is dead-lettered to nowhere vanishes, or stays in the source queue for ever and fills it.',
     fix: 'Declare the exchange and bind a queue for every key that dead letters have.',
     judge: ofRoute((route, queue) => {
@@ -186,8 +185,8 @@ export const rabbitRules: readonly Rule<RabbitSubject>[] = [
   {
     id: 'OW208',
     severity: 'warning',
-    title: 'Dead letters are handed on at least once',
-    reason: 'The default strategy hands on without waiting for a confirm: a target that is away loses them.',
+    title: 'Dead letters are transferred at least once',
+    reason: 'The default strategy does not wait for a confirm: an unavailable target loses them.',
     fix: 'Set dead-letter-strategy to at-least-once and overflow to reject-publish, by policy or by declaration.',
     judge: ofRoute((_route, queue) => {
       if (queue.type !== 'quorum') return null
@@ -201,9 +200,9 @@ export const rabbitRules: readonly Rule<RabbitSubject>[] = [
   {
     id: 'OW209',
     severity: 'error',
-    title: 'Dead letters do not go in a circle',
+    title: 'Dead letters do not go in a cycle',
     reason:
-      'RabbitMQ drops a message that comes back to a queue it died in without anybody having rejected it.',
+      'RabbitMQ drops a message that returns to a queue where it was dead-lettered before, unless a consumer rejected it.',
     fix: 'Dead-letter to another queue.',
     judge: ofRoute((route, queue) =>
       route.queues.includes(queue.name) ? `queue ${queue.name} dead-letters to itself` : null,
@@ -213,7 +212,7 @@ export const rabbitRules: readonly Rule<RabbitSubject>[] = [
     id: 'OW210',
     severity: 'error',
     title: 'The acknowledgement time-out is longer than work can take',
-    reason: 'Past it RabbitMQ closes the channel and hands everything on it over again, to be started anew.',
+    reason: 'After it RabbitMQ closes the channel and redelivers every message on it; handlers start again.',
     fix: "Raise consumer-timeout by a policy, make batch.handlerTimeoutMs, attempts or delays smaller, or use failure.mode 'defer'.",
     judge: ofQueue((queue, { consumer }) => {
       const set = limitSetting(queue, 'consumer-timeout')
@@ -228,22 +227,23 @@ export const rabbitRules: readonly Rule<RabbitSubject>[] = [
     id: 'OW211',
     severity: 'error',
     title: 'The queue drops nothing',
-    reason: 'A full queue that drops from its head, and a message that expires, lose what nobody has seen.',
-    fix: 'Set overflow to reject-publish, take the TTL away, or give the queue a dead-letter exchange.',
+    reason: 'A full queue that drops from its head, and a message that expires, lose unread messages.',
+    fix: 'Set overflow to reject-publish, remove the TTL, or give the queue a dead-letter exchange.',
     judge: ofQueue(dropsOf),
   },
   {
     id: 'OW212',
     severity: 'error',
     title: 'No alarm stops publishers',
-    reason: 'While a memory or disk alarm lasts nobody can publish: relays, dead letters and producers wait.',
+    reason:
+      'During a memory or disk alarm RabbitMQ accepts no messages: relays, dead letters and producers wait.',
     fix: 'Free memory or disk, or raise the watermark.',
     judge: ({ broker }) => broker.alarms,
   },
   {
     id: 'OW213',
     severity: 'error',
-    title: 'Messages taken back come from a queue that keeps them',
+    title: 'Ingested dead letters come from a queue that keeps them',
     reason: 'A dead-letter queue that is read back must exist and must have no delivery limit of its own.',
     fix: 'Create the queue with x-delivery-limit -1 and bind it to the dead-letter exchange.',
     judge: ({ declaration: { deadLetterIngest }, broker }) => {
@@ -257,10 +257,10 @@ export const rabbitRules: readonly Rule<RabbitSubject>[] = [
   {
     id: 'OW215',
     severity: 'warning',
-    title: 'Dead letters stay where they arrive',
+    title: 'The dead-letter queue keeps its messages',
     reason:
-      'What RabbitMQ dead-letters has no row in the database: when its queue drops it too, nobody ever knows of it.',
-    fix: 'Take limits and TTL away from the queue of dead letters, and make it durable.',
+      'A message that RabbitMQ dead-letters has no row in the database: if its queue drops it too, no trace is left.',
+    fix: 'Remove limits and TTL from the dead-letter queue, and make it durable.',
     judge: ofRoute(({ queues }, _queue, { broker }) =>
       queues
         .flatMap(name => broker.queues.get(name) ?? [])
@@ -271,7 +271,7 @@ export const rabbitRules: readonly Rule<RabbitSubject>[] = [
     id: 'OW216',
     severity: 'error',
     title: 'Exchanges that the queue is bound to exist',
-    reason: 'A consumer binds its queue and does not make exchanges: it does not start without them.',
+    reason: 'A consumer binds its queue and does not create exchanges: it does not start without them.',
     fix: 'Create the exchange, or correct the name in bind.',
     judge: ({ declaration: { declare, bind = [], queue }, broker: { topology } }) =>
       topology === null || declare === 'verify'

@@ -10,18 +10,18 @@ export const retentionRules: readonly Rule<Consumer>[] = [
   {
     id: 'OW161',
     severity: 'note',
-    title: 'Somebody decided how long memory is kept',
-    reason: 'Without a retention section nothing is ever removed: right, and the tables grow for ever.',
-    fix: 'Set retention; retention: {} takes the terms of the risk.',
+    title: 'Retention is configured',
+    reason: 'Without a retention section nothing is removed. Correct, but tables grow without bound.',
+    fix: 'Set retention; retention: {} uses the defaults of the risk.',
     judge: ({ retention, dedup }) =>
       retention === null && dedup === 'marker' ? 'the contract has no retention' : null,
   },
   {
     id: 'OW162',
     severity: 'error',
-    title: 'Memory outlives what the contract itself lets come back',
-    reason: 'A marker that is gone before its last duplicate lets that duplicate pass for new.',
-    fix: 'Raise retention.markers, or make the window or the retries shorter.',
+    title: 'Markers outlive every repeat that the contract allows',
+    reason: 'If a marker is removed before its last duplicate arrives, that duplicate counts as new.',
+    fix: 'Raise retention.markers, or shorten the window or the retries.',
     judge: consumer => {
       const { retention, dedup } = consumer
       if (retention === null || dedup !== 'marker') return null
@@ -36,9 +36,9 @@ export const retentionRules: readonly Rule<Consumer>[] = [
   {
     id: 'OW163',
     severity: 'error',
-    title: 'It is known how long the source may repeat itself',
-    reason: 'Nobody can ask this source, so a contract that forgets is refused at start.',
-    fix: "Say it in retention.sourceKeeps, as in sourceKeeps: '14d'.",
+    title: 'The contract declares how long the source may repeat messages',
+    reason: 'This source cannot report it, so a contract that removes markers is refused at start.',
+    fix: "Set retention.sourceKeeps, as in sourceKeeps: '14d'.",
     judge: ({ retention, dedup, source }) =>
       retention !== null &&
       retention.sourceKeeps === null &&
@@ -50,9 +50,9 @@ export const retentionRules: readonly Rule<Consumer>[] = [
   {
     id: 'OW164',
     severity: 'error',
-    title: 'Old messages of money are not applied unseen',
-    reason: 'A message older than the markers that are left may be a repeat; applied, it happens twice.',
-    fix: "Leave retention.behindHorizon out, or set it to 'park'.",
+    title: 'Old messages of money are not applied unchecked',
+    reason: 'A message older than the horizon may be a repeat; applied again, its effect happens twice.',
+    fix: "Omit retention.behindHorizon, or set it to 'park'.",
     judge: ({ retention, risk }) =>
       retention?.behindHorizon === 'apply' && (isGrave(risk) || risk === 'notification')
         ? `retention.behindHorizon is 'apply' with risk '${risk}'`
@@ -61,9 +61,9 @@ export const retentionRules: readonly Rule<Consumer>[] = [
   {
     id: 'OW165',
     severity: 'warning',
-    title: 'Dead letters wait for people long enough',
-    reason: 'A holiday is longer than a few days; what was removed cannot be replayed.',
-    fix: 'Raise retention.deadLetters, or leave it out: they are then never removed.',
+    title: 'Dead letters are kept long enough for people',
+    reason: 'A holiday is longer than a few days; a removed message cannot be redriven.',
+    fix: 'Raise retention.deadLetters, or omit it: dead letters are then never removed.',
     judge: ({ retention }) =>
       retention !== null && retention.deadLetters !== null && retention.deadLetters < deadLettersMinMs
         ? `retention.deadLetters is ${durationText(retention.deadLetters)}`

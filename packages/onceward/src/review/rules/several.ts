@@ -11,7 +11,7 @@ interface Declared {
   readonly bootstrap?: string
 }
 
-/** Who else takes what we take: null where everybody gets everything. */
+/** What consumers compete for; null where each receives all messages. */
 function shareOf({ source, name, generation }: Consumer): string | null {
   const { kind, queue, topic, stream, group, url, bootstrap } = source as Declared
   if (kind === 'rabbitmq' || kind === 'postgres') return [kind, url ?? '', queue].join(' ')
@@ -31,8 +31,7 @@ export const severalRules: readonly SetRule[] = [
     id: 'OW181',
     severity: 'error',
     title: 'A name belongs to one consumer',
-    reason:
-      'Name and generation are the dedup memory: two consumers in one memory skip each other’s messages.',
+    reason: 'Markers belong to a name and generation: two consumers of one name skip each other’s messages.',
     fix: 'Give each its own name.',
     judge: consumers =>
       sharing(consumers, one => `${one.name} ${one.generation}`).map(group => ({
@@ -43,9 +42,9 @@ export const severalRules: readonly SetRule[] = [
   {
     id: 'OW182',
     severity: 'error',
-    title: 'Consumers of different names share no queue and no group',
-    reason: 'Each gets a part of the messages, and no effect is complete.',
-    fix: 'Bind a queue for each, or leave the group out so that each has its own.',
+    title: 'Consumers with different names share no queue and no group',
+    reason: 'Each receives only a part of the messages, and no effect is complete.',
+    fix: 'Bind a queue for each, or omit the group so that each has its own.',
     judge: consumers =>
       sharing(consumers, shareOf)
         .filter(group => new Set(group.map(one => one.name)).size > 1)

@@ -6,7 +6,7 @@ import type { StreamDeclaration } from '../../drivers/rabbitmq-stream/stream.ts'
 import { limitSetting, maxAgeSetting } from '../queue-setting.ts'
 import type { Rule } from '../rule.ts'
 
-/** A stream as a contract names it, and its partitions as they are; none where it does not exist. */
+/** A stream as a contract names it, and its actual partitions; none if it does not exist. */
 export interface StreamSubject {
   readonly consumer: Consumer
   readonly declaration: StreamDeclaration
@@ -18,9 +18,9 @@ export const streamRules: readonly Rule<StreamSubject>[] = [
   {
     id: 'OW221',
     severity: 'error',
-    title: 'The stream exists and is one',
-    reason: 'A consumer does not make streams: how long and where they are kept is for others to say.',
-    fix: 'Create it, correct the name, or say superStream as it is.',
+    title: 'The stream exists and is a stream',
+    reason: 'A consumer does not create streams: their retention and placement are decided elsewhere.',
+    fix: 'Create it, correct the name, or correct superStream.',
     judge: ({ declaration, partitions }) => {
       const kind = declaration.superStream ? 'super stream' : 'stream'
       if (partitions.length === 0) return `${kind} ${declaration.stream} does not exist`
@@ -31,9 +31,9 @@ export const streamRules: readonly Rule<StreamSubject>[] = [
   {
     id: 'OW222',
     severity: 'warning',
-    title: 'The stream keeps what may be read again',
-    reason: 'A campaign that asks for more than the stream has halts with a declared loss.',
-    fix: 'Raise max-age, or make replay.window shorter.',
+    title: 'The stream keeps the records that campaigns may read',
+    reason: 'A campaign that reads further back than the stream halts with a declared loss.',
+    fix: 'Raise max-age, or shorten replay.window.',
     judge: ({ consumer, partitions }) =>
       partitions.flatMap(one => {
         const ms = maxAgeMs(String(maxAgeSetting(one) ?? ''))
@@ -48,8 +48,8 @@ export const streamRules: readonly Rule<StreamSubject>[] = [
     severity: 'warning',
     title: 'Records are removed by age, not by size alone',
     reason:
-      'With a limit of size a burst removes records that a slow consumer has not read, and nobody can say after what time.',
-    fix: 'Set max-age, and max-length-bytes well above what comes in that time.',
+      'With a size limit, a burst removes records that a slow consumer has not read, at no predictable time.',
+    fix: 'Set max-age, and max-length-bytes well above the volume of that time.',
     judge: ({ partitions }) =>
       partitions
         .filter(

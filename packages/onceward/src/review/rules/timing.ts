@@ -3,12 +3,12 @@ import { durationText } from '../../contract/duration.ts'
 import { retryHorizonMs } from '../../contract/needed-retention.ts'
 import type { Rule } from '../rule.ts'
 
-/** RabbitMQ's own, where nobody set another. */
+/** RabbitMQ's default. */
 export const ackTimeoutDefaultMs = 30 * 60_000
 
 /**
- * The longest a delivery may be held without being settled while everything works. Blocked retries hold it; a
- * batch waits for the one before.
+ * The longest time that a delivery stays unacknowledged in normal operation. Blocked retries hold it; a batch
+ * waits for the one before.
  */
 export function longestHoldMs(consumer: Pick<Consumer, 'failure' | 'batch' | 'inbox'>): number {
   const batches = 2 * consumer.batch.handlerTimeoutMs
@@ -20,9 +20,9 @@ export const timingRules: readonly Rule<Consumer>[] = [
   {
     id: 'OW151',
     severity: 'warning',
-    title: 'Deliveries are settled before the broker loses patience',
+    title: 'Deliveries are acknowledged before the broker’s time-out',
     reason:
-      'Past its acknowledgement time-out (30 min unless changed) RabbitMQ closes the channel and hands everything on it over again.',
+      'After its acknowledgement time-out (30 min unless changed) RabbitMQ closes the channel and redelivers every message on it.',
     fix: "Make batch.handlerTimeoutMs, attempts or delays smaller, use failure.mode 'defer' or inbox.mode 'stored', or raise consumer-timeout by a policy and waive this.",
     judge: consumer => {
       const ms = longestHoldMs(consumer)
@@ -34,9 +34,9 @@ export const timingRules: readonly Rule<Consumer>[] = [
   {
     id: 'OW152',
     severity: 'warning',
-    title: 'A batch can be finished within a rebalance',
+    title: 'A batch finishes within a rebalance',
     reason:
-      'When a partition goes to another member, what is under way is finished first; past the rebalance time-out the group goes on without it and the work is done twice as far as handlers notice.',
+      'When a partition moves to another member, the batch under way is finished first. After the rebalance time-out the group continues without this member, and handlers run twice.',
     fix: "Raise the topic's rebalanceTimeoutMs above batch.handlerTimeoutMs, or lower the latter.",
     judge: ({ source, batch }) => {
       const { rebalanceTimeoutMs = 60_000 } = source as { rebalanceTimeoutMs?: number }

@@ -24,7 +24,7 @@ function runInitdb(binaries: PostgresBinaries, folder: string, user: Unprivilege
   const { status, stderr, error } = spawnSync(
     binaries.initdb,
     ['--pgdata', folder, `--pwfile=${pwfile}`, ...flags],
-    // The caller's folder may be closed to `nobody`, and initdb insists on reading its own.
+    // The unprivileged user may not be able to read the caller's folder, and initdb reads its own.
     { ...user, cwd: '/', stdio: ['ignore', 'ignore', 'pipe'], encoding: 'utf8' },
   )
   if (status !== 0) {
@@ -39,7 +39,7 @@ function runInitdb(binaries: PostgresBinaries, folder: string, user: Unprivilege
   renameSync(pwfile, join(folder, passwordFile))
 }
 
-/** Creates the cluster beside its place and renames it there, so a half-made one is never taken for data. */
+/** Creates the cluster in a temporary folder and renames it, so that a partial one is never used. */
 export function createDataFolder(
   binaries: PostgresBinaries,
   dataDir: string,
@@ -84,7 +84,7 @@ export function readPassword(dataDir: string): string {
   }
 }
 
-/** What postmaster.pid says: the first line is the pid, the fourth the port. */
+/** From postmaster.pid: the first line is the pid, the fourth the port. */
 export function readPostmasterPid(dataDir: string): { pid: number; port: number } | undefined {
   try {
     const lines = readFileSync(join(dataDir, 'postmaster.pid'), 'utf8').split('\n')
@@ -94,7 +94,7 @@ export function readPostmasterPid(dataDir: string): { pid: number; port: number 
   }
 }
 
-/** The living postmaster of this data folder, told apart from a stranger who inherited its pid. */
+/** The running postmaster of this data folder, not another process that reuses its pid. */
 export function findPostmaster(dataDir: string): (ProcessIdentity & { port: number }) | undefined {
   const file = readPostmasterPid(dataDir)
   const identity = file && identify(file.pid)
@@ -104,9 +104,9 @@ export function findPostmaster(dataDir: string): (ProcessIdentity & { port: numb
 }
 
 /**
- * PostgreSQL refuses to start while the pid in postmaster.pid lives, even when it is a stranger's by now
- * (usual in containers, where every life counts pids from 1). Naming a pid that cannot exist keeps the rest
- * of the file, by which the server still checks for orphan backends; deleting the file would lose that.
+ * PostgreSQL refuses to start while the pid in postmaster.pid exists, even if another process reuses it
+ * (usual in containers, where every start counts pids from 1). Writing an impossible pid keeps the rest of
+ * the file, which the server needs to check for orphan backends; deleting the file would lose it.
  */
 export function disownReusedPid(dataDir: string): void {
   const file = readPostmasterPid(dataDir)

@@ -51,7 +51,7 @@ function createLinks(folder: string): void {
     try {
       symlinkSync(relative(dirname(path), join(folder, source)), path)
     } catch (error) {
-      // Another process made it between the look and the leap.
+      // Another process created it between check and use.
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
     }
   }

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** A pid is reused sooner or later; pid and start time together name one life of one process. */
+/** Pids are reused; pid and start time together identify one process. */
 export type ProcessIdentity = { pid: number; started: string }
 
 function ps(pid: number, column: string): string | undefined {
@@ -26,7 +26,7 @@ function linuxStat(pid: number): { state: string; parent: number; started: strin
   }
 }
 
-// Windows tells start times only through slow tools; there the callers' own checks must do.
+// Windows reports start times only through slow tools; there the callers' own checks must suffice.
 function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0)
@@ -51,7 +51,7 @@ export function isSameProcess(identity: ProcessIdentity): boolean {
   return identify(identity.pid)?.started === identity.started
 }
 
-/** The process that started it, or whoever has taken it over since; undefined when it is gone. */
+/** Its parent, or the process that adopted it; undefined when it is gone. */
 export function parentOf(pid: number): number | undefined {
   if (process.platform === 'linux') return linuxStat(pid)?.parent
   if (process.platform === 'win32') return undefined

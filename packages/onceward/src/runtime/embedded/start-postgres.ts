@@ -30,14 +30,14 @@ export type EmbeddedPostgresOptions = {
 }
 
 /**
- * The server is a process of its own: it outlives a crash of ours, and the next start on the same folder
- * finds and reuses it. `stop()` ends it in either case.
+ * The server is a separate process: it survives a crash of this one, and the next start on the same folder
+ * reuses it. `stop()` ends it in either case.
  */
 export type EmbeddedPostgres = {
   url: string
   port: number
   pid: number
-  /** Where the data really is: for root, `nobody` must be able to reach it. */
+  /** The actual data folder: under root, the unprivileged user must be able to reach it. */
   dataDir: string
   /** True when a server was already running on this folder. */
   reused: boolean
@@ -80,7 +80,7 @@ async function answers(place: Place, port: number): Promise<boolean> {
   try {
     await client.connect()
   } catch {
-    // Not ended here: end() on a connection that never came up waits for an answer that never comes.
+    // Not ended here: end() on a connection that never opened would wait forever.
     return false
   }
   try {

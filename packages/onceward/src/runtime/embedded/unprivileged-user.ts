@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, lchownSync, mkdirSync, realpathSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 
-/** PostgreSQL refuses to run as root, so for root its processes run as `nobody`. */
+/** PostgreSQL refuses to run as root, so under root its processes run as an unprivileged user. */
 export type UnprivilegedUser = { uid: number; gid: number }
 
 export function unprivilegedUser(): UnprivilegedUser | undefined {

@@ -1,9 +1,9 @@
 import { describe, type TestContext, test } from 'node:test'
 
-/** One sentence about behaviour, and how to see it. */
+/** One sentence about behaviour, and a check of it. */
 export interface ConformanceCase<Bench, Feature extends string> {
   readonly name: string
-  /** What the thing under test must be able to do for the case to mean anything. */
+  /** The features that the case needs. */
   readonly needs?: readonly Feature[]
   readonly run: (bench: Bench) => Promise<void>
 }
@@ -13,7 +13,7 @@ export interface ConformanceSuite<Bench, Feature extends string> {
   /** Why the whole suite cannot run here; printed. */
   readonly unavailable: string | undefined
   readonly cases: readonly ConformanceCase<Bench, Feature>[]
-  /** A bench of its own for each case. */
+  /** A new bench for each case. */
   open(needs: readonly Feature[]): Promise<Bench>
   close(bench: Bench): Promise<void>
   /** Why the feature is missing; null when it is there. */

@@ -41,7 +41,7 @@ export class DeliveryBench<Tx> {
     this.under = under
   }
 
-  /** The effect of every case: shows in `applied` once per application. */
+  /** The effect of every case: `applied` lists it once per application. */
   apply(tx: unknown, text: string): Promise<void> {
     return this.under.apply(tx as Tx, `${this.name}|${text}`)
   }
@@ -53,7 +53,7 @@ export class DeliveryBench<Tx> {
 
   /**
    * Starts a process that reads the queue; the handler applies the id unless the changes say otherwise.
-   * `unclosed`: its run will look as if it died.
+   * `unclosed`: its run will look like a crash.
    */
   async start(
     changes: Partial<JobContract> = {},
@@ -99,8 +99,8 @@ export class DeliveryBench<Tx> {
   }
 
   /**
-   * On a log, jobs about one thing go to one partition, as a producer that keys its records has it: only
-   * there is one before the other.
+   * On a log, jobs of one key go to one partition, as from a producer that keys its records: only there are
+   * they ordered.
    */
   publish(...jobs: readonly Job[]): Promise<void> {
     const partitions = this.queue.partitions?.length ?? 0
@@ -140,7 +140,9 @@ export class DeliveryBench<Tx> {
     return ended
   }
 
-  /** How many ended each way. On a log whose partitions changed hands some come again, as duplicates. */
+  /**
+   * How many ended with each outcome. On a log whose partitions moved, some are redelivered as duplicates.
+   */
   expectEnded(expected: Record<string, number>): void {
     const { duplicate = 0, ...others } = this.ended
     const { duplicate: copies = 0, ...rest } = expected
@@ -166,10 +168,10 @@ export class DeliveryBench<Tx> {
     await Promise.all(this.#processes.map(one => one.drain()))
   }
 
-  /** Waits until that many deliveries ended, stops, and sees that the broker has nothing left. */
+  /** Waits until that many deliveries ended, stops, and checks that the broker has nothing left. */
   async finish(count: number): Promise<void> {
     await this.untilEnded(count)
-    // Where partitions changed hands some ended twice, and the count says too little.
+    // Where partitions moved some deliveries ended twice, and the count is too low.
     if (this.queue.source.capabilities.positions) await this.expectRemaining(0)
     await this.drain()
     await this.expectRemaining(0)
@@ -179,7 +181,7 @@ export class DeliveryBench<Tx> {
     return expectRemaining(this.queue, count, partition => this.position(partition))
   }
 
-  /** Where a log would be read on from, as seen from outside. */
+  /** The position from which a log would be read, as seen from outside. */
   position(partition: string): Promise<string | null> {
     const consumer = { name: this.name, generation: this.#generation }
     return positionOf(

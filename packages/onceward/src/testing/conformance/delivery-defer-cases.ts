@@ -22,7 +22,7 @@ const byKey: Partial<JobContract> = {
 }
 const inOrder: readonly DeliveryFeature[] = ['key order', 'message key', 'held work']
 
-/** What fails is kept in the store, and the source is told: nobody else waits for it. */
+/** A failing message is kept in the store and acknowledged at the source: no other message waits for it. */
 export const deliveryDeferCases: Cases = [
   {
     name: 'a deferred message is settled at once, kept, and applied once when its time has come',
@@ -169,7 +169,7 @@ export const deliveryDeferCases: Cases = [
           const call = (calls.get(message.id) ?? 0) + 1
           calls.set(message.id, call)
           if (call < 3) return retryAfter(1)
-          return message.id === 'parks' ? park('ask somebody') : bench.apply(tx, message.id)
+          return message.id === 'parks' ? park('ask an operator') : bench.apply(tx, message.id)
         },
       })
       await untilApplied(bench, 1)
@@ -180,7 +180,7 @@ export const deliveryDeferCases: Cases = [
     },
   },
   {
-    name: 'a deferred message is taken up by another process when its own is gone',
+    name: 'a deferred message is leased by another process when its own has ended',
     needs: ['held work', 'concurrent transactions'],
     async run(bench) {
       await bench.publish({ id: 'a' })

@@ -123,7 +123,7 @@ export const deliveryDuplicateCases: Cases = [
     },
   },
   {
-    name: 'one business key has one effect, whatever the message ids',
+    name: 'one business key has one effect, under any message ids',
     async run(bench) {
       await bench.publish(
         { id: 'a', business: 'order-1' },

@@ -15,10 +15,10 @@ type Cases = readonly ConformanceCase<DeliveryBench<unknown>, DeliveryFeature>[]
 
 const healthy = jobs(20)
 const bad: Job = { id: 'bad' }
-/** The bad one in the middle of healthy neighbours. */
+/** The failing message between healthy neighbours. */
 const mixed: readonly Job[] = [...healthy.slice(0, 10), bad, ...healthy.slice(10)]
 
-/** A failing message ends somewhere; its neighbours do not notice. */
+/** A failing message reaches an outcome; its neighbours are not affected. */
 export const deliveryFailureCases: Cases = [
   ...(['before', 'after'] as const).map(when => ({
     name: `a handler that throws ${when} it wrote leaves nothing and harms no neighbour`,
@@ -157,7 +157,7 @@ export const deliveryFailureCases: Cases = [
     },
   },
   {
-    name: 'what is parked is held when it comes again, without a second row or attempt',
+    name: 'a parked message that is redelivered stays held, without a second row or attempt',
     async run(bench) {
       await bench.start({ handle: no })
       for (let time = 1; time <= 3; time++) {
@@ -177,7 +177,7 @@ export const deliveryFailureCases: Cases = [
       let calls = 0
       const verdictOf = (id: string): Verdict | null => {
         if (id === 'ignored') return ignore('not ours')
-        if (id === 'parked' || id === 'written') return park('ask somebody')
+        if (id === 'parked' || id === 'written') return park('ask an operator')
         if (id === 'dead') return reject('never valid')
         return id === 'retried' && calls++ === 0 ? retryAfter(1) : null
       }
@@ -208,7 +208,7 @@ export const deliveryFailureCases: Cases = [
           for (const item of batch) {
             const { id } = item.message
             if (id === 'ignored') verdicts.set(item, ignore('not ours'))
-            else if (id === 'parked' || id === 'written') verdicts.set(item, park('ask somebody'))
+            else if (id === 'parked' || id === 'written') verdicts.set(item, park('ask an operator'))
             else if (id === 'dead') verdicts.set(item, reject('never valid'))
             else if (id === 'retried' && calls++ === 0) verdicts.set(item, retryAfter(1))
             else await bench.apply(tx, id)
@@ -223,7 +223,7 @@ export const deliveryFailureCases: Cases = [
     },
   },
   {
-    name: 'retrying a message frees its business key for nobody else to lose',
+    name: 'retrying a message releases its business key, and no other message loses its own',
     async run(bench) {
       let failures = 0
       await bench.publish({ id: 'a', business: 'k' })
@@ -263,8 +263,8 @@ async function expectVerdicts(bench: DeliveryBench<unknown>): Promise<void> {
   const rows = (await bench.held()).map(({ id, state, reason }) => [id, state, reason])
   assert.deepEqual(rows, [
     ['dead', 'dead', 'never valid'],
-    ['parked', 'parked', 'ask somebody'],
-    ['written', 'parked', 'ask somebody'],
+    ['parked', 'parked', 'ask an operator'],
+    ['written', 'parked', 'ask an operator'],
   ])
   assert.equal(await bench.attempts('retried'), 1)
 }

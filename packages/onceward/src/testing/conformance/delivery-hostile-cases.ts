@@ -61,7 +61,7 @@ export const deliveryHostileCases: Cases = [
     },
   },
   {
-    name: 'an identity function that throws costs one message its row, nobody else anything',
+    name: 'an identity function that throws quarantines one message and affects no other',
     async run(bench) {
       await bench.publishRaw(hostile, good)
       await bench.start({

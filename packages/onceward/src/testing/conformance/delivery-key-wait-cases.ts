@@ -17,8 +17,8 @@ const one: Job = { id: 'a', business: 'cap-1' }
 const resent: Job = { id: 'b', business: 'cap-1' }
 
 /**
- * A resend under another id is a duplicate only of an effect: while the holder of its business key is not
- * done, it waits.
+ * A resend under another id is a duplicate only of an effect. While the holder of its business key is
+ * unfinished, it waits.
  */
 export const deliveryKeyWaitCases: Cases = [
   ...(['inside one batch', 'one after the other'] as const).map(how => ({
@@ -50,7 +50,7 @@ export const deliveryKeyWaitCases: Cases = [
     },
   })),
   {
-    name: 'a resend takes over when the deferred message with its business key ends without an effect',
+    name: 'a resend is applied when the deferred message with its business key ends without an effect',
     needs: ['held work'],
     async run(bench) {
       let open = false
@@ -95,7 +95,7 @@ export const deliveryKeyWaitCases: Cases = [
       await until('the first is kept', async () => (await bench.marker('a')) === 'stored')
       await bench.publish({ ...resent, key: 'k2' }, { id: 'c', key: 'k2', business: 'cap-2' })
       await bench.publish({ id: 'd', key: 'k3', business: 'cap-3' })
-      await until('another key goes on', async () => (await bench.applied()).join() === 'd')
+      await until('another key continues', async () => (await bench.applied()).join() === 'd')
       await until('what is behind the resend is kept', async () => (await bench.marker('c')) === 'stored')
       open = true
       await until('all are done', async () => (await bench.applied()).length === 3)

@@ -9,7 +9,7 @@ type Cases = readonly ConformanceCase<DeliveryBench<unknown>, DeliveryFeature>[]
 
 const gateway = { external: { gateway: { url: 'https://gateway.invalid/' } } }
 
-/** Processes come and go, connections break, modes differ. */
+/** Processes start and stop, connections break, modes differ. */
 export const deliveryLifecycleCases: Cases = [
   {
     name: 'a drain finishes what it began and settles it',
@@ -83,11 +83,11 @@ export const deliveryLifecycleCases: Cases = [
     async run(bench) {
       const list = jobs(300)
       const batch = { sizeMax: 5, deliveriesMax: 20 }
-      for (let life = 0; life < 6; life++) {
-        await bench.publish(...list.slice(life * 50, life * 50 + 50))
-        const one = await bench.start({ batch }, { another: life % 2 === 1 })
+      for (let round = 0; round < 6; round++) {
+        await bench.publish(...list.slice(round * 50, round * 50 + 50))
+        const one = await bench.start({ batch }, { another: round % 2 === 1 })
         await until('it has done something', () => (one.tally.outcomes.applied ?? 0) >= 10)
-        if (life % 2 === 0) one.leave()
+        if (round % 2 === 0) one.leave()
         else await one.drain()
         await one.finished
       }
@@ -121,7 +121,7 @@ export const deliveryLifecycleCases: Cases = [
     },
   },
   {
-    name: 'a log whose connection is lost in the middle of a handler repeats no effect and goes on',
+    name: 'a log whose connection is lost in the middle of a handler repeats no effect and continues',
     needs: ['lost connection', 'positions'],
     async run(bench) {
       const [began, finish] = [gate(), gate()]
@@ -198,7 +198,7 @@ export const deliveryLifecycleCases: Cases = [
     },
   },
   {
-    name: 'a rebuild under a new generation applies again and asks for no external effect',
+    name: 'a rebuild under a new generation applies again and requests no external effect',
     async run(bench) {
       const contract = {
         effect: gateway,
@@ -212,7 +212,7 @@ export const deliveryLifecycleCases: Cases = [
       await bench.untilEnded(1)
       await live.drain()
       await bench.start({ ...contract, generation: 2 }, { mode: 'rebuild' })
-      // A log is read from its beginning by a new generation; a queue has forgotten.
+      // A new generation reads a log from its beginning; a queue has deleted its messages.
       if (!bench.queue.source.capabilities.positions) await bench.publish({ id: 'a' })
       await bench.publish({ id: 'b' })
       await bench.finish(3)

@@ -19,10 +19,10 @@ const byPartition: Partial<JobContract> = { order: 'partition', batch: { sizeMax
 const positionAlone: Partial<JobContract> = { ...byPartition, dedup: 'checkpoint' }
 const named = (prefix: string, count: number): Job[] => jobs(count, index => ({ id: `${prefix}${index}` }))
 
-/** Logs: the order of partitions, and every way to remember and to tell. */
+/** Logs: the order of partitions, and every combination of dedup and settling. */
 export const deliveryLogCases: Cases = [
   {
-    name: 'records of a partition are applied in order, whatever is retried on the way',
+    name: 'records of a partition are applied in order, also when some are retried',
     needs: ['positions', 'several partitions'],
     async run(bench) {
       const lists = [named('a', 60), named('b', 60)]
@@ -103,18 +103,18 @@ export const deliveryLogCases: Cases = [
     name: 'with the position as the only memory, processes that come and go repeat and lose nothing',
     needs: ['positions'],
     async run(bench) {
-      for (let life = 0; life < 6; life++) {
-        await bench.publishTo(0, ...named(`${life}-`, 40))
-        const one = await bench.start(positionAlone, { another: life % 2 === 1 })
+      for (let round = 0; round < 6; round++) {
+        await bench.publishTo(0, ...named(`${round}-`, 40))
+        const one = await bench.start(positionAlone, { another: round % 2 === 1 })
         await until('it has done something', () => (one.tally.outcomes.applied ?? 0) >= 5)
-        if (life % 2 === 0) one.leave()
+        if (round % 2 === 0) one.leave()
         else await one.drain()
         await one.finished
       }
       await bench.start(positionAlone)
       await until('all are applied', async () => (await bench.applied()).length >= 240)
       await bench.drain()
-      const expected = [0, 1, 2, 3, 4, 5].flatMap(life => idsOf(named(`${life}-`, 40)))
+      const expected = [0, 1, 2, 3, 4, 5].flatMap(round => idsOf(named(`${round}-`, 40)))
       assert.deepEqual(await bench.applied(), expected)
       assert.equal(await bench.marker('0-0'), null)
     },
@@ -140,7 +140,7 @@ export const deliveryLogCases: Cases = [
     },
   },
   {
-    name: 'told before the effect, what was in flight is lost and nothing is repeated',
+    name: 'committed before the effect, records in flight are lost and nothing is repeated',
     needs: ['positions'],
     async run(bench) {
       const began = gate()
@@ -197,7 +197,7 @@ export const deliveryLogCases: Cases = [
   },
 ]
 
-/** Fails some records once or twice, after they wrote. */
+/** Fails some records once or twice, after their write. */
 function failsSometimes(bench: DeliveryBench<unknown>) {
   const failures = new Map<string, number>()
   return async ({ message, tx }: JobContext) => {

@@ -22,10 +22,10 @@ const ordered: Partial<JobContract> = {
 const needs: readonly DeliveryFeature[] = ['key order', 'message key']
 const keyed = (count: number, keys: number) => jobs(count, index => ({ key: `k${index % keys}` }))
 
-/** Order of effects per key is the order of publishing. */
+/** Effects of a key have the order of publishing. */
 export const deliveryOrderCases: Cases = [
   {
-    name: 'messages of one key are applied in order, whatever is retried on the way',
+    name: 'messages of one key are applied in order, also when some are retried',
     needs,
     async run(bench) {
       const list = keyed(120, 5)
@@ -59,7 +59,7 @@ export const deliveryOrderCases: Cases = [
     },
   },
   {
-    name: 'a batch handler that asks to be called again for one message keeps the order of its key',
+    name: 'a batch handler that requests a retry of one message keeps the order of its key',
     needs,
     async run(bench) {
       const list = keyed(40, 4)
@@ -141,13 +141,13 @@ export const deliveryOrderCases: Cases = [
     },
   },
   {
-    name: 'a source that orders by its own key gives up messages whose order key is another, the others go on',
+    name: 'a source that orders by its own key quarantines messages with another order key; the others continue',
     needs,
     async run(bench) {
       const published = (id: string, key: string | null) => ({
         body: Buffer.from(JSON.stringify({ id, key: 'k' })),
         key,
-        // A log would put another key elsewhere, and promises nothing across its partitions.
+        // A log would put another key elsewhere, and promises no order across its partitions.
         partition: 0,
       })
       await bench.publishRaw(published('m0', 'k'), published('m1', 'other'), published('m2', 'k'))
@@ -183,7 +183,7 @@ export const deliveryOrderCases: Cases = [
   },
 ]
 
-/** A handler that fails each message a given number of times, after it wrote. */
+/** A handler that fails each message a given number of times, after its write. */
 function failuresOf(list: readonly Job[], times: (index: number) => number) {
   const left = new Map(list.map((job, index) => [job.id, times(index)]))
   return (bench: DeliveryBench<unknown>) =>

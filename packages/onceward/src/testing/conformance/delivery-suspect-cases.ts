@@ -7,7 +7,7 @@ import { gate } from './store-bench.ts'
 
 type Cases = readonly ConformanceCase<DeliveryBench<unknown>, DeliveryFeature>[]
 
-/** What a process does with the messages over which another one may have died. */
+/** How a process handles messages on which another one may have crashed. */
 export const deliverySuspectCases: Cases = [
   {
     name: 'after an unclean stop suspects are taken in groups, and are not blamed for getting through',
@@ -25,9 +25,9 @@ export const deliverySuspectCases: Cases = [
         { unclosed: true },
       )
       await began.opened
-      // Of a queue only what was handed over before is a suspect; of a log what stands behind the position.
+      // On a queue only redelivered messages are suspects; on a log those after the position.
       if (!bench.queue.source.capabilities.positions)
-        await until('all were handed over', () => dead.tally.delivered === list.length)
+        await until('all were delivered', () => dead.tally.delivered === list.length)
       await dead.drain(1)
       const onRecord = new Map<string, number>()
       await bench.start(

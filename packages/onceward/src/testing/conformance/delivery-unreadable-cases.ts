@@ -79,7 +79,7 @@ const unreadable: readonly Unreadable[] = [
   },
 ]
 
-/** Bytes that never reach a handler have a row and an end all the same. */
+/** Bytes that never reach a handler get a row and an outcome all the same. */
 export const deliveryUnreadableCases: Cases = unreadable.map(({ what, body, row, contract, needs = [] }) => ({
   name: `${what}: held with every byte, settled, and the next good message is applied`,
   needs,

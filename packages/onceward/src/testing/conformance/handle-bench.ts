@@ -17,7 +17,7 @@ export type Attempt = HandlerContext<Job, unknown>
 let benches = 0
 
 /**
- * A consumer on a store with one connection: whatever a transaction leaves behind on it meets the next one.
+ * A consumer on a store with one connection: anything that a transaction leaves on it affects the next one.
  */
 export class HandleBench {
   readonly under: HandlesUnderTest<unknown>
@@ -42,8 +42,7 @@ export class HandleBench {
   }
 
   /**
-   * Every message applies its id; the first attempts of `bad` do what `fails` does, which must not get
-   * through.
+   * Every message applies its id. The first attempts of `bad` do what `fails` does, which must not commit.
    */
   async start(
     fails: (attempt: Attempt) => Promise<unknown>,

@@ -19,7 +19,7 @@ const failing = (
   },
 })
 
-/** A handler that gives up while statements of its own wait or run leaves none of them behind. */
+/** A handler that fails while its statements wait or run leaves none of them behind. */
 export const handleFailureCases: Cases = [
   failing('Promise.all that a check rejects at once', (bench, attempt) =>
     Promise.all([...writes(bench, attempt), no()]),
@@ -42,7 +42,7 @@ export const handleFailureCases: Cases = [
     ])
     return no()
   }),
-  failing('Promise.allSettled that nobody waits for', (bench, attempt) => {
+  failing('Promise.allSettled that is not awaited', (bench, attempt) => {
     void Promise.allSettled([...writes(bench, attempt), bench.under.pause(attempt.tx, 200)])
     return no()
   }),

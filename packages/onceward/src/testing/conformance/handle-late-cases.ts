@@ -5,7 +5,7 @@ import type { Attempt, HandleBench } from './handle-bench.ts'
 
 type Cases = readonly ConformanceCase<HandleBench, 'row streams'>[]
 
-/** Short, and still longer than a busy machine needs for a statement: attempts that fail by it are few. */
+/** Short, and still longer than a busy machine needs for a statement, so that few attempts fail by it. */
 const short = { batch: { handlerTimeoutMs: 700 } }
 
 const pastDeadline = (
@@ -19,7 +19,9 @@ const pastDeadline = (
   },
 })
 
-/** A handler that goes on after its deadline has no transaction any more, whatever it sends. */
+/**
+ * A handler that continues after its deadline has no transaction any more: each of its statements is refused.
+ */
 export const handleLateCases: Cases = [
   pastDeadline('writes behind a statement that outlasts the deadline', (bench, { tx }) =>
     Promise.all([bench.under.pause(tx, 3_000), bench.apply(tx, 'half 1'), bench.apply(tx, 'half 2')]),
@@ -32,7 +34,7 @@ export const handleLateCases: Cases = [
     await new Promise(() => {})
   }),
   {
-    name: 'a handler that goes on writing in a loop, whatever it is told',
+    name: 'a handler that continues to write in a loop, after every error',
     async run(bench) {
       let stopped = false
       let refused = 0
@@ -49,7 +51,7 @@ export const handleLateCases: Cases = [
     },
   },
   {
-    name: 'a handler that goes on with several writes at a time',
+    name: 'a handler that continues with several writes at a time',
     async run(bench) {
       let stopped = false
       await bench.start(

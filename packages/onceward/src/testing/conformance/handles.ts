@@ -5,10 +5,10 @@ import { handleFailureCases } from './handle-failure-cases.ts'
 import { handleLateCases } from './handle-late-cases.ts'
 import { handleStreamCases } from './handle-stream-cases.ts'
 
-/** A store on a pool of one connection, with statements that hurt. */
+/** A store on a pool of one connection, with slow and failing statements. */
 export interface HandlesUnderTest<Tx> {
   readonly store: Store<Tx>
-  /** A business write that shows when it is repeated: appends `key` to a list. */
+  /** A business write whose repetition is visible: appends `key` to a list. */
   apply(tx: Tx, key: string): Promise<void>
   /** The list so far, committed writes only. */
   applied(): Promise<readonly string[]>
@@ -25,13 +25,11 @@ export interface HandlesUnderTest<Tx> {
 
 export interface HandlesFactory<Tx> {
   create(): Promise<HandlesUnderTest<Tx>>
-  /** Why nothing of it can run here, such as a missing server. */
+  /** Why none of it can run here, such as a missing server. */
   readonly unavailable?: string | undefined
 }
 
-/**
- * Runs the cases of handlers that fail, or are ended, while statements of theirs wait or run, with node:test.
- */
+/** Runs, with node:test, the cases of handlers that fail or are ended while their statements wait or run. */
 export function handleConformance<Tx>(name: string, factory: HandlesFactory<Tx>): void {
   runConformance<HandleBench, 'row streams'>({
     name: `${name} lets no statement of a failed handler through`,

@@ -11,10 +11,10 @@ const map = (entries: readonly (readonly [string, unknown])[]): Headers => {
   return made
 }
 
-/** Texts under names that mean something to an object. */
+/** Texts under names that have a meaning for objects. */
 export const namedLikeInherited: Headers = map(inherited.map(name => [name, `value of ${name}`]))
 
-/** Tables whose prototype would be another table, or bytes: whatever takes those for bytes throws. */
+/** Tables whose prototype would be another table, or bytes: code that takes those for bytes throws. */
 export const nestedPrototypes: Headers = map([
   ['__proto__', map([['tenant', 'forged']])],
   [
@@ -26,10 +26,7 @@ export const nestedPrototypes: Headers = map([
   ],
 ])
 
-/**
- * What was published is there, under its own name, and nothing is that was not published. Values may have
- * become bytes.
- */
+/** Every published header is there, under its own name, and no other is. Values may have become bytes. */
 export function assertHeaders(found: Headers, published: Headers): void {
   assertBare(found, 'headers')
   for (const [name, value] of Object.entries(published)) {
@@ -44,7 +41,7 @@ export function assertBare(value: unknown, where: string): void {
   for (const [name, part] of Object.entries(value)) assertBare(part, `${where}.${name}`)
 }
 
-/** As JSON, which tells own names alone. */
+/** As JSON, which contains own names only. */
 function comparable(value: unknown): string {
   if (value instanceof Uint8Array) return JSON.stringify(Buffer.from(value).toString())
   return JSON.stringify(value, (_name, part) =>

@@ -23,7 +23,9 @@ export class PublisherBench {
     return { ...this.under.place, messageId, key: null, headers: {}, properties: {}, body, ...changes }
   }
 
-  /** One answer for each message, or the rejection of the call as the error of each, as the relay has it. */
+  /**
+   * One answer for each message, or the rejection of the call as the error of each, as the relay treats it.
+   */
   async publish(...messages: readonly OutgoingMessage[]): Promise<readonly PublishAnswer[]> {
     const { publisher } = this.under
     const answers = await publisher
@@ -33,7 +35,7 @@ export class PublisherBench {
     return answers
   }
 
-  /** As the relay does: publishes whatever is not confirmed again, under the same ids, in the same order. */
+  /** As the relay does: publishes every unconfirmed message again, under the same ids, in the same order. */
   async publishAll(messages: readonly OutgoingMessage[]): Promise<void> {
     let left = messages
     for (let round = 0; left.length > 0; round++) {
@@ -63,7 +65,10 @@ export class PublisherBench {
     return received
   }
 
-  /** Fails where the destination has anything but these, in any order: a last message proves that it is read. */
+  /**
+   * Fails when the destination has anything but these, in any order: a last message proves that all were
+   * read.
+   */
   async expectOnly(...ids: readonly string[]): Promise<void> {
     const last = this.message('the last one')
     assert.deepEqual(await this.publish(last), ['confirmed'])
@@ -80,7 +85,7 @@ export class PublisherBench {
 
 export const idOf = ({ properties }: Delivery): string => properties.messageId ?? ''
 
-/** Rejects when it takes longer than any bound of ours. */
+/** Rejects when it takes longer than any bound of a driver. */
 export async function bounded<T>(what: string, promise: Promise<T>): Promise<T> {
   const late = Promise.withResolvers<never>()
   const timer = setTimeout(() => late.reject(new Error(`${what} took longer than ${boundMs} ms`)), boundMs)

@@ -104,7 +104,7 @@ export const publisherCases: readonly ConformanceCase<PublisherBench, PublisherF
     },
   },
   {
-    name: 'the messages of a key arrive in order, whatever is published beside them',
+    name: 'the messages of a key arrive in order, among messages of other keys',
     async run(bench) {
       const messages = Array.from({ length: 60 }, (_, n) =>
         bench.message(`${n % 3}-${n}`, { key: `k${n % 3}` }),

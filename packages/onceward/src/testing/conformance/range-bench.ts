@@ -5,7 +5,7 @@ import type { Delivery } from '../../ports/source.ts'
 import type { RangeReaderUnderTest } from './range-reader.ts'
 import { receiveCount, SourceBench } from './source-bench.ts'
 
-/** Rejected and empty pages in a row; a broker may take a moment to show what it confirmed. */
+/** The most empty pages in a row; a broker may take a moment to show what it confirmed. */
 const fruitlessMax = 40
 
 /** A log, and the readers a case opens on it, all closed afterwards. */
@@ -35,7 +35,7 @@ export class RangeBench {
     return range
   }
 
-  /** Every record of a range, from its begin or from a place within, as a campaign reads it. */
+  /** Every record of a range, from its beginning or from a position within, as a campaign reads it. */
   async read(reader: RangeReader, range: LogRange, from = range.from): Promise<readonly LogRecord[]> {
     const records: LogRecord[] = []
     let fruitless = 0
@@ -53,7 +53,7 @@ export class RangeBench {
     return records.filter(({ at }) => BigInt(at) < BigInt(range.to))
   }
 
-  /** One page; rejections are tried again, as a campaign does. */
+  /** One page; rejections are retried, as a campaign does. */
   async page(reader: RangeReader, { partition, incarnation }: LogRange, next: string): Promise<Page> {
     for (let failures = 0; ; failures++) {
       try {

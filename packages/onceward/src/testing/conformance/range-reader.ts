@@ -10,18 +10,20 @@ export interface RangeReaderUnderTest
   extends Pick<SourceUnderTest, 'committed' | 'loseRecords' | 'recreate' | 'close'> {
   /** A reader of this log, as a campaign opens it; each call another one. */
   openReader(): RangeReader
-  /** The live source of the same log; left out where no source reads it, as rows and archives. */
+  /** The live source of the same log; left out where no source reads it, as for rows and archives. */
   readonly source?: Source
   readonly partitions: readonly string[]
   /** Resolves once the records are in the log. `partition` is an index in `partitions`. */
   publish(messages: readonly PublishedMessage[]): Promise<void>
-  /** The name of a partition in `Edge.offsets`; left out where the reader knows no edges. */
+  /** The name of a partition in `Edge.offsets`; left out when the reader has no edges. */
   edgeOf?(partition: string): string
 }
 
 /** What a range reader may lack; each lack needs a reason in `without`. */
 export type RangeReaderFeature =
   | 'edges'
+  /** An empty log is no mistake. */
+  | 'empty log'
   | 'live source'
   | 'any bytes'
   | 'headers'

@@ -23,7 +23,7 @@ export interface OpenSubscription extends Subscription {
 /** A queue or log with the subscriptions a case opens on it, all closed afterwards. */
 export class SourceBench {
   readonly queue: SourceUnderTest
-  /** Of every subscription that brings none of its own. */
+  /** Used by every subscription that brings none of its own. */
   readonly checkpoints = new MemoryCheckpoints()
   readonly #open = new Set<Subscription>()
 
@@ -66,7 +66,7 @@ export class SourceBench {
     return this.queue.partitions![index]!
   }
 
-  /** Where the next owner would begin, as seen from outside. */
+  /** The position of the next owner, as seen from outside. */
   position(partition: string): Promise<string | null> {
     return positionOf(
       this.queue,
@@ -97,7 +97,7 @@ function bindAll(subscription: Subscription): Subscription {
   }
 }
 
-/** Receives until `count` deliveries have come. */
+/** Receives until `count` deliveries have arrived. */
 export async function receiveCount(from: Subscription, count: number, max = 1_000): Promise<Delivery[]> {
   const received: Delivery[] = []
   while (received.length < count) {
@@ -114,7 +114,7 @@ export const texts = (deliveries: readonly Delivery[]): string[] =>
 export const numbered = (count: number, prefix = 'm'): string[] =>
   Array.from({ length: count }, (_, index) => `${prefix}${index}`)
 
-/** A log's own position where it has one, else what its store knows. */
+/** The log's own position where it keeps one, otherwise the stored one. */
 export async function positionOf(
   queue: SourceUnderTest,
   partition: string,
@@ -125,8 +125,8 @@ export async function positionOf(
 }
 
 /**
- * Polls, because a broker may take a moment to count what came back. `position`: where a partition of a log
- * stands.
+ * Polls, because a broker may take a moment to count returned messages. `position`: that of a partition of a
+ * log.
  */
 export async function expectRemaining(
   queue: SourceUnderTest,

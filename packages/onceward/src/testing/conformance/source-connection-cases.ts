@@ -4,7 +4,7 @@ import type { ConformanceCase } from './conformance-case.ts'
 import type { SourceFeature } from './source.ts'
 import { numbered, receiveCount, type SourceBench, texts } from './source-bench.ts'
 
-/** Connections that go away, on purpose or not. */
+/** Connections that end, on purpose or not. */
 export const sourceConnectionCases: readonly ConformanceCase<SourceBench, SourceFeature>[] = [
   {
     name: 'close ends a waiting receive with an empty list, and may be called again',
@@ -18,7 +18,7 @@ export const sourceConnectionCases: readonly ConformanceCase<SourceBench, Source
     },
   },
   {
-    name: 'a settle after close tells the broker nothing and says so',
+    name: 'a settle after close acknowledges nothing and reports it',
     async run(bench) {
       await bench.publish(...numbered(2))
       const subscription = await bench.open()
@@ -47,7 +47,7 @@ export const sourceConnectionCases: readonly ConformanceCase<SourceBench, Source
     },
   },
   {
-    name: 'settling a stale delivery is counted as missed and never settles its new hand-over',
+    name: 'settling a stale delivery is counted as missed and never settles its redelivery',
     needs: ['lost connection', 'single settling'],
     async run(bench) {
       await bench.publish(...numbered(4))
@@ -63,7 +63,7 @@ export const sourceConnectionCases: readonly ConformanceCase<SourceBench, Source
     },
   },
   {
-    name: 'a receive that waits through a lost connection goes on by itself',
+    name: 'a receive that waits through a lost connection continues',
     needs: ['lost connection'],
     async run(bench) {
       const subscription = await bench.open()

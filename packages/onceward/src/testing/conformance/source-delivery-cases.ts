@@ -6,10 +6,10 @@ import type { ConformanceCase } from './conformance-case.ts'
 import type { SourceFeature } from './source.ts'
 import { numbered, receiveCount, type SourceBench, texts } from './source-bench.ts'
 
-/** What is handed over: the bytes, the facts, how many and in which order. */
+/** What is delivered: the bytes, the facts, how many and in which order. */
 export const sourceDeliveryCases: readonly ConformanceCase<SourceBench, SourceFeature>[] = [
   {
-    name: 'hands over exactly the bytes that were published',
+    name: 'delivers exactly the bytes that were published',
     needs: ['any bytes'],
     async run(bench) {
       const bodies = {
@@ -33,7 +33,7 @@ export const sourceDeliveryCases: readonly ConformanceCase<SourceBench, SourceFe
     },
   },
   {
-    name: 'hands over headers and properties under the common names',
+    name: 'delivers headers and properties under the common names',
     needs: ['headers'],
     async run(bench) {
       const headers = { tenant: 'blue', 'Mixed-Case': 'Ünïcödé', number: 42, flag: true }
@@ -58,7 +58,7 @@ export const sourceDeliveryCases: readonly ConformanceCase<SourceBench, SourceFe
     },
   },
   {
-    name: 'hands over the key a message was published with',
+    name: 'delivers the key a message was published with',
     needs: ['message key'],
     async run(bench) {
       await bench.publish({ body: Buffer.from('x'), key: 'customer.7' })
@@ -67,7 +67,7 @@ export const sourceDeliveryCases: readonly ConformanceCase<SourceBench, SourceFe
     },
   },
   {
-    name: 'says where a delivery came from, and that it is the first hand-over',
+    name: 'names the origin of a delivery, and marks it as the first',
     async run(bench) {
       await bench.publish('x')
       const [delivery] = await receiveCount(await bench.open(), 1)
@@ -86,7 +86,7 @@ export const sourceDeliveryCases: readonly ConformanceCase<SourceBench, SourceFe
     },
   },
   {
-    name: 'hands over at most as many as asked for',
+    name: 'delivers at most as many as requested',
     async run(bench) {
       await bench.publish(...numbered(10))
       const subscription = await bench.open()
@@ -114,7 +114,7 @@ export const sourceDeliveryCases: readonly ConformanceCase<SourceBench, SourceFe
           assert.ok(held.length <= 3, `${held.length} unsettled, allowed 3`)
         }
       })()
-      // One by one: a log whose other partitions keep their share may hand over nothing until the next is
+      // One by one: a log whose other partitions keep their share may deliver nothing until the next is
       // settled.
       await until('all 20 came, three at a time', async () => {
         if (held.length > 0) await subscription.settle(held.splice(0, 1))
@@ -146,7 +146,7 @@ export const sourceDeliveryCases: readonly ConformanceCase<SourceBench, SourceFe
     },
   },
   {
-    name: 'hands over the messages of one key in order of publishing',
+    name: 'delivers the messages of one key in order of publishing',
     needs: ['key order', 'message key'],
     async run(bench) {
       const keys = ['a', 'b', 'c']

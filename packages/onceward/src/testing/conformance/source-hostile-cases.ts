@@ -4,7 +4,7 @@ import { assertBare, assertHeaders, namedLikeInherited, nestedPrototypes } from 
 import type { SourceFeature } from './source.ts'
 import { receiveCount, type SourceBench, texts } from './source-bench.ts'
 
-/** Whoever may publish chooses the names of headers. */
+/** Any producer chooses the names of headers. */
 export const sourceHostileCases: readonly ConformanceCase<SourceBench, SourceFeature>[] = [
   {
     name: 'headers and properties have no prototype, with headers and without',
@@ -28,7 +28,7 @@ export const sourceHostileCases: readonly ConformanceCase<SourceBench, SourceFea
     },
   },
   {
-    name: 'a nested header named __proto__ changes no table, and those behind it are handed over',
+    name: 'a nested header named __proto__ changes no table, and the messages behind it are delivered',
     needs: ['nested headers'],
     async run(bench) {
       await bench.publish({ body: Buffer.from('nested'), headers: nestedPrototypes }, 'behind it')
@@ -36,7 +36,7 @@ export const sourceHostileCases: readonly ConformanceCase<SourceBench, SourceFea
       assert.deepEqual(texts(received).sort(), ['behind it', 'nested'])
       const nested = received.find(({ body }) => body.toString() === 'nested')!
       assertHeaders(nested.headers, nestedPrototypes)
-      assert.equal(nested.headers.tenant, undefined, 'a header was found that nobody sent')
+      assert.equal(nested.headers.tenant, undefined, 'a header was found that was never sent')
     },
   },
 ]

@@ -7,13 +7,13 @@ import { numbered, receiveCount, type SourceBench, texts } from './source-bench.
 /** Logs: records that are gone unread are declared, never skipped. */
 export const sourceLossCases: readonly ConformanceCase<SourceBench, SourceFeature>[] = [
   {
-    name: 'records that expired unread are declared, and receive rejects until somebody accepts it',
+    name: 'records that expired unread are declared, and receive rejects until an operator accepts the loss',
     needs: ['positions', 'expiring records'],
     async run(bench) {
       const received = await settleSome(bench, 8, 2)
       await bench.queue.loseRecords!(bench.partition(0), 3)
       await expectLoss(await bench.openAnother())
-      // Once more: it stays declared, and once.
+      // Once more: it stays declared, and only once.
       await expectLoss(await bench.openAnother())
       const froms = new Set(bench.checkpoints.losses.map(({ from }) => from.next))
       assert.deepEqual([...froms], [received[1]!.place!.next])
@@ -33,7 +33,7 @@ export const sourceLossCases: readonly ConformanceCase<SourceBench, SourceFeatur
     },
   },
   {
-    name: 'records that were read expire without a word',
+    name: 'records that were read expire without a declared loss',
     needs: ['positions', 'expiring records'],
     async run(bench) {
       await settleSome(bench, 8, 5)
@@ -44,7 +44,7 @@ export const sourceLossCases: readonly ConformanceCase<SourceBench, SourceFeatur
   },
   ...(['broker', 'store'] as const).map(
     (progress): ConformanceCase<SourceBench, SourceFeature> => ({
-      name: `a log that was made anew is not taken for the old one (progress '${progress}')`,
+      name: `a log that was created again is not taken for the old one (progress '${progress}')`,
       needs: ['positions', 'recreation'],
       async run(bench) {
         await settleSome(bench, 6, 4, progress)
@@ -84,8 +84,8 @@ async function settleSome(
 }
 
 /**
- * Accepts every loss there is: all partitions of a log that was made anew are other ones, and each may say so
- * in its own time.
+ * Accepts every loss: each partition of a log that was created again is another one, and reports it in its
+ * own time.
  */
 async function receiveAccepting(
   bench: SourceBench,

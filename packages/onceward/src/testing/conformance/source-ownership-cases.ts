@@ -6,7 +6,7 @@ import type { SourceFeature } from './source.ts'
 import { numbered, type OpenSubscription, receiveCount, type SourceBench, texts } from './source-bench.ts'
 import { gate } from './store-bench.ts'
 
-/** Logs: whose a partition is, and how it goes from one owner to the next. */
+/** Logs: the owner of a partition, and its move from one owner to the next. */
 export const sourceOwnershipCases: readonly ConformanceCase<SourceBench, SourceFeature>[] = [
   {
     name: 'every taking of a partition raises its epoch, and deliveries carry it',
@@ -43,7 +43,7 @@ export const sourceOwnershipCases: readonly ConformanceCase<SourceBench, SourceF
     },
   },
   {
-    name: 'a partition that was given away leaves the other ones alone',
+    name: 'a partition with another owner does not affect the others',
     needs: ['positions', 'several partitions'],
     async run(bench) {
       await bench.publishTo(0, ...numbered(2, 'gone'))
@@ -58,7 +58,7 @@ export const sourceOwnershipCases: readonly ConformanceCase<SourceBench, SourceF
     },
   },
   {
-    name: 'a partition goes to its next owner only when the last one has let go, who may still settle until then',
+    name: 'a partition moves to its next owner only when the last one has released it, which may settle until then',
     needs: ['positions', 'several partitions', 'shared partitions'],
     async run(bench) {
       for (const index of bench.queue.partitions!.keys())
@@ -82,10 +82,10 @@ export const sourceOwnershipCases: readonly ConformanceCase<SourceBench, SourceF
       await asked.opened
       const mine = received.filter(({ partition }) => going.includes(partition))
       assert.ok(mine.length > 0)
-      // Of each partition that goes, the first two are finished in time.
+      // Of each revoked partition, the first two records are finished in time.
       const done = mine.filter(delivery => indexIn(mine, delivery) < 2)
       assert.deepEqual(await first.settle(done), { missed: 0 })
-      assert.equal(handed, false, 'handed over while the old owner was still at it')
+      assert.equal(handed, false, 'delivered while the old owner was still at work')
       letGo.open()
       const again = [...(await taken)]
       const expected = mine.length - done.length
@@ -126,7 +126,7 @@ export const sourceOwnershipCases: readonly ConformanceCase<SourceBench, SourceF
     },
   },
   {
-    name: 'a log goes on by itself after a lost connection, and loses nothing',
+    name: 'a log continues after a lost connection, and loses nothing',
     needs: ['positions', 'lost connection'],
     async run(bench) {
       await bench.publishTo(0, ...numbered(20))
@@ -158,7 +158,7 @@ const indexIn = (all: readonly Delivery[], delivery: Delivery): number =>
 const epochOf = (all: readonly Delivery[], name: string): number =>
   all.find(({ partition }) => partition === name)!.place!.epoch
 
-/** A consumer that finishes what it has in hand before it lets a partition go. */
+/** A consumer that finishes its deliveries before it releases a partition. */
 class Share {
   readonly #settled: Delivery[]
   #subscription: OpenSubscription | null = null

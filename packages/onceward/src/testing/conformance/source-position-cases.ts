@@ -6,7 +6,7 @@ import type { ConformanceCase } from './conformance-case.ts'
 import type { SourceFeature } from './source.ts'
 import { numbered, receiveCount, type SourceBench, texts } from './source-bench.ts'
 
-/** Logs: where a record stands, and where reading goes on. */
+/** Logs: the position of a record, and the position from which reading continues. */
 export const sourcePositionCases: readonly ConformanceCase<SourceBench, SourceFeature>[] = [
   {
     name: 'a delivery of a log says where it stands, and where to read on after it',
@@ -40,7 +40,7 @@ export const sourcePositionCases: readonly ConformanceCase<SourceBench, SourceFe
     },
   },
   {
-    name: 'hands over the records of a partition in their order',
+    name: 'delivers the records of a partition in their order',
     needs: ['positions'],
     async run(bench) {
       await bench.publishTo(0, ...numbered(200))
@@ -75,7 +75,7 @@ export const sourcePositionCases: readonly ConformanceCase<SourceBench, SourceFe
         const position = await bench.position(bench.partition(0))
         const reached = received.findLastIndex(({ place }) => place!.next === position)
         const lowest = received.findIndex(delivery => unfinished.has(delivery))
-        assert.ok(lowest < 0 || reached < lowest, `told m${reached} while m${lowest} is unfinished`)
+        assert.ok(lowest < 0 || reached < lowest, `committed m${reached} while m${lowest} is unfinished`)
       }
       await subscription.close()
       await bench.expectRemaining(0)
@@ -95,7 +95,7 @@ export const sourcePositionCases: readonly ConformanceCase<SourceBench, SourceFe
     },
   },
   {
-    name: 'a position written with the effect is where reading starts, whatever the log was told',
+    name: 'a position written with the effect is where reading starts, not the one committed to the log',
     needs: ['positions'],
     async run(bench) {
       await bench.publishTo(0, ...numbered(6))
@@ -145,11 +145,11 @@ export const sourcePositionCases: readonly ConformanceCase<SourceBench, SourceFe
       const [still] = subscription.log!.progressWith(received, received.slice(1))
       assert.equal(still!.next, null)
       await subscription.close()
-      const told = await bench.openAnother({
+      const other = await bench.openAnother({
         log: { progress: 'broker', checkpoints: new MemoryCheckpoints() },
       })
-      const again = await receiveCount(told, 3)
-      assert.equal(told.log!.progressWith(again, again)[0]!.next, null)
+      const again = await receiveCount(other, 3)
+      assert.equal(other.log!.progressWith(again, again)[0]!.next, null)
     },
   },
   {
@@ -186,7 +186,7 @@ export const sourcePositionCases: readonly ConformanceCase<SourceBench, SourceFe
   },
 ]
 
-/** The position is behind this delivery, as it is when it stands at a later one or at the end. */
+/** The position is after this delivery: at a later record, or at the end. */
 async function isBehind(
   { queue }: SourceBench,
   received: readonly Delivery[],

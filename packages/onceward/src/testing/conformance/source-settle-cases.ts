@@ -4,7 +4,7 @@ import type { ConformanceCase } from './conformance-case.ts'
 import type { SourceFeature } from './source.ts'
 import { numbered, type OpenSubscription, receiveCount, type SourceBench, texts } from './source-bench.ts'
 
-/** What the broker forgets, and what it hands over again. */
+/** What the broker deletes, and what it redelivers. */
 export const sourceSettleCases: readonly ConformanceCase<SourceBench, SourceFeature>[] = [
   {
     name: 'settled deliveries never come back',
@@ -46,7 +46,7 @@ export const sourceSettleCases: readonly ConformanceCase<SourceBench, SourceFeat
     },
   },
   {
-    name: 'counts how often a message was handed over before',
+    name: 'counts how often a message was delivered before',
     needs: ['delivery count'],
     async run(bench) {
       await bench.publish('x')
@@ -155,7 +155,7 @@ function hold(holders: Map<string, number>, text: string): void {
   holders.set(text, 1)
 }
 
-/** Both subscriptions take and settle until all is gone; answers with the order of hand-over. */
+/** Both subscriptions receive and settle until nothing is left; returns the order of delivery. */
 async function consumeByKey(subscriptions: readonly OpenSubscription[], count: number): Promise<Delivery[]> {
   const order: Delivery[] = []
   const holder = new Map<string, OpenSubscription>()

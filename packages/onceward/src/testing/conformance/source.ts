@@ -25,29 +25,29 @@ export interface SourceUnderTest {
    * The same queue as another process would open it; may be the same object where that makes no difference.
    */
   another(): Source
-  /** Resolves once the broker has taken the messages for good. */
+  /** Resolves once the broker has stored the messages. */
   publish(messages: readonly PublishedMessage[]): Promise<void>
   /**
-   * Messages not settled. Asked when no subscription is open; may take a moment to become exact, so it is
-   * polled. Logs leave it out: there it is what `countFrom` says of the positions.
+   * Messages not settled. Asked when no subscription is open, and polled, because it may take a moment to
+   * become exact. Logs leave it out: there `countFrom` of the positions says it.
    */
   remaining?(): Promise<number>
   /** Cuts every connection of this queue's subscriptions, as a network would. */
   disconnect?(): Promise<void>
   /** Logs: their names, as deliveries carry them. */
   readonly partitions?: readonly string[]
-  /** Logs: how many records stand at or after this cursor. */
+  /** Logs: how many records are at or after this cursor. */
   countFrom?(partition: string, cursor: string | null): Promise<number>
   /**
-   * Logs: the cursor the broker was told by this consumer; null before the first. Left out by logs that keep
-   * none.
+   * Logs: the cursor this consumer has committed to the broker; null before the first. Left out by logs that
+   * keep none.
    */
   committed?(partition: string, consumer: LogOptions['consumer']): Promise<string | null>
   /** Logs: the first records of the partition are gone, as retention does; `keep` stay. */
   loseRecords?(partition: string, keep: number): Promise<void>
-  /** Logs: the log is deleted and made again, empty. */
+  /** Logs: the log is deleted and created again, empty. */
   recreate?(): Promise<void>
-  /** Logs: the broker forgets what it was told. */
+  /** Logs: the broker forgets the committed positions. */
   forgetPositions?(): Promise<void>
   close(): Promise<void>
 }
@@ -66,9 +66,9 @@ export type SourceFeature =
   /** Headers of any name with texts as values, and tables as values. */
   | 'header names'
   | 'nested headers'
-  /** A queue forgets single messages; a log only runs of them. */
+  /** A queue deletes single messages; a log only advances a position. */
   | 'single settling'
-  /** Logs, and what they may be able to do. */
+  /** Features of logs. */
   | 'positions'
   | 'several partitions'
   | 'shared partitions'
@@ -78,17 +78,17 @@ export type SourceFeature =
   | 'forgotten positions'
 
 export interface SourceFactory {
-  /** An empty queue nobody else uses; with `keyOrder`, declared so that the order of a key is kept. */
+  /** An empty queue of its own; with `keyOrder`, declared so that the order of a key is kept. */
   create(options: { readonly keyOrder: boolean }): Promise<SourceUnderTest>
   readonly without?: Partial<Record<SourceFeature, string>>
-  /** Why nothing of it can run here, such as a missing server. */
+  /** Why none of it can run here, such as a missing server. */
   readonly unavailable?: string | undefined
 }
 
 /** Runs every case a source must pass, with node:test. */
 export function sourceConformance(name: string, factory: SourceFactory): void {
   runConformance({
-    name: `${name} satisfies the source contract`,
+    name: `${name} satisfies the source port`,
     unavailable: factory.unavailable,
     cases: [
       ...sourceDeliveryCases,

@@ -14,7 +14,7 @@ import type { StoreUnderTest } from './store.ts'
 
 let consumers = 0
 
-/** A store with a consumer of its own enrolled. */
+/** A store with a consumer enrolled. */
 export class StoreBench<Tx> {
   readonly under: StoreUnderTest<Tx>
   readonly enrolment: Enrolment
@@ -48,7 +48,7 @@ export class StoreBench<Tx> {
     return this.under.held(this.name)
   }
 
-  /** The business effect through a loan, as a handler would do it. */
+  /** The business effect through a handler transaction, as a handler does it. */
   async apply(session: StoreSession<Tx>, key: string): Promise<void> {
     const handlerTx = session.handlerTransaction()
     await this.under.apply(handlerTx.tx, key)

@@ -132,7 +132,7 @@ export const storeCheckpointCases: Cases = [
     },
   },
   {
-    name: 'a partition nobody ever took is nobody’s',
+    name: 'a partition that was never taken has no owner',
     needs: ['checkpoints'],
     async run(bench) {
       const never = bench.transaction(session => session.log!.advance([move('p', 1, null, null)]))
@@ -156,7 +156,7 @@ export const storeCheckpointCases: Cases = [
     },
   },
   {
-    name: 'tells a transaction where its partitions stand, and nothing of those that never began',
+    name: 'returns to a transaction the positions of its partitions, and none of those that never began',
     needs: ['checkpoints'],
     async run(bench) {
       await begin(bench, 'p', '3')
@@ -184,9 +184,9 @@ export const storeCheckpointCases: Cases = [
       const loss = { partition: 'p', from: at('3'), to: at('9'), records: 6, reason: 'expired' }
       await bench.under.store.checkpoints!.declareLoss(bench.enrolment, loss)
       await bench.under.store.checkpoints!.declareLoss(bench.enrolment, { ...loss, to: at('12'), records: 9 })
-      const gaps = await bench.under.losses!(bench.name)
+      const losses = await bench.under.losses!(bench.name)
       assert.deepEqual(
-        gaps.map(({ partition, from, to, records }) => ({ partition, from, to, records })),
+        losses.map(({ partition, from, to, records }) => ({ partition, from, to, records })),
         [{ partition: 'p', from: at('3'), to: at('12'), records: 9 }],
       )
       await bench.under.store.checkpoints!.declareLoss(bench.enrolment, {
@@ -199,7 +199,7 @@ export const storeCheckpointCases: Cases = [
     },
   },
   {
-    name: 'an accepted loss tells the next owner where to resume, until it has begun',
+    name: 'an accepted loss gives the next owner its position, until it has begun',
     needs: ['checkpoints', 'accepted losses'],
     async run(bench) {
       await begin(bench, 'p', '3')
@@ -240,7 +240,8 @@ export const storeCheckpointCases: Cases = [
     name: 'a take waits for a transaction that has passed its fence, and then knows its position',
     needs: ['checkpoints', 'lock waits', 'concurrent transactions'],
     async run(bench) {
-      // Two partitions: the fence of one may leave with COMMIT, so that nobody sees what is between them.
+      // Two partitions: the fence of one may be sent with COMMIT, and then nothing can be observed in
+      // between.
       for (const partition of ['p', 'q']) await begin(bench, partition, '0')
       const [passed, commit] = [gate(), gate()]
       const owner = bench.transaction(async session => {
@@ -323,7 +324,7 @@ export const storeCheckpointCases: Cases = [
     name: 'takers and owners of overlapping partitions, in any order, never deadlock',
     needs: ['checkpoints', 'concurrent transactions'],
     async run(bench) {
-      // Names that languages sort otherwise than bytes do.
+      // Names that collations sort differently from bytes.
       const names = Array.from({ length: 12 }, (_, index) => (index % 2 === 0 ? `a_${index}` : `Z-${index}`))
       const { store, second } = bench.under
       let refused = 0
@@ -345,7 +346,7 @@ export const storeCheckpointCases: Cases = [
           })
       }
       await Promise.all(Array.from({ length: 40 }, (_, round) => own(round)))
-      assert.ok(refused < 40, 'somebody got through')
+      assert.ok(refused < 40, 'a stale owner committed')
     },
   },
 ]

@@ -10,10 +10,10 @@ type Cases = readonly ConformanceCase<StoreBench<unknown>, StoreFeature>[]
 const first: MarkerAnswer = { kind: 'first' }
 const seen = (sameDigest: boolean): MarkerAnswer => ({ kind: 'seen', status: 'applied', sameDigest })
 
-/** Who comes first, and how that is found out. */
+/** Which transaction is first with an id, and how the others learn it. */
 export const storeClaimCases: Cases = [
   {
-    name: 'the first claim of an id is first, later ones have seen it, with the same or with other content',
+    name: 'the first insert of an id is first, later ones have seen it, with the same or with other content',
     async run(bench) {
       assert.deepEqual(await bench.transaction(s => s.insertMarkers([claimOf('a')])), [first])
       assert.deepEqual(await bench.transaction(s => s.insertMarkers([claimOf('a')])), [seen(true)])
@@ -35,7 +35,7 @@ export const storeClaimCases: Cases = [
     },
   },
   {
-    name: 'a batch is answered in the order of its claims',
+    name: 'a batch is answered in the order of its messages',
     async run(bench) {
       await bench.transaction(s => s.insertMarkers([claimOf('b'), claimOf('d')]))
       const answers = await bench.transaction(s =>
@@ -45,7 +45,7 @@ export const storeClaimCases: Cases = [
     },
   },
   {
-    name: 'ids are kept as they are, whatever characters they and their positions have',
+    name: 'ids are kept as they are, with any characters in them and their positions',
     async run(bench) {
       const plain = ['NULL', 'null', 'a"b', 'a\\\\b', '{a,b}', 'ä €', "o'clock", 'a b']
       for (const ids of [plain, ['a\u001fb', ...plain.map(id => `${id}2`)]]) {
@@ -91,7 +91,7 @@ export const storeClaimCases: Cases = [
     },
   },
   {
-    name: 'of two concurrent claims of one id one is first, the other waits for its commit and has seen it',
+    name: 'of two concurrent inserts of one id one is first, the other waits for its commit and has seen it',
     async run(bench) {
       const { held, other } = await raceForOneId(bench)
       held.open()
@@ -185,7 +185,7 @@ export const storeClaimCases: Cases = [
     },
   },
   {
-    name: 'the holder of a business key is told with its state, and how many wait for the key',
+    name: 'the holder of a business key is reported with its state, and how many wait for the key',
     needs: ['business keys'],
     async run(bench) {
       const parked = conclusionOf('a', 'parked')
@@ -248,7 +248,7 @@ export const storeClaimCases: Cases = [
   },
 ]
 
-/** One transaction has claimed 'a' and is held open; another wants it too. */
+/** One transaction has inserted 'a' and is held open; another inserts it too. */
 async function raceForOneId(bench: StoreBench<unknown>, failure?: Error) {
   const { under } = bench
   const held = gate()

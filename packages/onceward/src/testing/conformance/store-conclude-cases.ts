@@ -6,7 +6,7 @@ import { claimOf, conclusionOf, digest, heldOf, type StoreBench } from './store-
 
 type Cases = readonly ConformanceCase<StoreBench<unknown>, StoreFeature>[]
 
-/** What a batch leaves behind for messages that were not simply applied. */
+/** What a batch records for messages that were not simply applied. */
 export const storeConcludeCases: Cases = [
   {
     name: 'a message to be retried gives its marker and its business key back',
@@ -88,7 +88,7 @@ export const storeConcludeCases: Cases = [
     },
   },
   {
-    name: 'bytes without an id are told apart by their digest, and from a message whose id is "null"',
+    name: 'bytes without an id are distinguished by their digest, and from a message whose id is "null"',
     async run(bench) {
       const hold = (id: string | null, content: string) =>
         bench.transaction(s =>
@@ -135,7 +135,7 @@ export const storeConcludeCases: Cases = [
     },
   },
   {
-    name: 'attempts are told apart by class, and the same failure by class, code and place',
+    name: 'attempts are distinguished by class, and the same failure by class, code and place',
     async run(bench) {
       const count = async (failureClass: string, code: string, place: string) => {
         const record = { id: 'a', failureClass, code, error: 'e', place }

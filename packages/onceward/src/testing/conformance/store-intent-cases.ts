@@ -49,7 +49,7 @@ export const storeIntentCases: Cases = [
     },
   },
   {
-    name: 'a new generation of a consumer does not ask for the same external effect again',
+    name: 'a new generation of a consumer does not request the same external effect again',
     needs: ['outgoing'],
     async run(bench) {
       await bench.transaction(s => s.outgoing!.request([intentOf('k')]))

@@ -13,7 +13,7 @@ export interface ReplicationBench {
 const endings = ['cancel', 'terminate'] as const
 const deadlineMs = 60_000
 
-/** What was committed counts only when a failover keeps it. */
+/** A commit counts only when a failover keeps it. */
 export const storeReplicationCases: readonly ConformanceCase<ReplicationBench, never>[] = [
   {
     name: 'a transaction that the standby has confirmed resolves',
@@ -60,8 +60,8 @@ export const storeReplicationCases: readonly ConformanceCase<ReplicationBench, n
       const refused = ids.map(id =>
         unavailable(bench.under.store, claim(bench, id)).finally(() => refusals++),
       )
-      // One that was told to stop may be seen waiting for a moment more: counting those would leave another
-      // to wait for ever.
+      // A cancelled wait may be visible for a moment more. Counting it would leave another one waiting
+      // without end.
       const endAll = async () => {
         await standby.endWaits('cancel')
         return refusals === ids.length
@@ -74,7 +74,7 @@ export const storeReplicationCases: readonly ConformanceCase<ReplicationBench, n
   },
 ]
 
-/** As the engine does: the effect where the message is new, a skip where it is known. */
+/** As the engine does: the effect for a new message, a skip for a known one. */
 async function claim(bench: StoreBench<unknown>, id: string): Promise<string> {
   return bench.transaction(async session => {
     const [answer] = await session.insertMarkers([claimOf(id)])

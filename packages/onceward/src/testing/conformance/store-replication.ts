@@ -3,15 +3,15 @@ import type { StoreFactory, StoreUnderTest } from './store.ts'
 import { StoreBench } from './store-bench.ts'
 import { type ReplicationBench, storeReplicationCases } from './store-replication-cases.ts'
 
-/** The synchronous standby of the store's server, as a case takes it away and gives it back. */
+/** The synchronous standby of the store's server, which a case stops and starts. */
 export interface SynchronousStandby {
   /** From now on it confirms nothing. */
   stop(): Promise<void>
-  /** Resolves when it is there and confirms again. */
+  /** Resolves when it is available and confirms again. */
   resume(): Promise<void>
   /**
-   * Ends the waits for it that there are, by cancelling them or by ending their sessions. Resolves with how
-   * many.
+   * Ends the current waits for it, by cancelling them or by ending their sessions. Resolves with their
+   * number.
    */
   endWaits(how: 'cancel' | 'terminate'): Promise<number>
 }

@@ -8,9 +8,7 @@ type Cases = readonly ConformanceCase<StoreBench<unknown>, StoreFeature>[]
 const longMs = 60_000
 const dayMs = 86_400_000
 
-/**
- * Runs that fell silent, and the attempts they left.
- */
+/** Runs that fell silent, and the attempts they left. */
 export const storeSuspectCases: Cases = [
   {
     name: 'a run that was never closed is silent to those that come after it, until it is heard, closed or cleared',
@@ -58,7 +56,7 @@ export const storeSuspectCases: Cases = [
     },
   },
   {
-    name: 'a silent run tells how much it may have held, and one of another consumer is not ours to suspect',
+    name: 'a silent run reports how much it may have held, and runs of other consumers are not listed',
     needs: ['suspects'],
     async run({ under: { store }, enrolment }) {
       const { facts } = enrolment
@@ -71,7 +69,7 @@ export const storeSuspectCases: Cases = [
     },
   },
   {
-    name: 'a sign of life records that the clock of the database was set forward, once, and no step back',
+    name: 'a heartbeat records that the clock of the database was set forward, once, and no step back',
     needs: ['suspects'],
     async run({ under: { store }, enrolment }) {
       if (store.sql === undefined) return
@@ -82,7 +80,7 @@ export const storeSuspectCases: Cases = [
         return (await store.sql!.query(sql)).rows[0] as { readonly steps: number; readonly hours: number }
       }
       const before = await steps()
-      // Time that did not pass for us is a step of the database.
+      // Time that did not pass on our clock is a step of the database's clock.
       for (const movedMs of [0, dayMs, -2 * dayMs, 0]) {
         clockMs += movedMs
         await store.suspects!.beat(enrolment, longMs, clock)
@@ -128,7 +126,7 @@ export const storeSuspectCases: Cases = [
     },
   },
   {
-    name: 'what a run came through with is on record again when it comes once more, and is no death',
+    name: 'a message that a run survived is recorded again when it is redelivered, and is no crash',
     needs: ['suspects'],
     async run(bench) {
       const { under, enrolment, name } = bench
@@ -156,7 +154,7 @@ export const storeSuspectCases: Cases = [
     },
   },
   {
-    name: 'a group over which a run died halves the next one of its members, and is no attempt of theirs',
+    name: 'a group in which a run crashed halves the next one of its members, and is no attempt of theirs',
     needs: ['suspects'],
     async run({ under, enrolment, name }) {
       const ids = ['a', 'b', 'c', 'd', 'e', 'a']

@@ -6,7 +6,7 @@ import { claimOf, type StoreBench } from './store-bench.ts'
 
 type Cases = readonly ConformanceCase<StoreBench<unknown>, StoreFeature>[]
 
-/** All or nothing, and no way around it. */
+/** All or nothing. */
 export const storeTransactionCases: Cases = [
   {
     name: 'marker and effect commit together',
@@ -36,7 +36,7 @@ export const storeTransactionCases: Cases = [
     },
   },
   {
-    name: 'a handlerTx knows whether it was used and is refused once it is revoked',
+    name: 'a handler transaction knows whether it was used and is refused once it is revoked',
     async run(bench) {
       await bench.transaction(async session => {
         const handlerTx = session.handlerTransaction()
@@ -54,7 +54,7 @@ export const storeTransactionCases: Cases = [
     },
   },
   {
-    name: 'a handlerTx nobody revoked is refused after the transaction, committed or not',
+    name: 'a handler transaction that was not revoked is refused after the transaction, committed or not',
     async run(bench) {
       for (const failure of [null, new Error('on purpose')]) {
         let apply: () => Promise<void> = () => Promise.resolve()
@@ -70,7 +70,7 @@ export const storeTransactionCases: Cases = [
     },
   },
   {
-    name: 'a swallowed statement error is remembered by the handlerTx and never commits',
+    name: 'a swallowed statement error is remembered by the handler transaction and never commits',
     needs: ['failing statements'],
     async run(bench) {
       const work = bench.transaction(async session => {
@@ -135,7 +135,7 @@ export const storeTransactionCases: Cases = [
   },
 ]
 
-/** As it is, or inside an error of the library that made the statement. */
+/** The error itself, or inside an error of the library that made the statement. */
 function isClosed(error: unknown): boolean {
   const said = error instanceof OncewardError ? error : (error as Error).cause
   return said instanceof OncewardError && said.code === 'tx_closed'

@@ -10,15 +10,15 @@ import { storeOutboxCases } from './store-outbox-cases.ts'
 import { storeSuspectCases } from './store-suspect-cases.ts'
 import { storeTransactionCases } from './store-transaction-cases.ts'
 
-/** A store with a portable effect, and readers that see only what is committed. */
+/** A store with a portable effect, and readers that see only committed rows. */
 export interface StoreUnderTest<Tx> {
   readonly store: Store<Tx>
   /**
-   * A second instance on the same database, as another process would have it; the same object where it is not
+   * A second instance on the same database, as in another process; the same object when the store is not
    * shared.
    */
   readonly second: Store<Tx>
-  /** A business write that shows when it is repeated: appends `key` to a list. */
+  /** A business write whose repetition is visible: appends `key` to a list. */
   apply(tx: Tx, key: string): Promise<void>
   /** The list so far, in order of application. */
   applied(): Promise<readonly string[]>
@@ -30,14 +30,14 @@ export interface StoreUnderTest<Tx> {
   intents?(consumer: string): Promise<readonly IntentRow[]>
   /** Message ids that wait to be published to a queue or topic, in order. */
   outbox?(queue: string): Promise<readonly string[]>
-  /** Logs: where this consumer reads on in a partition. */
+  /** Logs: the position from which this consumer reads a partition. */
   position?(consumer: string, partition: string, generation?: number): Promise<Position | null>
   losses?(consumer: string): Promise<readonly LossRow[]>
   /** As an operator who accepts a declared loss; left out where operators cannot. */
   acceptLoss?(consumer: string, partition: string): Promise<void>
   /** Sends a statement that fails because of its content. */
   fail?(tx: Tx): Promise<void>
-  /** How many transactions wait for a lock just now. */
+  /** How many transactions wait for a lock at present. */
   waiting?(): Promise<number>
   close(): Promise<void>
 }
@@ -72,7 +72,7 @@ export type StoreFeature =
   | 'concurrent transactions'
   | 'accepted losses'
   | 'held work'
-  /** Groups of the port that a store may leave out; the suite sees by itself whether they are there. */
+  /** Groups of the port that a store may leave out; the suite detects whether they are there. */
   | 'business keys'
   | 'key order'
   | 'outgoing'
@@ -82,14 +82,14 @@ export type StoreFeature =
 export interface StoreFactory<Tx> {
   create(): Promise<StoreUnderTest<Tx>>
   readonly without?: Partial<Record<StoreFeature, string>>
-  /** Why nothing of it can run here, such as a missing server. */
+  /** Why none of it can run here, such as a missing server. */
   readonly unavailable?: string | undefined
 }
 
 /** Runs every case a store must pass, with node:test. */
 export function storeConformance<Tx>(name: string, factory: StoreFactory<Tx>): void {
   runConformance<StoreBench<unknown>, StoreFeature>({
-    name: `${name} satisfies the store contract`,
+    name: `${name} satisfies the store port`,
     unavailable: factory.unavailable,
     cases: [
       ...storeClaimCases,

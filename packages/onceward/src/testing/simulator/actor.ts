@@ -1,6 +1,6 @@
 /**
- * One life of a simulated process, as the world outside sees it: alive ⇄ frozen, either ──▶ dead. What it would hear while frozen
- * waits in its mailbox; what it would hear once dead is lost.
+ * One incarnation of a simulated process, as the outside sees it: alive ⇄ frozen, either ──▶ dead. Answers
+ * that arrive while it is frozen wait in its mailbox; those that arrive once it is dead are lost.
  */
 export class Actor {
   readonly number: number

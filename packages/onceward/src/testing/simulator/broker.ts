@@ -2,15 +2,15 @@ import type { Source } from '../../ports/source.ts'
 import type { Actor } from './actor.ts'
 import type { Publication } from './publication.ts'
 
-/** What a schedule needs of the broker under it, queue or log. */
+/** The broker of a schedule, queue or log. */
 export interface SimulatedBroker {
   publish(publication: Publication): void
   sourceOf(actor: Actor): Source
-  /** True when it has been told of the end of everything published. */
+  /** True when every published message is acknowledged. */
   readonly drained: boolean
-  /** Takes away what a process has; it may be dead, frozen or none the wiser. */
+  /** Takes back what a process holds. The process may be dead, frozen or unaware of it. */
   disconnect(actor: Actor): boolean
-  /** Logs: partitions move, with or without their owner knowing. */
+  /** Logs: partitions move, with or without notice to their owner. */
   rebalance?(): boolean
   loseOne?(): boolean
 }

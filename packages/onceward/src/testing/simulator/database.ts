@@ -11,10 +11,7 @@ export interface CommitWatcher {
   committed(transaction: SimulatedDatabaseTransaction): void
 }
 
-/**
- * The server all simulated stores talk to: what is committed, who has what locked, and whether it is there at
- * all.
- */
+/** The server of all simulated stores: the committed rows, the locks, and whether it is available. */
 export class SimulatedDatabase {
   readonly scheduler: Scheduler
   readonly faults: Faults
@@ -59,12 +56,12 @@ export class SimulatedDatabase {
     this.locks.release(transaction)
   }
 
-  /** The process died: what it had open is rolled back once the server notices. */
+  /** The process died: the server rolls its open transactions back once it notices. */
   abandon(actor: Actor): void {
     for (const transaction of [...this.#open]) if (transaction.actor === actor) transaction.abandon()
   }
 
-  /** As `idle_in_transaction_session_timeout` does to a process that does not go on. */
+  /** As `idle_in_transaction_session_timeout` does to a process that stands still. */
   endIdle(actor: Actor): void {
     for (const transaction of [...this.#open]) {
       if (transaction.actor !== actor) continue
@@ -73,7 +70,7 @@ export class SimulatedDatabase {
     }
   }
 
-  /** The server dies: what is open vanishes, except a COMMIT it may just have executed. */
+  /** The server crashes: open transactions vanish, except a COMMIT that it may just have executed. */
   crash(): void {
     this.#down = true
     for (const transaction of [...this.#open]) {

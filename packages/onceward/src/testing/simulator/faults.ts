@@ -1,15 +1,15 @@
 import type { CrashPoint } from '../../crash-points.ts'
 import type { Draws } from './draws.ts'
 
-/** What may go wrong, and the one that only follows from others (`lock wait`). */
+/** What may go wrong. `lock wait` only follows from others. */
 export const faultKinds = [
-  /** A process is killed. What it had on the wire may still arrive. */
+  /** A process is killed. Its requests on the wire may still arrive. */
   'crash',
-  /** A process stands still while the world goes on, then goes on itself. */
+  /** A process stands still while the others continue, then continues itself. */
   'freeze',
   /** A process is asked to stop, and another is started. */
   'drain',
-  /** The database server dies and comes back. */
+  /** The database server crashes and restarts. */
   'store outage',
   'connection cut',
   'commit reply lost',
@@ -19,13 +19,13 @@ export const faultKinds = [
   'lock wait',
   /** Time passes at once until the next timer, as in a process that got no CPU. */
   'slow',
-  /** The broker closes a consumer's connection and hands its deliveries over again. */
+  /** The broker closes a consumer's connection and redelivers its messages. */
   'disconnect',
-  /** An acknowledgement, or the knowledge that it arrived, gets lost with its connection. */
+  /** An acknowledgement, or its answer, is lost with its connection. */
   'settle lost',
-  /** Deliveries are handed over in another order, where none is promised. */
+  /** Messages are delivered in another order, where none is promised. */
   'reorder',
-  /** Partitions of a log move: asked for and handed over, or simply taken away. */
+  /** Partitions of a log move: on request, or without notice. */
   'rebalance',
   'partition lost',
   'offset commit lost',
@@ -43,8 +43,8 @@ export function faultsOf(source: 'queue' | 'log'): readonly FaultKind[] {
 }
 
 /**
- * The faults of one schedule: some of the kinds, more or less often, until a number of them is used up. Few
- * kinds at a time go deeper than all of them always.
+ * The faults of one schedule: some of the kinds, more or less often, up to a number of them. Few kinds at a
+ * time reach deeper states than all of them at once.
  */
 export class Faults {
   readonly fired = new Map<FaultKind, number>()
@@ -57,7 +57,7 @@ export class Faults {
 
   constructor(draws: Draws, kinds: readonly FaultKind[]) {
     this.#draws = draws
-    // Drawn for all kinds, so that leaving one out changes as little as it can.
+    // Drawn for all kinds, so that leaving one out changes as little as possible.
     this.enabled = faultKinds.filter(() => draws.chance(0.6)).filter(kind => kinds.includes(kind))
     this.#rate = draws.pick([0.02, 0.06, 0.15])
     this.#left = draws.between(1, 8)
@@ -67,14 +67,14 @@ export class Faults {
     return this.#left === 0
   }
 
-  /** True when this is the moment for it. */
+  /** True when the fault strikes now. */
   strike(kind: FaultKind): boolean {
     if (this.#left === 0 || !this.enabled.includes(kind) || !this.#draws.chance(this.#rate)) return false
     this.spend(kind)
     return true
   }
 
-  /** A fault that may be tried now, at its place in the schedule; `spend` it if it happened. */
+  /** A fault that may strike now, at its place in the schedule; call `spend` if it did. */
   due(kinds: readonly FaultKind[]): FaultKind | null {
     if (this.#left === 0 || !this.#draws.chance(this.#rate)) return null
     const possible = this.enabled.filter(kind => kinds.includes(kind))
@@ -83,11 +83,11 @@ export class Faults {
 
   spend(kind: FaultKind): void {
     this.#left--
-    this.met(kind)
+    this.struck(kind)
   }
 
-  /** It happened, as a consequence of something else. */
-  met(kind: FaultKind): void {
+  /** It struck as a consequence of another fault. */
+  struck(kind: FaultKind): void {
     this.fired.set(kind, (this.fired.get(kind) ?? 0) + 1)
   }
 

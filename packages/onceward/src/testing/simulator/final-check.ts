@@ -7,8 +7,8 @@ import { heldKey } from './tables.ts'
 import type { Workload } from './workload.ts'
 
 /**
- * After the backlog has drained: every publication has exactly the end its plan, its copies and its lane
- * allow.
+ * After the backlog has drained: every publication has exactly the outcome that its plan, its copies and its
+ * lane allow.
  */
 export function checkEnd(
   workload: Workload,
@@ -29,7 +29,7 @@ export function checkEnd(
   }
 }
 
-/** The status of its marker; with none, what its effect or the row that holds it tell. */
+/** The status of its marker; without one, the status that its effect or held row implies. */
 function endOfJob(
   { id, version }: SimulatedJob,
   { dedup }: Scenario,
@@ -50,18 +50,18 @@ function endsAllowed(
 ): ReadonlySet<string> {
   const allowed = new Set<string>([endOf[job.plan]])
   if (businessKeys) {
-    // A duplicate only of an effect; behind a message that is parked it waits.
+    // A duplicate only of an effect; behind a parked message it waits.
     if (isShared(job, 'applied', workload, database)) allowed.add('duplicate')
     if (isShared(job, 'parked', workload, database)) allowed.add('parked')
   }
   if (order === 'key' && behindParked(job, workload, database)) allowed.add('parked')
   if (job.plan === 'clash') allowed.add('quarantined')
-  // In a batch others may wait long enough for its statement.
+  // In a batch, others may wait long enough for its statement.
   if (job.plan === 'careless' && handler === 'batch') allowed.add('applied')
   return allowed
 }
 
-/** Another message has its business key and this end. */
+/** Another message has its business key and this outcome. */
 function isShared(
   job: SimulatedJob,
   end: string,
@@ -75,7 +75,7 @@ function isShared(
 
 type Wrong = (what: string) => void
 
-/** Other bytes than the stored ones are set aside for people, and unreadable ones with them. */
+/** Bytes that differ from the stored ones are set aside for operators, as are unreadable ones. */
 function checkCopy({ id, digest, number }: Publication, database: SimulatedDatabase, wrong: Wrong): void {
   const marker = id === null ? undefined : database.tables.markers.get(id)
   if (marker?.digest === digest) return
@@ -84,7 +84,7 @@ function checkCopy({ id, digest, number }: Publication, database: SimulatedDatab
     wrong(`the bytes of #${number} are ${held?.state ?? 'nowhere'}, not quarantined`)
 }
 
-/** What else must be there, or not, for a message that ended so. */
+/** What else must exist, or must not, for a message with this outcome. */
 function checkTraces(
   { id, plan }: SimulatedJob,
   ended: string,

@@ -1,10 +1,10 @@
 import type { BatchContext, BatchItem, HandlerContext } from '../../contract/handler.ts'
 import { ignore, park, reject, retryAfter, type Verdict } from '../../engine/batch/verdicts.ts'
+import type { SimulatedTx } from './handler-transaction.ts'
 import type { SimulatedJob } from './job.ts'
-import type { SimulatedTx } from './loan.ts'
 import type { Workload } from './workload.ts'
 
-/** The handlers of a workload: each message says what becomes of it. */
+/** The handlers of a workload: each message declares its outcome. */
 export function handlersOf(workload: Workload) {
   const apply = async (tx: SimulatedTx, item: BatchItem<SimulatedJob>): Promise<Verdict | void> => {
     const { message, envelope, effects } = item

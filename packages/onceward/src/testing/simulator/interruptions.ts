@@ -17,7 +17,7 @@ const kinds: readonly FaultKind[] = [
   'partition lost',
 ]
 
-/** What happens to processes and servers from outside, between two steps of a schedule. */
+/** Faults of processes and servers, between two steps of a schedule. */
 export class Interruptions {
   readonly #scheduler: Scheduler
   readonly #faults: Faults
@@ -39,7 +39,7 @@ export class Interruptions {
     this.#processes = processes
   }
 
-  /** True when something happened. */
+  /** True when a fault struck. */
   maybe(): boolean {
     const kind = this.#faults.due(kinds)
     if (kind === null || !this.#happens(kind)) return false
@@ -58,7 +58,7 @@ export class Interruptions {
         this.#say('a partition is asked for')
         return this.#broker.rebalance!()
       case 'partition lost':
-        this.#say('a partition is given away')
+        this.#say('a partition is reassigned')
         return this.#broker.loseOne!()
       case 'slow':
         this.#say('time passes')
@@ -92,7 +92,7 @@ export class Interruptions {
     }
   }
 
-  /** It stands still; the servers may lose patience before it goes on. */
+  /** It stands still; the servers may time out before it continues. */
   #freeze(actor: Actor): boolean {
     if (actor.state !== 'alive') return false
     this.#say(`${actor.name} stands still`)
@@ -101,7 +101,7 @@ export class Interruptions {
       this.#scheduler.offer(null, label, () => {
         if (actor.state === 'frozen') then()
       })
-    meanwhile(`${actor.name} goes on`, () => actor.thaw())
+    meanwhile(`${actor.name} continues`, () => actor.thaw())
     meanwhile(`the broker gives up on ${actor.name}`, () => void this.#broker.disconnect(actor))
     meanwhile(`the store ends idle transactions of ${actor.name}`, () => this.#database.endIdle(actor))
     return true

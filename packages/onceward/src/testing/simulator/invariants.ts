@@ -7,7 +7,7 @@ import { type CheckpointRow, type EffectRow, heldKey, type MarkerRow } from './t
 import type { SimulatedDatabaseTransaction } from './transaction.ts'
 import type { Workload } from './workload.ts'
 
-/** What must hold in every state a schedule passes through. */
+/** The invariants of every state that a schedule passes through. */
 export type InvariantName =
   | 'acked means terminal'
   | 'checkpoint behind the lowest unfinished'
@@ -31,8 +31,8 @@ export interface Broken {
 }
 
 /**
- * Looks at every commit and every acknowledgement, the only steps that change what others can see. Remembers
- * the first breach.
+ * Checks every commit and every acknowledgement, the only steps that others can see. Keeps the first
+ * violation.
  */
 export class Invariants implements CommitWatcher, AckWatcher, OffsetWatcher {
   readonly #database: SimulatedDatabase
@@ -44,7 +44,7 @@ export class Invariants implements CommitWatcher, AckWatcher, OffsetWatcher {
   readonly #lastOfLane = new Map<string, number>()
   readonly #positions = new Set<string>()
   broken: Broken | null = null
-  /** On logs, what a position says is done. */
+  /** On logs: the records that a position covers. */
   recordsBefore: (partition: string, offset: number) => readonly Publication[] = () => []
 
   constructor(database: SimulatedDatabase, workload: Workload, scenario: Scenario) {
@@ -160,7 +160,7 @@ export class Invariants implements CommitWatcher, AckWatcher, OffsetWatcher {
       this.breach('held work is stored', `${id} is ${status}, its bytes are nowhere`)
   }
 
-  /** Everything before it in its lane has an end, and none that closes the lane. */
+  /** Everything before it in its lane has an outcome, and none that blocks the lane. */
   #checkOrder(effect: EffectRow): void {
     if (this.#scenario.order === 'key') this.#checkKeyOrder(effect.id)
     if (this.#scenario.order === 'partition') this.#checkPartitionOrder(effect)

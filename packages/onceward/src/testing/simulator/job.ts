@@ -3,22 +3,22 @@ export type JobPlan =
   | 'apply'
   /** Also locks a row that others lock. */
   | 'touch'
-  /** Also asks for an external effect. */
+  /** Also requests an external effect. */
   | 'external'
-  /** Asks for an external effect under a key that others use for other bytes. */
+  /** Requests an external effect under a key that other messages use for other bytes. */
   | 'clash'
   /** Throws, before or after its first statement, as often as `times` says; then applies. */
   | 'fail early'
   | 'fail late'
-  /** Asks to be called again, as often as `times` says; then applies. */
+  /** Requests a retry, as often as `times` says; then applies. */
   | 'again'
   /** Does not return, once. */
   | 'hang'
   | 'poison'
-  /** Sends a statement that breaks a constraint, and lets the error through or hides it. */
+  /** Sends a statement that violates a constraint, and rethrows the error or hides it. */
   | 'refused'
   | 'swallow'
-  /** Breaks a constraint that is checked at COMMIT, where nobody is named. */
+  /** Violates a constraint that is checked at COMMIT, where no message is named. */
   | 'refused late'
   /** Returns before its statement is answered. */
   | 'careless'
@@ -35,11 +35,11 @@ export interface SimulatedJob {
   readonly business: string | null
   readonly plan: JobPlan
   readonly times: number
-  /** Tells copies of one id with other bytes apart. */
+  /** Distinguishes copies of one id with other bytes. */
   readonly version: string
 }
 
-/** How a message of each plan ends when nothing else is in its way. */
+/** The outcome of a message of each plan when nothing else interferes. */
 export const endOf: Record<JobPlan, 'applied' | 'parked' | 'ignored' | 'dead'> = {
   apply: 'applied',
   touch: 'applied',

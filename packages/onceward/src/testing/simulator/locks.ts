@@ -1,15 +1,15 @@
 import { storeErrors } from './store-error.ts'
 
-/** Who may hold locks and wait for them. */
+/** A holder of locks, which may wait for others. */
 export interface LockOwner {
   readonly locks: Set<string>
   waitsFor: LockOwner | null
-  /** Called when what it waits for may be free. */
+  /** Called when the lock it waits for may be free. */
   resume(): void
 }
 
 /**
- * Exclusive row locks, held to the end of their transaction. A wait that would close a circle fails instead.
+ * Exclusive row locks, held to the end of their transaction. A wait that would close a cycle fails instead.
  */
 export class Locks {
   readonly #holders = new Map<string, LockOwner>()

@@ -6,7 +6,7 @@ import type { Actor } from './actor.ts'
 import type { SimulatedLog } from './log.ts'
 import { OffsetCommits } from './offset-commits.ts'
 
-/** One time a partition was given to this member; another time is another claim. */
+/** One assignment of a partition to this member; another assignment is another lease. */
 interface Claim {
   readAt: number
   progress: PartitionProgress | null
@@ -14,11 +14,13 @@ interface Claim {
 }
 
 const incarnation = '1'
-/** Longest wait for the engine when a partition is asked for; pause before a partition is taken again. */
+/**
+ * The longest wait for the engine when a partition is revoked; the pause before a partition is taken again.
+ */
 const revokeMs = 5_000
 const againMs = 500
 
-/** The driver's half of a simulated log, under the subscription that all logs share. */
+/** The driver of a simulated log, under the subscription that all logs share. */
 export class LogMember implements LogDriver {
   readonly origin = 'simulated'
   readonly actor: Actor
@@ -55,12 +57,12 @@ export class LogMember implements LogDriver {
     else if (!this.#closed) void this.#release(name)
   }
 
-  /** Nothing is left of that claim; a later one on the same partition stays. */
+  /** Drops that assignment; a later one of the same partition stays. */
   lost(name: string, claim: Claim | undefined): void {
     if (claim !== undefined && this.#claims.get(name) === claim) this.#drop(name)
   }
 
-  tell(moved: readonly PartitionProgress[]): Promise<{ missed: number }> {
+  commit(moved: readonly PartitionProgress[]): Promise<{ missed: number }> {
     this.#commits.note(moved)
     return Promise.resolve({ missed: 0 })
   }
@@ -107,7 +109,7 @@ export class LogMember implements LogDriver {
     })
   }
 
-  /** Takes it in the store, until it is somebody else's. */
+  /** Takes it in the store, until it has another owner. */
   async #own(name: string, claim: Claim): Promise<void> {
     const mine = () => this.#claims.get(name) === claim && !this.#closed
     while (mine()) {
@@ -133,8 +135,8 @@ export class LogMember implements LogDriver {
 
   async #start(name: string, { epoch, stored }: Ownership, committed: number | null): Promise<Position> {
     const { progress, checkpoints } = this.#options.log
-    const told = committed === null ? null : { incarnation, next: String(committed) }
-    const position = (progress === 'broker' ? told : stored) ?? { incarnation, next: '0' }
+    const atBroker = committed === null ? null : { incarnation, next: String(committed) }
+    const position = (progress === 'broker' ? atBroker : stored) ?? { incarnation, next: '0' }
     if (progress === 'broker' && committed === null) {
       const first = () => this.#log.commit(this, name, 0)
       await this.#log.scheduler.call(this.actor, `commit ${name} at 0`, first)
@@ -159,7 +161,7 @@ export class LogMember implements LogDriver {
     return this.#log.scheduler.call(this.actor, `give ${name} back`, () => this.#log.release(this, name))
   }
 
-  /** The store says another took it. Should the group think otherwise, it is taken once more. */
+  /** The store reports another owner. If the group disagrees, the partition is taken once more. */
   #disowned(names: readonly string[]): void {
     for (const name of names) {
       const claim = this.#claims.get(name)

@@ -6,33 +6,33 @@ import { LogMember } from './log-member.ts'
 import type { Publication } from './publication.ts'
 import type { Scheduler } from './scheduler.ts'
 
-/** Sees how far a group says it is. */
+/** Observes the positions that a group commits. */
 export interface OffsetWatcher {
   passed(publications: readonly Publication[]): void
 }
 
-/** One partition: its records by offset, what the group committed, and whose it is. */
+/** One partition: its records by offset, the group's committed offset, and its owner. */
 export interface LogPartition {
   readonly name: string
   readonly records: { readonly offset: number; readonly publication: Publication }[]
   end: number
   committed: number | null
   owner: LogMember | null
-  /** Asked back from its owner for this member. */
+  /** Being revoked from its owner for this member. */
   goesTo: LogMember | null
 }
 
 export interface LogSettings {
   readonly partitions: number
-  /** Where the truth about the position is. */
+  /** Which position is authoritative. */
   readonly keeper: 'broker' | 'store'
   readonly storedAt: (partition: string) => number
 }
 
 /**
- * A log broker with one consumer group. Partitions are handed from member to member: asked back and waited
- * for, or simply given away while the old owner, frozen or cut off, goes on until it hears of it. Offsets are
- * committed late and only by the owner.
+ * A log broker with one consumer group. Partitions move between members: revoked and waited for, or
+ * reassigned while the old owner, frozen or cut off, continues until it notices. Offsets are committed late
+ * and only by the owner.
  */
 export class SimulatedLog implements SimulatedBroker {
   readonly scheduler: Scheduler
@@ -65,8 +65,7 @@ export class SimulatedLog implements SimulatedBroker {
   }
 
   /**
-   * By key, so that a key keeps its order; here and there an offset nobody is shown, as compaction and
-   * markers leave.
+   * By key, so that a key keeps its order. Some offsets are never delivered, as after compaction and markers.
    */
   publish(publication: Publication): void {
     const partition = this.#partitions[numberOf(publication.key) % this.#partitions.length]!
@@ -89,7 +88,7 @@ export class SimulatedLog implements SimulatedBroker {
       open: (options: OpenOptions) =>
         this.scheduler.call(actor, 'join the group', () => {
           const member = new LogMember(this, actor, options)
-          // Sent before its death, executed after it: nobody keeps such a session alive.
+          // Sent before its death, executed after it: no heartbeat keeps such a session alive.
           if (actor.state === 'dead') return member.subscription
           this.#members.add(member)
           for (const partition of this.#partitions) if (partition.owner === null) this.#assignLater(partition)
@@ -117,7 +116,7 @@ export class SimulatedLog implements SimulatedBroker {
     this.#watcher.passed(this.before(name, offset))
   }
 
-  /** The owner has let go, as asked. */
+  /** The owner has released it, as requested. */
   release(member: LogMember, name: string): void {
     const partition = this.partition(name)
     if (partition.owner !== member) return
@@ -134,7 +133,7 @@ export class SimulatedLog implements SimulatedBroker {
       if (partition.owner === member) this.release(member, partition.name)
   }
 
-  /** The session ends: all partitions go to others, who may be the same process joining again. */
+  /** The session ends: all partitions go to others, perhaps to the same process joining again. */
   disconnect(actor: Actor): boolean {
     const mine = [...this.#members].filter(member => member.actor === actor)
     for (const member of mine) {
@@ -144,17 +143,17 @@ export class SimulatedLog implements SimulatedBroker {
     return mine.length > 0
   }
 
-  /** Asks an owner for one partition, for the good of another member. */
+  /** Revokes one partition of an owner, in favour of another member. */
   rebalance(): boolean {
     const partition = this.scheduler.draws.pick(this.#partitions)
     const { owner } = partition
     if (owner === null || partition.goesTo !== null) return false
     partition.goesTo = this.scheduler.draws.pick([...this.#members])
-    this.scheduler.tell(owner.actor, `is asked for ${partition.name}`, () => owner.revoked(partition.name))
+    this.scheduler.notify(owner.actor, `is asked for ${partition.name}`, () => owner.revoked(partition.name))
     return true
   }
 
-  /** Gives one partition away while its owner knows nothing. */
+  /** Reassigns one partition without notice to its owner. */
   loseOne(): boolean {
     const partition = this.scheduler.draws.pick(this.#partitions)
     if (partition.owner === null) return false
@@ -183,7 +182,7 @@ export class SimulatedLog implements SimulatedBroker {
   #assign(partition: LogPartition, member: LogMember): void {
     partition.owner = member
     this.scheduler.remark(`${partition.name} goes to ${member.actor.name}`)
-    this.scheduler.tell(member.actor, `gets ${partition.name}`, () => member.assigned(partition.name))
+    this.scheduler.notify(member.actor, `gets ${partition.name}`, () => member.assigned(partition.name))
   }
 }
 

@@ -6,7 +6,8 @@ import type { LogMember } from './log-member.ts'
 const againMs = 100
 
 /**
- * Tells the broker how far the partitions are, one request at a time; what moves meanwhile joins the next.
+ * Commits the positions of partitions to the broker, one request at a time; positions that move meanwhile
+ * join the next.
  */
 export class OffsetCommits {
   readonly #log: SimulatedLog
@@ -24,7 +25,7 @@ export class OffsetCommits {
     this.#sending ??= this.#send()
   }
 
-  /** Once more before the partitions go; whether it arrives or not. */
+  /** A last commit before the partitions are released, whether it arrives or not. */
   async last(progress: readonly PartitionProgress[]): Promise<void> {
     await this.#sending
     await this.#request(progress.filter(({ live }) => live)).catch(() => {})

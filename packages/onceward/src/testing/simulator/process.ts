@@ -8,31 +8,31 @@ import type { Store } from '../../ports/store.ts'
 import { unmeasured } from '../../telemetry/metrics.ts'
 import { untraced } from '../../telemetry/traces.ts'
 import { Actor } from './actor.ts'
+import type { SimulatedTx } from './handler-transaction.ts'
 import type { SimulatedJob } from './job.ts'
-import type { SimulatedTx } from './loan.ts'
 import type { Scheduler } from './scheduler.ts'
 
-/** What the processes of a schedule are made of. */
+/** The parts of a schedule's processes. */
 export interface ProcessParts {
   consumerOf(actor: Actor): Consumer<SimulatedJob, SimulatedTx>
   sourceOf(actor: Actor): Source
   storeOf(actor: Actor): Store<SimulatedTx>
   onHalt(why: string): void
-  /** A life is over: the servers have to get along without it. */
+  /** An incarnation has ended: the servers have to continue without it. */
   onEnd(actor: Actor): void
-  /** False once nothing is to be started again. */
+  /** False once no process is to be started again. */
   readonly restarts: boolean
 }
 
 /**
- * One place for a consumer process: after a death or a stop another life begins in it. The engine inside is
- * the shipped one.
+ * A slot for a consumer process: after a crash or a stop another incarnation starts in it. The engine inside
+ * is the shipped one.
  */
 export class SimulatedProcess {
   readonly #number: number
   readonly #scheduler: Scheduler
   readonly #parts: ProcessParts
-  #life = 0
+  #incarnation = 0
   #reached: CrashPoint | null = null
   #actor: Actor | null = null
   #engine: ConsumerProcess<SimulatedJob, SimulatedTx> | null = null
@@ -44,12 +44,12 @@ export class SimulatedProcess {
     this.#startLater()
   }
 
-  /** Null between two lives. */
+  /** Null between two incarnations. */
   get actor(): Actor | null {
     return this.#actor
   }
 
-  /** The last crash point this life has passed. */
+  /** The last crash point this incarnation has passed. */
   get reached(): CrashPoint | null {
     return this.#reached
   }
@@ -73,9 +73,9 @@ export class SimulatedProcess {
   }
 
   #start(): void {
-    const name = `p${this.#number}${this.#life > 0 ? `.${this.#life}` : ''}`
+    const name = `p${this.#number}${this.#incarnation > 0 ? `.${this.#incarnation}` : ''}`
     const actor = new Actor(this.#number, name)
-    this.#life++
+    this.#incarnation++
     this.#reached = null
     this.#actor = actor
     const engine = new ConsumerProcess<SimulatedJob, SimulatedTx>({
@@ -91,8 +91,8 @@ export class SimulatedProcess {
       if (why !== null) this.#parts.onHalt(`${name} ${why}`)
       this.#end()
     }
-    // A start refused by a store that is away ends the process, as it would in production; a supervisor
-    // starts it again.
+    // A start that an unavailable store refuses ends the process, as in production; a supervisor starts it
+    // again.
     engine
       .start()
       .catch(error => ended(errorCode(error) === 'ECONNREFUSED' ? null : `cannot start: ${errorText(error)}`))

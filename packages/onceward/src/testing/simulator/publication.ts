@@ -1,6 +1,6 @@
 import type { DeliveryProperties } from '../../ports/source.ts'
 
-/** Bytes a producer handed to the broker, with what the checks know of them. */
+/** Bytes that a producer published, with what the checks know of them. */
 export interface Publication {
   /** In order of publishing, over all. */
   readonly number: number
@@ -19,7 +19,7 @@ export function publicationName({ id, number }: Publication): string {
   return `${id ?? 'unreadable'}#${number}`
 }
 
-/** Sees what the broker lets go of. */
+/** Observes the messages that the broker deletes. */
 export interface AckWatcher {
   acked(publication: Publication): void
 }

@@ -3,13 +3,13 @@ import type { Actor } from './actor.ts'
 import { publicationName } from './publication.ts'
 import type { QueueEntry, SimulatedQueue } from './queue.ts'
 
-/** One handing-over: settling it counts only while the broker has the message out under this token. */
+/** One delivery: settling it counts only while the broker has the message delivered under this token. */
 export interface SimulatedToken {
   readonly entry: QueueEntry
   readonly subscription: QueueSubscription
 }
 
-/** The client's half of a queue. What it believes to be live may long be with somebody else. */
+/** The client of a queue. A delivery it takes for live may already belong to another subscription. */
 export class QueueSubscription implements Subscription {
   readonly actor: Actor
   readonly #queue: SimulatedQueue
@@ -64,20 +64,18 @@ export class QueueSubscription implements Subscription {
     })
   }
 
-  /**
-   * The connection ends: the broker takes everything back; the client stops believing when it hears of it.
-   */
+  /** The connection ends: the broker takes everything back, and the client learns of it later. */
   lose(reason: string): void {
     this.#queue.release(this)
     const gone = [...this.#live]
-    this.#queue.scheduler.tell(this.actor, `learns of its connection: ${reason}`, () => {
+    this.#queue.scheduler.notify(this.actor, `learns of its connection: ${reason}`, () => {
       for (const token of gone) this.#live.delete(token)
       this.#options.onEvent({ kind: 'disconnected', reason })
       this.wake()
     })
   }
 
-  /** Something may be there for a waiting receive. */
+  /** There may be a message for a waiting receive. */
   wake(): void {
     if (this.#waiting === null || this.#offered || this.actor.state === 'dead') return
     if (this.#room() <= 0 || !this.#queue.hasFor(this)) return
@@ -100,7 +98,7 @@ export class QueueSubscription implements Subscription {
     const { resolve } = this.#waiting
     this.#waiting = null
     this.#queue.scheduler.remark(
-      `handed over ${entries.map(({ publication }) => publicationName(publication)).join(', ')}`,
+      `delivered ${entries.map(({ publication }) => publicationName(publication)).join(', ')}`,
     )
     const deliveries = entries.map(entry => this.#hand(entry))
     this.actor.hear(() => resolve(deliveries))

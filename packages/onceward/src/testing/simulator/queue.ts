@@ -6,7 +6,7 @@ import { type AckWatcher, type Publication, publicationName } from './publicatio
 import { QueueSubscription, type SimulatedToken } from './queue-subscription.ts'
 import type { Scheduler } from './scheduler.ts'
 
-/** A message in the broker: waiting, or with the subscription whose token it has. */
+/** A message in the broker: waiting, or delivered to the subscription with its token. */
 export interface QueueEntry {
   readonly publication: Publication
   deliveries: number
@@ -14,10 +14,10 @@ export interface QueueEntry {
 }
 
 /**
- * A queue broker. A message is with one subscription at a time and comes back when that one's connection
- * ends, under a new token. With `ordered`, messages of one key are handed over in order and never to two
- * subscriptions at once, as a single active consumer or the PostgreSQL queue's key order keeps it; otherwise
- * in any order.
+ * A queue broker. A message is delivered to one subscription at a time, and is redelivered under a new token
+ * when that connection ends. With `ordered`, messages of one key are delivered in order and never to two
+ * subscriptions at once, as with a single active consumer or the PostgreSQL queue's key order. Otherwise the
+ * order is arbitrary.
  */
 export class SimulatedQueue implements SimulatedBroker {
   readonly scheduler: Scheduler
@@ -34,7 +34,7 @@ export class SimulatedQueue implements SimulatedBroker {
     this.#ordered = ordered
   }
 
-  /** True when no message is left, waiting or handed over. */
+  /** True when no message is left, waiting or delivered. */
   get drained(): boolean {
     return this.#entries.length === 0
   }
@@ -63,7 +63,7 @@ export class SimulatedQueue implements SimulatedBroker {
     }
   }
 
-  /** Puts what waits into another order, where none is promised. */
+  /** Changes the order of waiting messages, where none is promised. */
   reorder(): void {
     if (this.#ordered || !this.faults.strike('reorder')) return
     const { draws } = this.scheduler
@@ -75,7 +75,7 @@ export class SimulatedQueue implements SimulatedBroker {
     }
   }
 
-  /** What may be handed to this subscription now, at most `max`. */
+  /** What may be delivered to this subscription now, at most `max`. */
   take(subscription: QueueSubscription, max: number): QueueEntry[] {
     const taken: QueueEntry[] = []
     const closed = new Set<string>()
@@ -92,7 +92,7 @@ export class SimulatedQueue implements SimulatedBroker {
     return this.take(subscription, 1).length > 0
   }
 
-  /** The broker forgets a message, if this is still the token it is out with. */
+  /** The broker deletes a message, if this is still its token. */
   ack(token: SimulatedToken): boolean {
     const { entry } = token
     if (entry.token !== token) return false
@@ -103,15 +103,15 @@ export class SimulatedQueue implements SimulatedBroker {
   }
 
   /**
-   * The broker ends a subscription's connection: what it had comes back. The subscription learns of it when
-   * it can.
+   * The broker ends a subscription's connection and takes its messages back. The subscription learns of it
+   * later.
    */
   release(subscription: QueueSubscription): void {
     for (const entry of this.#entries) if (entry.token?.subscription === subscription) entry.token = null
     this.wake()
   }
 
-  /** Ends the connection of a process, which may be dead, frozen or none the wiser. */
+  /** Ends the connection of a process, which may be dead, frozen or unaware of it. */
   disconnect(actor: Actor): boolean {
     const mine = [...this.#subscriptions].filter(subscription => subscription.actor === actor)
     for (const subscription of mine) subscription.lose('closed by the broker')

@@ -22,14 +22,14 @@ export interface SimulationReport {
   readonly faultsFired: Readonly<Partial<Record<FaultKind, number>>>
   /** Kills, by the crash point the process had passed last. */
   readonly killsAfter: Readonly<Partial<Record<CrashPoint, number>>>
-  /** The first schedule that broke a promise; the run ends there. */
+  /** The first schedule that violated an invariant; the run ends there. */
   readonly failure?: SimulationFailure
 }
 
 export interface SimulationFailure {
   /** With `faults` and the scenario it replays the schedule. */
   readonly seed: number
-  /** As few kinds as still break it. */
+  /** The fewest kinds of fault that still violate it. */
   readonly faults: readonly FaultKind[]
   readonly step: number
   readonly invariant: InvariantName
@@ -39,7 +39,7 @@ export interface SimulationFailure {
 }
 
 /**
- * Runs the shipped engine through schedules, each made by its number alone, until one breaks an invariant.
+ * Runs the shipped engine through schedules, each determined by its number, until one violates an invariant.
  */
 export async function runSimulation(options: SimulationOptions): Promise<SimulationReport> {
   const { schedules, seed = 1, scenario } = options
@@ -55,20 +55,19 @@ export async function runSimulation(options: SimulationOptions): Promise<Simulat
       const failure = await explain(options, seed + index, result)
       return { scenario, schedules: index + 1, steps, faultsFired, killsAfter, failure }
     }
-    // Timers and signals of the process running the simulation get their turn.
+    // Timers and signals of the process that runs the simulation get their turn.
     if (index % 64 === 63) await new Promise(resolve => setImmediate(resolve))
   }
   return { scenario, schedules, steps, faultsFired, killsAfter }
 }
 
-/** One schedule, written down. Two runs with the same options have the same hash. */
+/** One schedule, with its trace. Two runs with the same options have the same hash. */
 export function traceSchedule(options: Omit<SimulationOptions, 'schedules'>): Promise<ScheduleResult> {
   return run({ ...options, schedules: 1 }, options.seed ?? 1, true)
 }
 
 /**
- * Leaves out kinds of fault while the same promise still breaks, then runs what is left again, writing it
- * down.
+ * Removes kinds of fault while the same invariant is still violated, then runs the rest again with a trace.
  */
 async function explain(
   options: SimulationOptions,
@@ -86,8 +85,8 @@ async function explain(
 }
 
 /**
- * Fewer kinds with which the schedule breaks the same promise: those that struck, or all but one. Null when
- * there are none, so that a schedule explained once is explained in the same way when it is replayed.
+ * Fewer kinds with which the schedule violates the same invariant: those that struck, or all but one. Null
+ * when there are none, so that a schedule is explained in the same way each time it is replayed.
  */
 async function leaveOut(
   options: SimulationOptions,

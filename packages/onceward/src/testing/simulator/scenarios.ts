@@ -1,11 +1,11 @@
 import type { ConsumerContract } from '../../contract/contract.ts'
 import type { Draws } from './draws.ts'
+import type { SimulatedTx } from './handler-transaction.ts'
 import { handlersOf } from './handlers.ts'
 import type { JobPlan, SimulatedJob } from './job.ts'
-import type { SimulatedTx } from './loan.ts'
 import type { Workload, WorkloadShape } from './workload.ts'
 
-/** Which promise of the contract a schedule puts to the test. */
+/** The promise of the contract that a schedule tests. */
 export interface Scenario extends WorkloadShape {
   readonly source: 'queue' | 'log'
   readonly order: 'none' | 'key' | 'partition'
@@ -82,7 +82,7 @@ export type ScenarioName = keyof typeof simulationScenarios
 
 export const attemptsMax = 6
 
-/** The contract of a scenario, with sizes of its own in every schedule. */
+/** The contract of a scenario, with other sizes in every schedule. */
 export function contractOf(
   scenario: Scenario,
   workload: Workload,

@@ -9,10 +9,10 @@ import { SimulatedDatabase } from './database.ts'
 import { Draws } from './draws.ts'
 import { type FaultKind, Faults } from './faults.ts'
 import { checkEnd } from './final-check.ts'
+import type { SimulatedTx } from './handler-transaction.ts'
 import { Interruptions } from './interruptions.ts'
 import { type Broken, Invariants } from './invariants.ts'
 import type { SimulatedJob } from './job.ts'
-import type { SimulatedTx } from './loan.ts'
 import { SimulatedLog } from './log.ts'
 import { SimulatedProcess } from './process.ts'
 import { SimulatedQueue } from './queue.ts'
@@ -23,7 +23,7 @@ import { SimulatedStore } from './store.ts'
 import { Trace } from './trace.ts'
 import { Workload } from './workload.ts'
 
-/** Puts something of your own between the engine and the simulated parts: how seeded bugs come in. */
+/** Wraps the simulated parts as the engine sees them, which is how seeded bugs are inserted. */
 export interface Around {
   contract?(
     contract: ConsumerContract<SimulatedJob, SimulatedTx>,
@@ -51,11 +51,11 @@ export interface ScheduleResult {
   readonly trace: readonly string[]
 }
 
-/** Steps after which faults stop, and after which a backlog that has not drained never will. */
+/** Steps after which faults stop, and steps after which an undrained backlog counts as stuck. */
 const faultStepsMax = 300
 const stepsMax = 4_000
 
-/** One seed, one schedule: workload, sizes, faults and who runs next all follow from the number. */
+/** One seed, one schedule: the number determines workload, sizes, faults and the order of steps. */
 export class Schedule {
   readonly #draws: Draws
   readonly #trace: Trace
@@ -129,7 +129,7 @@ export class Schedule {
     return this.#published === this.#workload.publications.length && this.#broker.drained
   }
 
-  /** Every engine that runs is asked to stop, and does. */
+  /** Asks every running engine to stop, and waits for it. */
   async #drain(): Promise<void> {
     this.#restarts = false
     const running = this.#processes.filter(one => one.running)

@@ -3,7 +3,7 @@ import type { Actor } from './actor.ts'
 import type { Draws } from './draws.ts'
 import type { Trace } from './trace.ts'
 
-/** Something that may happen next. */
+/** A step that may happen next. */
 export interface Action {
   readonly actor: Actor | null
   readonly label: string
@@ -19,20 +19,20 @@ interface Timer {
 }
 
 export interface Pace {
-  /** How often the same process goes on rather than any. */
+  /** How often the same process continues rather than a random one. */
   readonly stickiness: number
-  /** How often an answer travels by itself instead of arriving at once. */
+  /** How often an answer travels separately instead of arriving at once. */
   readonly lateAnswers: number
   /** How often time passes although there is work. */
   readonly restlessness: number
 }
 
-/** A timer due within this time may fire while there is work; a later one only in a slow world. */
+/** A timer due within this time may fire while there is work; a later one only in slow schedules. */
 const soonMs = 1_000
 
 /**
  * Owns every wait: calls are answered and timers fire only when it picks them. Between two picks the code
- * under test runs until it waits for something again.
+ * under test runs until it waits again.
  */
 export class Scheduler {
   readonly draws: Draws
@@ -82,11 +82,11 @@ export class Scheduler {
     } catch (error) {
       deliver = () => reject(error)
     }
-    this.tell(actor, 'answer', deliver)
+    this.notify(actor, 'answer', deliver)
   }
 
-  /** Something the actor gets to know, now or after a while. */
-  tell(actor: Actor, label: string, deliver: () => void): void {
+  /** A notification to the actor, now or later. */
+  notify(actor: Actor, label: string, deliver: () => void): void {
     if (this.draws.chance(this.pace.lateAnswers)) this.offer(actor, label, () => actor.hear(deliver))
     else actor.hear(deliver)
   }
@@ -101,7 +101,7 @@ export class Scheduler {
     }
   }
 
-  /** Forgets what a dead actor waited for. Requests on the wire stay where `keeps` says so. */
+  /** Drops the waits of a dead actor. Requests on the wire stay when `keeps` says so. */
   bury(actor: Actor, keeps: (action: Action) => boolean): void {
     for (let index = this.#ready.length - 1; index >= 0; index--) {
       const action = this.#ready[index]!
@@ -112,10 +112,7 @@ export class Scheduler {
     }
   }
 
-  /**
-   * Lets one thing happen, and all that follows from it without waiting. False when nothing can happen any
-   * more.
-   */
+  /** Runs one step, and everything that follows from it without waiting. False when no step is left. */
   async step(): Promise<boolean> {
     const timer = this.#nextTimer()
     const inMs = timer === null ? Infinity : timer.atMs - this.nowMs
@@ -130,14 +127,14 @@ export class Scheduler {
 
   /**
    * Resolves when no promise has anything left to do: a tick's callback runs only once the microtask queue is
-   * empty, whatever its length. 0.3 µs; an immediate, which does the same, takes 1.4 µs, fifty awaited turns
-   * 3 µs and are a guess.
+   * empty, at any length. It takes 0.3 µs. An immediate does the same in 1.4 µs; fifty awaited turns take 3
+   * µs and are a guess.
    */
   quiet(): Promise<void> {
     return new Promise(resolve => nextTick(resolve))
   }
 
-  /** Time passes up to the next timer, however far that is. False when there is none. */
+  /** Moves time to the next timer, however far that is. False when there is none. */
   leap(): boolean {
     const timer = this.#nextTimer()
     if (timer !== null) this.#fire(timer)
@@ -186,7 +183,7 @@ export class Scheduler {
     return `${String(this.steps).padStart(4)} ${String(this.nowMs).padStart(6)} ms  ${(actor?.name ?? '').padEnd(5)} ${label}`
   }
 
-  /** A remark on the step under way. */
+  /** A remark on the current step. */
   remark(text: string): void {
     if (this.trace.on) this.trace.note(`${' '.repeat(22)}${text}`)
   }

@@ -18,14 +18,14 @@ import type {
   OutgoingSession,
   StoreSession,
 } from '../../ports/store.ts'
-import { SimulatedHandlerTransaction, type SimulatedTx } from './loan.ts'
+import { SimulatedHandlerTransaction, type SimulatedTx } from './handler-transaction.ts'
 import { heldKey } from './tables.ts'
 import { blocked, type SimulatedDatabaseTransaction } from './transaction.ts'
 
 /**
- * One batch's calls in one simulated transaction, with PostgreSQL's locking: an insert of a unique key waits
- * for whoever has the same key uncommitted, several keys are taken in sorted order one by one, and the
- * checkpoint's rows stay locked from `advance` to the end.
+ * One batch's calls in one simulated transaction, with PostgreSQL's locking. An insert of a unique key waits
+ * for the transaction that has inserted the same key. Several keys are inserted in sorted order, one by one.
+ * The checkpoint's rows stay locked from `advance` to the end.
  */
 export class SimulatedSession implements StoreSession<SimulatedTx> {
   readonly transaction: SimulatedDatabaseTransaction
@@ -73,7 +73,7 @@ export class SimulatedSession implements StoreSession<SimulatedTx> {
     })
   }
 
-  /** Simulated lots have no end. */
+  /** Simulated parking lots are unbounded. */
   parkedTotal(): Promise<number> {
     return this.transaction.send('how many are parked', () => 0)
   }
@@ -210,7 +210,8 @@ export class SimulatedSession implements StoreSession<SimulatedTx> {
   }
 
   /**
-   * `insert … on conflict do nothing` in sorted order, then what was found; answers in the order of the rows.
+   * `insert … on conflict do nothing` in sorted order, then the existing rows; answers in the order of the
+   * rows.
    */
   #insert<Row, Answer>(
     what: string,
@@ -237,7 +238,7 @@ export class SimulatedSession implements StoreSession<SimulatedTx> {
 
 interface Insertion<Row, Answer> {
   readonly keyOf: (row: Row) => string
-  /** What is known of a row that is there already. */
+  /** The answer for a row that exists already. */
   readonly find: (row: Row) => Answer | null
   readonly put: (row: Row) => Answer
 }

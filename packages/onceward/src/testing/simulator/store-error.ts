@@ -4,7 +4,7 @@ export class SimulatedStoreError extends Error {
   constructor(code: string, message: string) {
     super(message)
     this.code = code
-    // Thousands a second, and nobody reads where they were made.
+    // Thousands a second, and their stacks are never read.
     this.stack = ''
   }
 }

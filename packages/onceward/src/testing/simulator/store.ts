@@ -11,14 +11,13 @@ import type {
 } from '../../ports/store.ts'
 import type { Actor } from './actor.ts'
 import type { SimulatedDatabase } from './database.ts'
-import type { SimulatedTx } from './loan.ts'
+import type { SimulatedTx } from './handler-transaction.ts'
 import { SimulatedSession } from './session.ts'
 import { storeErrors } from './store-error.ts'
 import { blocked, type SimulatedDatabaseTransaction } from './transaction.ts'
 
 /**
- * The store contract of one simulated process. Transactions of all processes interleave statement by
- * statement.
+ * The store port of one simulated process. Transactions of all processes interleave statement by statement.
  */
 export class SimulatedStore implements Store<SimulatedTx> {
   readonly capabilities = {
@@ -34,7 +33,7 @@ export class SimulatedStore implements Store<SimulatedTx> {
     take: (_enrolment, partitions) => this.#takePartitions(partitions),
     begin: (_enrolment, partition, epoch, position) => this.#beginPartition(partition, epoch, position),
     declareLoss: (_enrolment, loss) => this.#declareLoss(loss),
-    /** Simulated logs never get back what they lost. */
+    /** Simulated logs never recover lost records. */
     withdrawLoss: () => Promise.resolve(),
   }
   readonly database: SimulatedDatabase

@@ -7,7 +7,7 @@ export interface MarkerRow {
   readonly status: MarkerStatus
 }
 
-/** What a handler of the workload did to the world. Nothing makes it unique: twice is to be seen as twice. */
+/** An effect of a handler of the workload. No key makes it unique, so a repeated effect is visible. */
 export interface EffectRow {
   readonly id: string
   readonly version: string

@@ -1,7 +1,4 @@
-/**
- * What happened in one schedule: always as a hash, which two runs of one seed must share; as lines only when
- * asked.
- */
+/** The trace of one schedule: always a hash, which two runs of one seed must share; lines only on request. */
 export class Trace {
   readonly on: boolean
   readonly lines: string[] = []

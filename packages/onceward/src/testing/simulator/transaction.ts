@@ -8,7 +8,8 @@ import { storeErrors } from './store-error.ts'
 import type { EffectRow, RowOf, TableName } from './tables.ts'
 
 /**
- * Returned by a statement that waits for a lock; it is run again, from where it was, when the lock is free.
+ * Returned by a statement that waits for a lock. The statement continues from where it was when the lock is
+ * free.
  */
 export const blocked: unique symbol = Symbol('blocked')
 
@@ -20,13 +21,14 @@ interface Statement {
   cancelTimeout: (() => void) | null
 }
 
-/** Longest wait for somebody else's lock, in simulated time. */
+/** The longest wait for another transaction's lock, in simulated time. */
 const lockTimeoutMs = 3_000
 
 /**
- * One transaction on one connection, READ COMMITTED: open ──a statement fails──▶ aborted, either ──commit, rollback, server──▶ over. Its
- * writes are its own until they are committed. Statements are executed in the order they were sent. A cut
- * connection fails all of them at once; the server ends the transaction when it notices.
+ * One transaction on one connection, READ COMMITTED: open ──a statement fails──▶ aborted, either ──commit,
+ * rollback, server──▶ ended. Its writes are private until they are committed. Statements are executed in the
+ * order they were sent. A cut connection fails all of them at once; the server ends the transaction when it
+ * notices.
  */
 export class SimulatedDatabaseTransaction implements LockOwner {
   readonly actor: Actor
@@ -55,7 +57,7 @@ export class SimulatedDatabaseTransaction implements LockOwner {
     return this.#writes
   }
 
-  /** What this transaction sees: its own writes, then what is committed. */
+  /** What this transaction sees: its own writes, then the committed rows. */
   read<T extends TableName>(table: T, key: string): RowOf<T> | undefined {
     const own = this.#writes.get(table)
     if (own?.has(key)) return (own.get(key) as RowOf<T> | null) ?? undefined
@@ -93,19 +95,19 @@ export class SimulatedDatabaseTransaction implements LockOwner {
     return this.send('ROLLBACK', () => this.end())
   }
 
-  /** The lock is free: the statement under way goes on. */
+  /** The lock is free: the current statement continues. */
   resume(): void {
     if (!this.over && this.#action === null && this.#sent.length > 0) this.#offer()
   }
 
-  /** The server forgets the transaction. */
+  /** The server drops the transaction. */
   end(): void {
     if (this.over) return
     this.#state = 'over'
     this.#database.forget(this)
   }
 
-  /** The connection is gone for the client; for the server once it notices. */
+  /** The connection has ended for the client; for the server once it notices. */
   cut(error: () => Error = storeErrors.cut): void {
     if (this.#cut) return
     this.#breakOff(error)
@@ -121,7 +123,7 @@ export class SimulatedDatabaseTransaction implements LockOwner {
     if (this.#action !== null) scheduler.withdraw(this.#action)
     this.#action = null
     const lost = this.#sent.splice(0)
-    scheduler.tell(this.actor, 'connection cut', () => {
+    scheduler.notify(this.actor, 'connection cut', () => {
       for (const statement of lost) {
         statement.cancelTimeout?.()
         statement.reject(error())
@@ -197,7 +199,7 @@ export class SimulatedDatabaseTransaction implements LockOwner {
     scheduler.remark('→ waits for a lock')
     statement.cancelTimeout ??= scheduler.after(null, lockTimeoutMs, () => {
       if (this.#sent[0] !== statement || this.over || this.#cut) return
-      this.#database.faults.met('lock wait')
+      this.#database.faults.struck('lock wait')
       locks.forgetWait(this)
       if (this.#action !== null) scheduler.withdraw(this.#action)
       this.#action = null
@@ -231,7 +233,7 @@ export class SimulatedDatabaseTransaction implements LockOwner {
     this.take()
   }
 
-  /** The client gives the connection up; COMMIT, already sent, is executed when the server gets to it. */
+  /** The client drops the connection; the server executes the COMMIT already sent when it reaches it. */
   #commitLate(): void {
     const { scheduler } = this.#database
     scheduler.remark('the connection is cut, COMMIT is still on its way')
@@ -243,7 +245,7 @@ export class SimulatedDatabaseTransaction implements LockOwner {
     })
   }
 
-  /** Becomes visible and is over; the answer may get lost. */
+  /** Becomes visible and ends; the answer may get lost. */
   take(): void {
     const { faults, scheduler } = this.#database
     this.#database.apply(this)

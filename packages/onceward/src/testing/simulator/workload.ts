@@ -7,14 +7,12 @@ export type CopyKind = 'same' | 'other bytes' | 'unreadable'
 
 export interface WorkloadShape {
   readonly businessKeys: boolean
-  /** What else is sent: the same again, the same id with other bytes, bytes nobody can read. */
+  /** What else is sent: the same message again, the same id with other bytes, unreadable bytes. */
   readonly copies: readonly CopyKind[]
   readonly plans: readonly JobPlan[]
 }
 
-/**
- * All that will be published in one schedule, and what the outside world remembers of the handlers' failures.
- */
+/** All publications of one schedule, and the handlers' failures that remain, kept outside the processes. */
 export class Workload {
   readonly jobs: readonly SimulatedJob[]
   readonly publications: readonly Publication[]
@@ -43,8 +41,7 @@ export class Workload {
   }
 
   /**
-   * True when the handler is to fail now; every call uses one failure up, whatever becomes of its
-   * transaction.
+   * True when the handler is to fail now. Every call uses one failure up, even if its transaction rolls back.
    */
   failsNow(id: string): boolean {
     const left = this.#failuresLeft.get(id)!
@@ -85,7 +82,7 @@ function jobsOf(draws: Draws, { businessKeys, plans }: WorkloadShape): Simulated
   }))
 }
 
-/** Null for bytes nobody can read. */
+/** Null for unreadable bytes. */
 function copiesOf(
   draws: Draws,
   jobs: readonly SimulatedJob[],

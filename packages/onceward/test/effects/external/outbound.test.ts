@@ -238,7 +238,7 @@ describe('where calls may go', () => {
     [
       'query first without a query',
       { url: 'https://shop.example/', policy: 'query first' },
-      /query is needed/,
+      /query is required/,
     ],
     [
       'a custom target without a policy',
@@ -253,7 +253,7 @@ describe('where calls may go', () => {
     [
       'e-mail that is keyed',
       { kind: 'email', host: 'mail.example', from: 'a@b.example', policy: 'keyed' },
-      /SMTP knows no keys/,
+      /SMTP has no idempotency keys/,
     ],
     [
       'e-mail in the clear',
@@ -285,7 +285,7 @@ describe('where calls may go', () => {
         [
           `the header ${name}`,
           { url: 'https://shop.example/', headers: { [name]: '5' } },
-          new RegExp(`headers\\.${name} is written by HTTP itself`),
+          new RegExp(`headers\\.${name} is written by the HTTP client`),
         ] as [string, ExternalTarget, RegExp],
     ),
     [

@@ -3,7 +3,7 @@ import { isoTime } from '../sql/iso-time.ts'
 
 export interface AuditRow {
   readonly seq: string
-  /** In UTC, to the microsecond, as it was hashed. */
+  /** In UTC with microseconds, as hashed. */
   readonly at: string
   readonly actor: string
   readonly action: string

@@ -1,23 +1,23 @@
 import type { SqlPool } from '../pool.ts'
 
-/** Records a log no longer had when a consumer came for them. */
+/** Records that a log no longer had when a consumer read it. */
 export interface DeclaredLoss {
   readonly id: number
   readonly consumer: string
   readonly generation: number
   readonly partition: string
   readonly from: string
-  /** Where reading would go on; null when nothing is left to go on from. */
+  /** Where reading would continue; null when the log has no later record. */
   readonly to: string | null
-  /** At most so many; null when it cannot be known. */
+  /** Maximum number of lost records; null when unknown. */
   readonly records: number | null
   readonly reason: string
   readonly declaredAt: Date
   readonly acceptedBy: string | null
   readonly acceptedBecause: string | null
-  /** Why the loss turned out to be none; null while it counts. */
+  /** Why the loss was withdrawn; null otherwise. */
   readonly withdrawnBecause: string | null
-  /** Of what is lost: another end or another count has another digest. */
+  /** Changes with the range and the count of the loss. */
   readonly digest: string
   readonly state: 'open' | 'accepted' | 'resumed' | 'withdrawn'
 }

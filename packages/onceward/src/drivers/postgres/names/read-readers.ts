@@ -1,12 +1,12 @@
 import type { SqlPool } from '../pool.ts'
 
-/** Who reads what, under which name. */
+/** A source and the consumer that reads it. */
 export interface KnownReader {
   readonly consumer: string
   readonly kind: string
   readonly place: string
   readonly reader: string
-  /** Null where it was noted by a version that did not know it. */
+  /** Null when an earlier version recorded it. */
   readonly virtualHost: string | null
   readonly lastAt: Date
 }

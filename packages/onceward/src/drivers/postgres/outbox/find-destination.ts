@@ -1,8 +1,8 @@
 import type { SqlPool } from '../pool.ts'
 
 /**
- * What a run of this consumer that had an address wrote down last, by kind of broker; nothing where that
- * destination was retired since.
+ * The destination that the last run of this consumer with an address recorded, by kind of broker; none when
+ * it was retired since.
  */
 const lastRun = `
   select known from (

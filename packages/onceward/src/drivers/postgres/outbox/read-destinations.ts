@@ -1,16 +1,16 @@
 import type { SqlPool } from '../pool.ts'
 
-/** Where messages of this database are published to. */
+/** A broker that this database publishes to. */
 export interface KnownDestination {
   readonly name: string
   /**
-   * Null where it is only the kind of a broker, or the name of a contract: nobody was connected there yet.
+   * Null when no process has connected to it: it is only a kind of broker, or a name in a contract.
    */
   readonly firstAt: Date | null
   readonly relays: number
   /** Counted up to 100,000. */
   readonly waiting: number
-  /** Messages that the broker does not take, the first of each key, and how many wait behind them. */
+  /** Messages that the broker refuses, the first of each key, and the number behind them. */
   readonly stuck: number
   readonly behind: number
 }

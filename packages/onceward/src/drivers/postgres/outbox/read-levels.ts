@@ -2,8 +2,8 @@ import type { SqlPool } from '../pool.ts'
 import { isHeard } from '../sql/clock-ahead.ts'
 
 /**
- * Delay levels of a log that the consumer has read, by the partitions that its runs took. $3 is what their
- * names begin with. Read now: a process with the contract of before may still be writing copies.
+ * Delay levels of a log that the consumer has read, by the partitions of its runs. $3 is the prefix of their
+ * names. `isRead`: a process with the previous contract may still write copies.
  */
 const everRead = `
   select level::float8 as "levelMs", bool_or(is_read) as "isRead" from (

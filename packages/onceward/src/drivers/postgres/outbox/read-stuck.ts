@@ -1,12 +1,11 @@
 import type { SqlPool } from '../pool.ts'
 
-/** A message that its broker did not take at its last try; of a key the first one. */
+/** A message that its broker refused at the last attempt; of each key the first one. */
 export interface StuckMessage {
-  /** Number of the row. */
+  /** Row id. */
   readonly id: string
   /**
-   * A retry copy is the only copy of a message that is to be tried again. The message of a dead letter is in
-   * the parking lot.
+   * A retry copy is the only copy of its message. The message of a dead letter is also in the parking lot.
    */
   readonly kind: 'message' | 'retry copy' | 'dead letter'
   readonly destination: string
@@ -17,7 +16,7 @@ export interface StuckMessage {
   readonly bodyBytes: number
   readonly failures: number
   readonly error: string | null
-  /** Later messages of its key and queue, which wait for it. */
+  /** Later messages of its key and queue that wait behind it. */
   readonly behind: number
   readonly writtenAt: Date
 }

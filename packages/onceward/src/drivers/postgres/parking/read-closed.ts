@@ -1,6 +1,6 @@
 import type { SqlPool } from '../pool.ts'
 
-/** A message that was given up or erased by people: a declared gap. */
+/** A message that an operator skipped or erased, or that a rebuild closed. */
 export interface ClosedRow {
   readonly id: string
   readonly consumer: string
@@ -11,7 +11,7 @@ export interface ClosedRow {
   readonly at: Date
   readonly by: string
   readonly because: string
-  /** Why it had been set aside. */
+  /** Why it was set aside. */
   readonly code: string
   readonly bytesKept: boolean
 }

@@ -23,7 +23,7 @@ export interface ParkedFacts {
   readonly handler: string
   readonly firstFailureAt: Date
   readonly lastFailureAt: Date
-  /** SHA-256 of the bytes as they are now; a fix names it, so that nobody overwrites another's. */
+  /** SHA-256 of the current bytes. A fix names it, so that it cannot overwrite another fix. */
   readonly bodyDigest: string
 }
 

@@ -11,7 +11,7 @@ export interface ParkedGroup {
   readonly code: string
   readonly place: string
   readonly count: number
-  /** The first of them, to look at. */
+  /** Id of the oldest message. */
   readonly example: string | null
   readonly oldestAt: Date | null
   readonly newestAt: Date | null

@@ -3,7 +3,7 @@ import type { SqlPool } from '../pool.ts'
 export type ParkedState = 'parked' | 'dead' | 'quarantined'
 export const parkedStates: readonly ParkedState[] = ['parked', 'dead', 'quarantined']
 
-/** A message that waits for people, without its bytes. */
+/** A message that needs attention, without its body. */
 export interface ParkedRow {
   readonly id: string
   readonly consumer: string
@@ -20,22 +20,22 @@ export interface ParkedRow {
   readonly key: string | null
   readonly businessKey: string | null
   readonly attempts: number
-  /** How often the same bytes came. */
+  /** How often the same bytes were delivered. */
   readonly seen: number
   readonly firstAt: Date
   readonly lastAt: Date
   readonly bodyBytes: number
   readonly label: string | null
   readonly assignee: string | null
-  /** Of the run that held it first: let go, it is worked on in this mode. */
+  /** Mode of the run that held it first. A redrive handles it in this mode. */
   readonly mode: string
-  /** The campaign that held it; null for what came live. */
+  /** The campaign that held it; null for live messages. */
   readonly campaign: string | null
-  /** Why it may not go although it was fixed: somebody else has to approve the new bytes. Null otherwise. */
+  /** Why a fixed message cannot be redriven yet: a second person must approve the new bytes. Else null. */
   readonly fixWaits: string | null
 }
 
-/** Which ones. Plain data: nothing of it becomes a part of a statement. */
+/** A selection. Its values are only ever parameters of a statement. */
 export interface ParkedFilter {
   readonly consumer?: string | undefined
   readonly ids?: readonly string[] | undefined
@@ -45,14 +45,13 @@ export interface ParkedFilter {
   readonly messageId?: string | undefined
   readonly label?: string | undefined
   readonly assignee?: string | undefined
-  /** The number of the last one seen: what comes after it. */
+  /** Id of the last row of the previous page. */
   readonly after?: string | undefined
   readonly countMax: number
 }
 
 /**
- * Bytes are left where they are: above some 2 kB the server keeps them beside the table, and their length is
- * known without reading them.
+ * Bodies are not read: above about 2 kB the server stores them outside the table and knows their length.
  */
 const columns = `
   h.id::text, c.name as consumer, c.generation, h.state::text, h.failure_class as "failureClass", h.code,
@@ -77,8 +76,8 @@ const conditions: readonly [keyof ParkedFilter, (place: string) => string][] = [
 ]
 
 /**
- * In order of their numbers. Each consumer and state is walked on its own, with the state written out: so
- * every page costs the same however many there are, and the index of keys can serve too.
+ * In order of ids. Each consumer and state is one index walk with a literal state, so every page costs the
+ * same regardless of the number of rows, and the index of keys can serve too.
  */
 export async function readParked(pool: SqlPool, filter: ParkedFilter): Promise<readonly ParkedRow[]> {
   const values: unknown[] = [filter.consumer ?? null, filter.countMax]

@@ -8,9 +8,9 @@ export interface RedriveReport {
   readonly at: Date
   readonly because: string
   readonly perSecond: number | null
-  /** Of its selection, in hexadecimal. */
+  /** Digest of the selection, in hexadecimal. */
   readonly digest: string
-  /** How many came to what. */
+  /** Number of messages by outcome. */
   readonly outcomes: Readonly<Record<string, number>>
   readonly rows: readonly RedrivenRow[]
 }
@@ -18,10 +18,10 @@ export interface RedriveReport {
 export interface RedrivenRow {
   readonly id: string
   readonly messageId: string | null
-  /** Not selected: it waited behind one that was. */
+  /** Not selected: it waited behind a selected message. */
   readonly behind: boolean
   /**
-   * `waits`, `left`, `at work`, `parked again`, or what the message became: `applied`, `ignored`, `stale`,
+   * `waits`, `left`, `at work`, `parked again`, or the outcome of the message: `applied`, `ignored`, `stale`,
    * `skipped`…
    */
   readonly outcome: string
@@ -29,8 +29,8 @@ export interface RedrivenRow {
 }
 
 /**
- * The marker and the held row say what became of a message; only a later act on the same row needs writing
- * down.
+ * The marker and the held row have the outcome of a message. Only a later act on the same row is recorded
+ * here.
  */
 const results = `
   select r.held_id::text as id, r.message_id as "messageId", r.behind, coalesce(r.why, h.code) as why,

@@ -29,3 +29,8 @@ export async function* walkIds(
     after = to
   }
 }
+
+/** The ids of a consumer's markers. */
+export function walkMarkers(pool: SqlPool, consumerId: number): AsyncGenerator<IdRange> {
+  return walkIds(pool, consumerId, 'onceward.inbox', 'message_id')
+}

@@ -4,8 +4,8 @@ import type { SqlPool } from '../pool.ts'
 import type { MarkerDay } from './marker-tables.ts'
 
 /**
- * A large day is looked through for long, with nobody waiting; what is waited for is bounded by the functions
- * themselves. Once they have answered, claims wait for our commit, and not for a process that freezes before
+ * Scanning a large day takes long but blocks no consumer; the functions bound every lock wait themselves.
+ * Once they have returned, inserts of markers wait for the commit, but not for a process that freezes before
  * it.
  */
 const settings = `set transaction isolation level read committed; ${setLocal({ statement_timeout: '10min', idle_in_transaction_session_timeout: '2s' })}`
@@ -56,7 +56,7 @@ export function makeDays(pool: SqlPool, consumerId: number, reach: Reach): Promi
   )
 }
 
-/** Null when a lock was not to be had in the short time it is waited for. */
+/** Null when the lock was not available within the lock timeout. */
 async function unlessHeld<T>(work: () => Promise<T>): Promise<T | null> {
   try {
     return await work()

@@ -9,35 +9,33 @@ export type RetainedKind =
   | 'heldActions'
 
 /**
- * Where a kind of memory lives, which of its rows are a consumer's, and which of those are finished. `t` is
- * the row, $1 the consumer.
+ * The table of a kind, and the conditions for rows of a consumer and for finished rows. `t` is the row, $1
+ * the consumer.
  *
- * The conditions leave the planner no choice, whatever the statistics say: `+ 0` keeps it from reading all of
- * a consumer by index for each stretch of blocks, `offset 0` from reading a whole table to look a few rows
- * up.
+ * The conditions leave the planner no choice, regardless of statistics: `+ 0` prevents reading all rows of a
+ * consumer by index for each range of blocks, `offset 0` prevents scanning a whole table for a few lookups.
  */
 export interface RetentionKind {
   readonly kind: RetainedKind
   readonly table: string
-  /** When the row began to age. */
+  /** The time from which the row ages. */
   readonly since: string
   readonly mine: string
   readonly finished: string
-  /** What an archive says of it. */
+  /** Columns that an archive contains. */
   readonly archived: readonly string[]
 }
 
 const unfinishedMarker = `exists (select from onceward.inbox m where m.consumer_id = t.consumer_id
   and m.message_id = t.message_id and m.status in ('stored', 'waiting', 'parked') offset 0)`
 
-/** Without the key nobody could tell what those were that wait for it. */
+/** Messages that wait for the key need it to be recognised. */
 const isAwaited = (key: string) => `exists (select from onceward.held w where w.consumer_id = t.consumer_id
   and w.business_key = ${key} and w.business_key is not null and w.keyless offset 0)`
 
 /**
- * In the order in which they are gone through. What is not finished keeps its marker however old it is, and
- * with the marker its business key, its notes and its attempts. The dead and the quarantined keep theirs
- * until their bytes are gone.
+ * In the order of a pass. An unfinished message keeps its marker regardless of age, and with it its business
+ * key, notes and attempts. Dead and quarantined messages keep theirs until their bytes are removed.
  */
 export const kinds: readonly RetentionKind[] = [
   {
@@ -78,7 +76,7 @@ export const kinds: readonly RetentionKind[] = [
   {
     kind: 'attempts',
     table: 'onceward.attempt',
-    // By the last one: while a message is still tried, its count must not begin anew.
+    // By the last attempt: while a message is still tried, its count must not restart.
     since: `(select max(a.at) from onceward.attempt a where a.consumer_id = t.consumer_id and a.message_id = t.message_id)`,
     mine: 't.consumer_id + 0 = $1',
     finished: `not ${unfinishedMarker}`,
@@ -108,12 +106,12 @@ export const kinds: readonly RetentionKind[] = [
     table: 'onceward.held',
     since: 't.last_at',
     mine: 't.consumer_id + 0 = $1',
-    // The head of a blocked key stays, and what may hold a business key that others wait for: without it
-    // nobody could say what the others wait for.
+    // The head of a blocked key stays, and so does a message that may hold a business key for which others
+    // wait: without it their wait could not be explained.
     finished: `t.state in ('dead', 'quarantined') and not exists (select from onceward.blocked_key b
       where b.consumer_id = t.consumer_id and b.key = t.order_key offset 0) and not ${isAwaited('t.business_key')}`,
-    // Whole messages: what a campaign needs to read them back as they came. A fix that waits for approval is
-    // not among it.
+    // Whole messages: a campaign reads them back as they were delivered. A fix that waits for approval is not
+    // included.
     archived: [
       '(select c.name from onceward.consumer c where c.id = consumer_id) as consumer',
       '(select c.generation from onceward.consumer c where c.id = consumer_id) as generation',

@@ -8,7 +8,7 @@ export interface MarkerDay {
   readonly blocks: number
   /** All of its ids are older than the cutoff. */
   readonly isPast: boolean
-  /** They were a day earlier already. */
+  /** They were already older one day before. */
   readonly isLongPast: boolean
 }
 
@@ -17,7 +17,7 @@ const tableOf = `
     when to_regclass('onceward.inbox_' || $1::integer) is null then 'onceward.inbox_rest'
     else 'onceward.inbox_' || $1::integer || '_rest' end as table`
 
-/** Places on pages are told apart only within one table, so a table in parts is walked by part. */
+/** A ctid identifies a row only within one table, so a partitioned table is scanned by partition. */
 export async function walkedTable(
   client: SqlClient,
   kind: RetentionKind,
@@ -37,7 +37,7 @@ const days = `
     where i.inhparent = to_regclass('onceward.inbox_' || $1::integer) and c.relname ~ '_[0-9]{8}$') part
   order by day`
 
-/** Oldest first; none where the consumer's markers lie with those of others. */
+/** Oldest first; none when the consumer's markers share a table with others. */
 export async function readDays(
   pool: Pick<SqlPool, 'query'>,
   consumerId: number,
@@ -46,7 +46,7 @@ export async function readDays(
   return (await pool.query(days, [consumerId, cutoff])).rows as MarkerDay[]
 }
 
-/** Whether the consumer's markers lie in tables of their own. */
+/** Whether the consumer's markers are in daily partitions. */
 export async function liesInDays(pool: Pick<SqlPool, 'query'>, consumerId: number): Promise<boolean> {
   const { rows } = await pool.query(
     `select to_regclass('onceward.inbox_' || $1::integer) is not null as days`,

@@ -28,7 +28,9 @@ export async function actAsOwner(client: SqlClient, owner: string): Promise<void
   await client.query(`select set_config('role', $1, true)`, [owner])
 }
 
-/** False while another process partitions, or removes rows of this consumer. Held until the transaction ends. */
+/**
+ * False while another process partitions, or removes rows of this consumer. Held until the transaction ends.
+ */
 export async function tryLock(client: SqlClient, consumerId: number): Promise<boolean> {
   const { rows } = await client.query(
     `select pg_try_advisory_xact_lock(hashtext('onceward.partition')) and pg_try_advisory_xact_lock(x'72657461'::integer, $1) as mine`,
@@ -74,12 +76,11 @@ export async function makeMissingDays(client: SqlClient, consumerId: number): Pr
   await client.query('select onceward.make_days($1)', [consumerId])
 }
 
-/** A process that is alive has sent its next statement by then. */
+/** A live process has sent its next statement by then. */
 const betweenStatementsMs = 1_000
 
 /**
- * Nobody else moves from here on; nor do we for longer than said, nor does the server wait for us should this
- * process freeze.
+ * Blocks all other writers from here on. The timeouts bound this, also when the process freezes.
  */
 export async function lockInbox(client: SqlClient, holdUpMaxMs: number): Promise<void> {
   await client.query('select onceward.lock_inbox()')

@@ -6,10 +6,10 @@ import type { RetentionKind } from './kinds.ts'
 /** Rows of a kind between two blocks of its table. */
 export interface PageRange {
   readonly kind: RetentionKind
-  /** The table, or the part of it that is walked. */
+  /** The table, or the partition that is scanned. */
   readonly table: string
   readonly consumerId: number
-  /** As the database wrote it: exact to the microsecond. */
+  /** Exact to the microsecond, as the database formatted it. */
   readonly cutoff: string
   readonly fromBlock: number
   readonly toBlock: number
@@ -24,8 +24,8 @@ export interface RowArchive {
 const lockClass = 0x72657461
 
 /**
- * A wait for a lock on the whole table is short, a frozen process holds rows only for so long, and only the
- * blocks of the stretch are read.
+ * The timeouts bound waits for a table lock and row locks of a frozen process. Only the blocks of the range
+ * are read.
  */
 const settings = setLocal({
   lock_timeout: '2s',
@@ -36,11 +36,10 @@ const settings = setLocal({
 })
 
 /**
- * Walks the table itself, block after block (a TID range scan), instead of an index: markers have none on
- * their age, and one would cost every claim. Locked rows are skipped, so a removal never waits for the spine
- * and cannot be part of a circle; whatever waits for it, waits for one short transaction. Nothing where the
- * table was moved into parts since the pass looked: there a place is that of a row in each of them, of
- * anybody.
+ * Scans the table block by block (a TID range scan) instead of an index: markers have no index on their age,
+ * and one would slow every insert. Locked rows are skipped, so a removal never waits for a batch and cannot
+ * be part of a deadlock; other transactions wait for one short transaction at most. Removes nothing when the
+ * table was partitioned since the pass started: then a ctid occurs in every partition.
  */
 const finished = (table: string, { mine, since, finished }: RetentionKind) => `
   select t.ctid from ${table} t where t.ctid >= $2::tid and t.ctid < $3::tid and t.tableoid = '${table}'::regclass and ${mine} and ${since} < $4::timestamptz
@@ -54,7 +53,7 @@ const moveHorizon = `
   on conflict (consumer_id) do update set purged_before = greatest(h.purged_before, excluded.purged_before),
     purged_count = h.purged_count + excluded.purged_count, at = clock_timestamp()`
 
-/** The day as well: whoever asks later learns when it was. */
+/** Also counts by day, for explanations. */
 const countIn = `
   with counted as (
     update onceward.retention set purged_count = purged_count + $3 where consumer_id = $1 and kind = $2)
@@ -63,8 +62,8 @@ const countIn = `
     before = greatest(p.before, excluded.before)`
 
 /**
- * Removes what is finished and too old in the stretch, in one transaction; null when another process is
- * removing for this consumer.
+ * Removes the finished old rows of the range in one transaction; null when another process is removing rows
+ * of this consumer.
  */
 export function purgeBatch(
   pool: SqlPool,

@@ -4,33 +4,32 @@ import { isoTime } from '../sql/iso-time.ts'
 import type { KindTerm, RetentionKind } from './kinds.ts'
 import { walkedTable } from './marker-tables.ts'
 
-/** Up to when a kind of rows is forgotten, by the database's clock alone. */
+/** Rows of a kind older than this are removed, by the database's clock alone. */
 export interface Cutoff {
   readonly kind: RetentionKind
   readonly keepMs: number
   readonly cutoff: string
-  /** What is walked through: of a table in parts, the part that is this consumer's. */
+  /** The table to scan; of a partitioned table, the partition of this consumer. */
   readonly table: string
-  /** Blocks of it when it was looked at: what comes later is younger. */
+  /** Its blocks at the time of reading: later blocks are younger. */
   readonly blocks: number
-  /** The oldest unfinished message holds it back to its own time. */
+  /** The oldest unfinished message limits the cutoff to its own time. */
   readonly heldBack: boolean
   /**
-   * By how much longer than its term it is kept, because the database's clock was set forward within that.
+   * Additional time beyond the term, because the database's clock was set forward within it.
    */
   readonly longerMs: number
 }
 
 /**
- * Evidence of a message that is not finished may still be asked for, and with it that of everything since.
+ * Evidence of an unfinished message may still be needed, and with it the evidence of everything since.
  */
 const oldestUnfinished = `
   select min(first_at) from onceward.held where consumer_id = $1 and state in ('stored', 'waiting', 'parked')`
 
 /**
- * Rows written before a step may be younger than they say by all steps since. A step counts until what was
- * written before it is as old as the term: by today's clock it was as much later as the steps after it have
- * moved.
+ * Rows written before a clock step may be younger than their timestamp by the sum of all later steps. A step
+ * counts until rows written before it are as old as the term, measured by the corrected clock.
  */
 const longer = `
   select coalesce(sum(moved), interval '0') from (
@@ -51,9 +50,9 @@ const read = (table: string) => `
   from age`
 
 /**
- * Without what this role may not remove: what people did is for the owner's pass, and must not end that of a
- * consumer. In a transaction for its bounded wait: to ask for the size of a table is to wait for whoever has
- * locked it.
+ * Omits kinds that this role may not remove: acts of operators are removed by the owner's pass, and must not
+ * fail the pass of a consumer. Runs in a transaction for its lock timeout: reading the size of a table waits
+ * for a lock on it.
  */
 export function readCutoffs(
   pool: SqlPool,

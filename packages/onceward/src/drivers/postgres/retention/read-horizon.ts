@@ -1,15 +1,15 @@
 import type { SqlClient } from '../pool.ts'
 
-/** How far back the memory of a consumer reaches. */
+/** How far back the markers of a consumer reach. */
 export interface Horizon {
   readonly consumer: string
   readonly generation: number
-  /** Messages made before this may have been applied without a marker to show for it. */
+  /** Messages created before this may have been applied although no marker exists. */
   readonly purgedBefore: Date
   readonly purgedCount: number
 }
 
-/** Null while no marker of the consumer was ever removed. */
+/** Null until markers of the consumer are removed. */
 export async function readHorizon(client: SqlClient, consumerId: number): Promise<Horizon | null> {
   const { rows } = await client.query(
     `select name as consumer, generation, purged_before as "purgedBefore", purged_count::float8 as "purgedCount"

@@ -9,8 +9,7 @@ const declare = `
   on conflict (consumer_id, kind) do update set keep = excluded.keep, action = excluded.action, next_at = excluded.next_at`
 
 /**
- * Called at start: what the contract keeps, and when the first pass is due, for whoever looks at the
- * database.
+ * Called at start: records the terms of the contract and when the first pass is due.
  */
 export function recordTerms(
   pool: SqlPool,
@@ -36,7 +35,7 @@ export async function recordPassBegin(pool: SqlPool, consumerId: number): Promis
   )
 }
 
-/** `note`: why it was no whole pass; null when it was. */
+/** `note`: why the pass was incomplete; null when it was complete. */
 export async function recordPassEnd(
   pool: SqlPool,
   consumerId: number,

@@ -3,9 +3,9 @@ import type { SqlPool } from '../pool.ts'
 /** A cluster that feeds this database. */
 export interface KnownBroker {
   readonly kind: string
-  /** The name it was first reached under. */
+  /** The name at the first connection. */
   readonly cluster: string
-  /** Every name that its nodes announced; none for Kafka, whose id is the same on each. */
+  /** Every name that its nodes announced; none for Kafka, whose nodes share one id. */
   readonly announced: readonly string[]
   readonly firstAt: Date
   readonly addedBy: string

@@ -32,7 +32,7 @@ export interface DatabaseFacts {
    * Whether an operator has accepted the current incarnation of this server; null if the schema has no such
    * table.
    */
-  readonly lifeAccepted: boolean | null
+  readonly incarnationAccepted: boolean | null
   /** The oldest transaction of this database that the login can see. */
   readonly oldestTransactionSeconds: number
   /** Whether the login sees the transactions of every login. */
@@ -183,9 +183,9 @@ export async function readDatabase(pool: OwnPool): Promise<DatabaseFacts> {
  * what a second connection gets while the first is idle: its server connection, or another.
  */
 async function findPooling(pool: OwnPool, client: PooledClient): Promise<Pooling> {
-  const told = (client as { processID?: number | null }).processID
+  const announced = (client as { processID?: number | null }).processID
   const first = await backendOf(client)
-  if (told === first) return 'none'
+  if (announced === first) return 'none'
   try {
     await client.query('begin transaction read only')
     await client.query('rollback')
@@ -246,7 +246,7 @@ const unknown = {
   readings: null,
   queues: null,
   brokers: [],
-  lifeAccepted: null,
+  incarnationAccepted: null,
 } as const
 
 type OwnFacts = Pick<DatabaseFacts, keyof typeof unknown | 'tables' | 'missingRights'>
@@ -297,10 +297,10 @@ async function readGuards(client: SqlClient) {
     `select has_function_privilege('onceward.server_check()', 'execute') as may`,
   )
   if (!may[0].may) return { readings, brokers }
-  const { rows: life } = await client.query(
+  const { rows: incarnation } = await client.query(
     'select open is null and known is not false as accepted from onceward.server_check()',
   )
-  return { readings, brokers, lifeAccepted: life[0].accepted as boolean }
+  return { readings, brokers, incarnationAccepted: incarnation[0].accepted as boolean }
 }
 
 async function readTables(client: SqlClient): Promise<TableFacts[]> {

@@ -1,41 +1,41 @@
 import type { SqlPool } from '../pool.ts'
 
-/** A life of the database's server. What is not accepted yet stops every consumer. */
+/** An incarnation of the database server. Every consumer halts until it is accepted. */
 export interface RecordedIncarnation {
   readonly id: string
   readonly systemIdentifier: string | null
   readonly timeline: number | null
   readonly detectedAt: Date
   readonly why: string
-  /** The login that wrote it down; null for lives from before names were kept. */
+  /** The login that recorded it; null when it was not kept. */
   readonly detectedBy: string | null
-  /** The newest sign of a consumer in this copy: what was committed before it is here. */
+  /** The newest heartbeat in this copy: everything committed before it is present. */
   readonly completeUntil: Date | null
   readonly acceptedAt: Date | null
   readonly acceptedBy: string | null
   readonly acceptedBecause: string | null
 }
 
-/** What one consumer may have lost, and what brings it back. */
+/** Possible losses of one consumer, and how to recover them. */
 export interface Exposure {
   readonly consumer: string
   readonly kind: string
   readonly place: string
   readonly reader: string
-  /** Who keeps the position: a queue forgets what was settled. */
+  /** Where the position is kept; a queue discards acknowledged messages. */
   readonly keeper: 'broker' | 'store' | 'queue'
-  /** Where reading begins again, by partition; empty on queues. */
+  /** Where reading restarts, by partition; empty for queues. */
   readonly partitions: readonly { readonly partition: string; readonly next: string }[]
-  /** Targets it has called: a call that this copy does not know of may be made again, under its key. */
+  /** Targets it has called. A call missing in this copy may be repeated under its idempotency key. */
   readonly targets: readonly string[]
 }
 
 const columns = `id::text, system_identifier as "systemIdentifier", timeline, detected_at as "detectedAt", reason as why, detected_by as "detectedBy", complete_until as "completeUntil",
   accepted_at as "acceptedAt", accepted_by as "acceptedBy", accepted_reason as "acceptedBecause"`
 
-/** Who only approves does not stop consumers, and still sees what is known. */
+/** An approver may read incarnations without the right to record one. */
 const noticeIfAllowed = `select case when has_function_privilege('onceward.record_incarnation(text)', 'execute')
-  then onceward.record_incarnation('met by a person first') end`
+  then onceward.record_incarnation('detected by an operator') end`
 
 export async function checkServer(
   pool: SqlPool,

@@ -1,9 +1,9 @@
 import type { SqlTransaction } from '../../../contract/handler.ts'
 
-/** The consumer of the transaction we are in. */
+/** The consumer of the current transaction. */
 const consumer = `(select consumer_id from onceward.run where id = current_setting('onceward.run')::integer)`
 
-/** Microseconds apart, so that workers take them in order of version whatever order they came in. */
+/** Due microseconds apart, so that workers lease them in order of version. */
 const release = `
   with clock as materialized (select clock_timestamp() as now),
   free as materialized (
@@ -16,9 +16,9 @@ const release = `
   from free where h.id = free.id`
 
 /**
- * Inside a batch's transaction: what waits under these keys up to these versions may be taken up now, in
- * order of version. Answers how many. Whoever is about to say `wait` must hold a lock that the releaser needs
- * too: else each may miss the other's uncommitted row.
+ * Inside a batch's transaction: makes messages that wait under these keys, up to these versions, due now in
+ * order of version. Returns their number. A batch that is about to decide `wait` must hold a lock that the
+ * releaser needs too: otherwise each may miss the other's uncommitted row.
  */
 export async function releaseWaiting(
   tx: SqlTransaction,
@@ -29,7 +29,7 @@ export async function releaseWaiting(
   return rowCount
 }
 
-/** Such a lock, for keys of which no row exists yet that could be locked. Held until the transaction ends. */
+/** Takes that lock for keys without a row to lock. Held until the transaction ends. */
 export async function lockWaitingKeys(tx: SqlTransaction, keys: readonly string[]): Promise<void> {
   if (keys.length === 0) return
   await tx.query(

@@ -1,6 +1,6 @@
 import type { SqlTransaction } from '../../../contract/handler.ts'
 
-/** One probe of two indexes: what is due, and which released keys may be live again. */
+/** Probes two indexes: due work, and released keys that may be live again. */
 const look = `
   select c.id, exists (select from onceward.held h where h.consumer_id = c.id and h.due_at is not null) as work,
     exists (select from onceward.blocked_key b where b.consumer_id = c.id and b.state = 'released') as released

@@ -6,19 +6,19 @@ import { blocked, type SimulatedDatabaseTransaction } from './transaction.ts'
 
 /** What a simulated handler may do to the database. */
 export interface SimulatedTx {
-  /** The effect: a row that shows once the transaction is committed. */
+  /** The effect: a row that becomes visible when the transaction commits. */
   record(effect: EffectRow): Promise<void>
-  /** Changes a row many messages change: locked to the end of the transaction. */
+  /** Changes a row that many messages change: locked to the end of the transaction. */
   touch(row: string): Promise<void>
   /** A statement the server refuses. */
   refused(code: string): Promise<void>
-  /** A statement whose constraint is checked, and broken, at COMMIT. */
+  /** A statement whose constraint is checked, and violated, at COMMIT. */
   refusedLate(code: string): Promise<void>
   /** A statement that ends the connection. */
   fatal(): Promise<void>
 }
 
-/** The transaction as one handler call sees it; watches what `SqlLoan` watches. */
+/** The transaction as one handler call sees it, with the same checks as the PostgreSQL handle. */
 export class SimulatedHandlerTransaction implements HandlerTransaction<SimulatedTx>, SimulatedTx {
   readonly #transaction: SimulatedDatabaseTransaction
   #revoked = false
