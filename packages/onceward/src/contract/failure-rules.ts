@@ -2,6 +2,7 @@ import { byBroker } from '../ports/retry-levels.ts'
 import type { ConsumerContract } from './contract.ts'
 import type {
   ClassPolicy,
+  FailureBrake,
   FailureBreaker,
   FailureClass,
   FailureSection,
@@ -44,6 +45,7 @@ export interface FailureRules {
   readonly classes: Readonly<Record<string, FailureClass>>
   readonly rules: Readonly<Record<PolicyClass, ClassRules>>
   readonly breaker: Required<FailureBreaker> | null
+  readonly brake: Required<FailureBrake> | null
   /** The outcome of unreadable bytes, and of types and versions the contract does not list. */
   readonly unreadable: Terminal
   readonly unexpected: Terminal
@@ -89,6 +91,10 @@ export function failureRules<M, Tx>(
     jitter: all.jitter,
     classes: { ...failure.classes },
     rules,
+    brake:
+      failure.brake === false || atMostOnce
+        ? null
+        : withDefaults('failure.brake', failure.brake, contract, table),
     breaker: off ? null : withDefaults('failure.breaker', breaker, contract, table),
     unreadable: policies.poison?.terminal ?? 'quarantined',
     unexpected: policies.poison?.terminal ?? 'parked',

@@ -37,6 +37,8 @@ export interface FailureSection {
   poison?: PoisonSection
   /** Pauses the source while a dependency is unavailable. `false` switches it off. */
   breaker?: FailureBreaker | false
+  /** Pauses an event type while most of its messages fail for one new cause. `false` switches it off. */
+  brake?: FailureBrake | false
   /**
    * What happens to a message without attempts left. Default `parked`: it is kept for an operator, and with
    * order `key` later messages of its key wait behind it. `dead-lettered`: it is kept, and later messages
@@ -89,6 +91,25 @@ export interface FailureBreaker {
   /**
    * Pause before one message is tried. Default 1 s, doubled after each failed trial up to `pauseMaxMs`
    * (default 60 s).
+   */
+  pauseMs?: number
+  pauseMaxMs?: number
+}
+
+export interface FailureBrake {
+  /**
+   * Messages that failed in the handler for one cause, under at least two keys. Default 20 for risk money,
+   * regulatory and notification, otherwise 50.
+   */
+  messagesMin?: number
+  /**
+   * Their share of the recent messages of the type, from 0.05 to 1. Default 0.25 for risk money, regulatory
+   * and notification, otherwise 0.5.
+   */
+  shareMin?: number
+  /**
+   * Pause before one message of the type is tried. Default 1 s, doubled after each failed trial up to
+   * `pauseMaxMs` (default 60 s).
    */
   pauseMs?: number
   pauseMaxMs?: number

@@ -1,5 +1,6 @@
 import type { Dedup } from '../contract/contract.ts'
 import type { SqlTransaction } from '../contract/handler.ts'
+import type { BrakeLedger } from './brakes.ts'
 import type { StoreCapabilities } from './capabilities.ts'
 import type { HeldSession, WorkQueue } from './held-work.ts'
 import type { BrokerIdentity, Delivery, HeldFacts, Loss, Ownership, Position, Progress } from './source.ts'
@@ -53,6 +54,9 @@ export interface Store<Tx> {
 
   /** Durable stores: which runs crashed, and while handling what. Sessions then have `suspects`. */
   readonly suspects?: SuspectLedger
+
+  /** Durable stores: event types that are paused because most of their messages fail. */
+  readonly brakes?: BrakeLedger
 
   /** SQL stores: statements outside any batch. Declared effects and campaigns need them. */
   readonly sql?: StoreSql

@@ -21,6 +21,9 @@ const facts = {
   deadLetterTo: null,
 }
 
+/** The newest version of this code. */
+const last = migrations.at(-1)!.version
+
 describe('migrations', await skipWithout('postgres'), () => {
   test('eight concurrent migrations create one schema', async () => {
     await using database = await freshDatabase()
@@ -42,15 +45,19 @@ describe('migrations', await skipWithout('postgres'), () => {
     await migrate(database.pool)
     await using store = closing(createPostgresStore({ url: database.url }))
     await store.enroll(facts)
-    await assert.rejects(assertSchema(database.pool, [...migrations, note(2)]), {
+    await assert.rejects(assertSchema(database.pool, [...migrations, note(last + 1)]), {
       code: 'schema_too_old',
       message: /onceward migrate/,
     })
-    await applyMigrations(database.pool, [...migrations, note(2)])
+    await applyMigrations(database.pool, [...migrations, note(last + 1)])
     await store.enroll(facts)
-    await applyMigrations(database.pool, [...migrations, note(2), note(3, { compatibleFrom: 3 })])
+    await applyMigrations(database.pool, [
+      ...migrations,
+      note(last + 1),
+      note(last + 2, { compatibleFrom: last + 2 }),
+    ])
     await assert.rejects(store.enroll(facts), { code: 'schema_too_new', message: /newer version/ })
-    await applyMigrations(database.pool, [...migrations, note(2), note(3), note(4)])
+    await applyMigrations(database.pool, [...migrations, note(last + 1), note(last + 2), note(last + 3)])
     await assert.rejects(
       store.enroll(facts),
       { code: 'schema_too_new' },
@@ -61,26 +68,33 @@ describe('migrations', await skipWithout('postgres'), () => {
   test('a migration of an upgrade is applied once, by the first process', async () => {
     await using database = await freshDatabase()
     await migrate(database.pool)
-    const list = [...migrations, note(2), note(3)]
+    const list = [...migrations, note(last + 1), note(last + 2)]
     const results = await Promise.all([1, 2].map(() => applyMigrations(database.pool, list)))
-    assert.deepEqual(results.flatMap(result => result.applied).sort(), ['note 2', 'note 3'])
-    assert.deepEqual(await applyMigrations(database.pool, list), { from: 3, to: 3, applied: [] })
+    assert.deepEqual(results.flatMap(result => result.applied).sort(), [
+      `note ${last + 1}`,
+      `note ${last + 2}`,
+    ])
+    assert.deepEqual(await applyMigrations(database.pool, list), {
+      from: last + 2,
+      to: last + 2,
+      applied: [],
+    })
   })
 
   test('a failed migration is rolled back, earlier ones stay, and the next call continues', async () => {
     await using database = await freshDatabase()
     await migrate(database.pool)
-    const broken = note(3, { sql: 'create table onceward.half (id integer); select 1 / 0' })
-    const steps = [...migrations, note(2)]
+    const broken = note(last + 2, { sql: 'create table onceward.half (id integer); select 1 / 0' })
+    const steps = [...migrations, note(last + 1)]
     await assert.rejects(applyMigrations(database.pool, [...steps, broken]), /division by zero/)
     const { rows } = await database.pool.query(
       `select max(version) as version, to_regclass('onceward.half') as half from onceward.migration`,
     )
-    assert.deepEqual(rows, [{ version: 2, half: null }])
-    assert.deepEqual(await applyMigrations(database.pool, [...steps, note(3)]), {
-      from: 2,
-      to: 3,
-      applied: ['note 3'],
+    assert.deepEqual(rows, [{ version: last + 1, half: null }])
+    assert.deepEqual(await applyMigrations(database.pool, [...steps, note(last + 2)]), {
+      from: last + 1,
+      to: last + 2,
+      applied: [`note ${last + 2}`],
     })
   })
 

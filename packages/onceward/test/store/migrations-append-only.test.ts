@@ -10,6 +10,11 @@ const landed = [
     name: 'first set',
     sha256: '64995401f5845c67dda7f9f6686ed9c21b131ad348d9f9e3b6d6e2d7bc6d91a6',
   },
+  {
+    version: 2,
+    name: 'brakes',
+    sha256: '431f29dd49c1d6e7115ec40912e2e0b372a2b457a83c260d83ec9ce419dd515e',
+  },
 ]
 
 const described = migrations.map(({ version, name, sql }) => ({

@@ -337,6 +337,7 @@ describe('a contract that is accepted', () => {
       jitter: true,
       classes: {},
       breaker: { failuresMax: 5, pauseMs: 1_000, pauseMaxMs: 60_000 },
+      brake: { messagesMin: 20, shareMin: 0.25, pauseMs: 1_000, pauseMaxMs: 60_000 },
       unreadable: 'quarantined',
       unexpected: 'parked',
       rejected: 'dead-lettered',

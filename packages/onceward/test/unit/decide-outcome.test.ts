@@ -28,6 +28,7 @@ const tried = (total: number, changes: Partial<AttemptFacts> = {}): AttemptFacts
   same: 1,
   random: 0.5,
   outageMs: null,
+  brakedMs: null,
   ...changes,
 })
 

@@ -1,6 +1,6 @@
 import { isRecord, oneOf } from '../check-values.ts'
-import { failureClasses } from '../words.ts'
-import { milliseconds, wholeNumber } from './amount-kinds.ts'
+import { criticalRisks, failureClasses } from '../words.ts'
+import { milliseconds, share, wholeNumber } from './amount-kinds.ts'
 import { record, section } from './kind.ts'
 import { computed, option } from './option.ts'
 import { flag, text, texts, word } from './text-kinds.ts'
@@ -113,6 +113,28 @@ const endOptions = [
   ),
   option('failure.breaker.pauseMs', pause, 'pause before one message is tried', { default: 1_000 }),
   option('failure.breaker.pauseMaxMs', pause, 'longest pause; each pause doubles the one before', {
+    default: 60_000,
+  }),
+  option(
+    'failure.brake',
+    section('must be an object, or false', { orFalse: true }),
+    '`false`: an event type is never paused',
+  ),
+  option(
+    'failure.brake.messagesMin',
+    wholeNumber(20, 10_000),
+    'messages of one event type, under at least two keys, that fail for one new cause and pause the type',
+    {
+      default: computed(get => (criticalRisks.has(get('risk')) ? 20 : 50)),
+      defaultText: 'by risk: 20 or 50',
+    },
+  ),
+  option('failure.brake.shareMin', share, 'their share of the recent messages of the type', {
+    default: computed(get => (criticalRisks.has(get('risk')) ? 0.25 : 0.5)),
+    defaultText: 'by risk: 0.25 or 0.5',
+  }),
+  option('failure.brake.pauseMs', pause, 'pause before one message of the type is tried', { default: 1_000 }),
+  option('failure.brake.pauseMaxMs', pause, 'longest pause; each pause doubles the one before', {
     default: 60_000,
   }),
   option(

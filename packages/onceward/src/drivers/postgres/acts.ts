@@ -15,6 +15,7 @@ export const acts = {
   redriveStage: 'onceward.redrive_stage($1, $2)',
   redriveStart: `onceward.redrive_start($1, $2, $3::bigint[], decode($4, 'hex'), $5, $6)`,
   redriveStop: 'onceward.redrive_stop($1, $2)',
+  releaseBrake: 'onceward.release_brake($1, $2, $3)',
   renameConsumer: 'onceward.rename_consumer($1, $2, $3)',
   requestDeletion: `onceward.request_deletion($1, $2::bigint[], decode($3, 'hex'), $4, $5)`,
   retireDestination: 'onceward.retire_destination($1, $2, $3)',

@@ -61,11 +61,13 @@ async function decideEach<M, Tx>(
   context: ConsumerContext<M, Tx>,
 ): Promise<readonly Decided<M>[]> {
   const outageMs = context.breaker.outageMs(facts, firstTries(context))
-  const counted = await countAttempts(facts, outageMs, session, context)
+  const braked = context.brakes.judge(facts)
+  const counted = await countAttempts(facts, outageMs, braked, session, context)
   const decisions = new Map<Received<M>, Decision>()
   const decide = (received: Received<M>, fact: Fact) => {
     const random = context.env.random()
-    const attempt = { ...(counted.get(received) ?? noAttempts), random, outageMs }
+    const brakedMs = braked.get(received) ?? null
+    const attempt = { ...(counted.get(received) ?? noAttempts), random, outageMs, brakedMs }
     decisions.set(received, decideTravel(received, fact, attempt, context))
   }
   for (const [received, fact] of facts)
@@ -93,6 +95,7 @@ function sharedDecision<M>(facts: ReadonlyMap<Received<M>, Fact>): Decision | nu
 async function countAttempts<M, Tx>(
   facts: ReadonlyMap<Received<M>, Fact>,
   outageMs: number | null,
+  braked: ReadonlyMap<Received, number>,
   session: StoreSession<Tx>,
   { consumer }: ConsumerContext<M, Tx>,
 ): Promise<ReadonlyMap<Received<M>, AttemptCount>> {
@@ -100,7 +103,8 @@ async function countAttempts<M, Tx>(
   const failed: Received<M>[] = []
   const records: AttemptRecord[] = []
   for (const [received, fact] of facts) {
-    if (received.id === null || !countsAsAttempt(fact, consumer.failure, outageMs)) continue
+    if (received.id === null || braked.has(received) || !countsAsAttempt(fact, consumer.failure, outageMs))
+      continue
     failed.push(received)
     records.push(attemptRecord(received.id, fact))
   }

@@ -26,6 +26,8 @@ export interface AttemptFacts {
    * Null otherwise.
    */
   readonly outageMs: number | null
+  /** Set while its event type is paused: the wait. Such failures say nothing about the message either. */
+  readonly brakedMs: number | null
 }
 
 /** Pure, and the only place that decides. */
@@ -55,6 +57,10 @@ export function decideOutcome(fact: Fact, attempt: AttemptFacts, policy: Failure
       return ofFailure(fact.failure, attempt, policy)
     case 'killed':
       return killed(fact, policy)
+    case 'braked': {
+      const reason = `${pausedType}: ${fact.cause}`
+      return { ...held(reason, fact.delayMs, policy), failureClass: 'brake', code: 'braked' }
+    }
     case 'behind':
       return behind(fact.leader, fact.delayMs)
   }
@@ -81,7 +87,14 @@ export function countsAsAttempt(
 }
 
 /** For messages without earlier attempts. */
-export const noAttempts: AttemptFacts = { total: 0, byClass: {}, same: 0, random: 0, outageMs: null }
+export const noAttempts: AttemptFacts = {
+  total: 0,
+  byClass: {},
+  same: 0,
+  random: 0,
+  outageMs: null,
+  brakedMs: null,
+}
 
 /** Shared by all messages that are simply applied. */
 export const appliedDecision: Decision = decision('applied', '')
@@ -155,6 +168,8 @@ function ofFailure(failure: Failure, attempt: AttemptFacts, policy: FailurePolic
     const outage = { outage: true, retryDelayMs: attempt.outageMs }
     return { ...decision('retry', `a dependency is unavailable: ${error}`), ...details, ...outage }
   }
+  if (attempt.brakedMs !== null)
+    return { ...held(`${pausedType}: ${error}`, attempt.brakedMs, policy), ...details, outage: true }
   const attempts = spent(failure.class, attempt, policy)
   const delayMs = retryDelayMs({ attempts, random: attempt.random }, { ...rules, jitter: policy.jitter })
   if (policy.exhausted === 'stop' && !uncounted.has(rules.terminal))
@@ -167,6 +182,13 @@ function ofFailure(failure: Failure, attempt: AttemptFacts, policy: FailurePolic
   }
   if (over) return ended(rules.terminal, error, { ...details, exhausted }, policy)
   return { ...again(error, delayMs, policy), ...details }
+}
+
+const pausedType = 'its event type is paused, because most of its messages fail'
+
+/** Without an attempt; a copy at the broker would return to the same pause, so it waits in the process. */
+function held(reason: string, delayMs: number, policy: FailurePolicy): Decision {
+  return again(reason, delayMs, byBroker(policy.mode) ? { ...policy, mode: 'block' } : policy)
 }
 
 function haltsAlways({ class: failureClass, code }: Failure): boolean {

@@ -1,4 +1,5 @@
 import { firstSet } from './0001-first-set/index.ts'
+import { brakes } from './0002-brakes.ts'
 
 export interface Migration {
   readonly version: number
@@ -18,4 +19,5 @@ export interface Migration {
  */
 export const migrations: readonly Migration[] = [
   { version: 1, name: 'first set', sql: firstSet, compatibleFrom: 1 },
+  { version: 2, name: 'brakes', sql: brakes, compatibleFrom: 1 },
 ]

@@ -4,7 +4,7 @@ import { fitsOnWire } from '../../../ports/wire-size.ts'
 import { rabbitDeath, springDeadLetter } from './dead-letter-headers.ts'
 
 /** The held row of a message, and when it failed for the first and the last time. */
-export interface HeldRow {
+export interface CopiedRow {
   readonly heldId: string
   readonly firstMs: number
   readonly lastMs: number
@@ -19,7 +19,7 @@ export function copyOfDeadLetter(
   enrolment: Enrolment,
   id: string | null,
   held: HeldRecord,
-  row: HeldRow,
+  row: CopiedRow,
 ): Outgoing | null {
   const { broker, queue } = enrolment.facts.deadLetterTo!
   const messageId = id ?? `held:${row.heldId}`
@@ -54,7 +54,7 @@ function* formsOf(
 function provenance(
   { facts, campaignId }: Enrolment,
   held: HeldRecord,
-  { heldId, firstMs, lastMs }: HeldRow,
+  { heldId, firstMs, lastMs }: CopiedRow,
 ): Record<string, string> {
   const campaign = held.was?.cameFrom ? held.was.cameFrom.campaignId : campaignId
   return {
