@@ -135,6 +135,7 @@ const peoplesFunctions = [
   ],
   ...[
     'refuse',
+    'release_brake',
     'release_held',
     'rename_consumer',
     'request_deletion',
