@@ -33,8 +33,9 @@ const rememberedMax = 10_000
 /**
  * Pauses an event type while its handler fails for most messages, as after a bad deployment:
  *
- *   free ──many messages fail for one new cause──▶ paused ──pause ends──▶ probing, one message per batch ──one is applied──▶ free
- *                                                    ▲                      └── it fails: twice the pause ──┘
+ *   free ──many messages fail for one new cause──▶ paused ──pause ends──▶ probing, one message per batch
+ *     ▲                                              ▲                      │ it fails: twice the pause │
+ *     └──────────── a probe is applied ──────────────┴──────────────────────┴───────────────────────────┘
  *
  * A paused type is not handled, except for probes; nothing of it is set aside, and no attempt is counted.
  * Probes prefer messages that have not failed, because those that did may be faulty themselves. An operator
