@@ -162,6 +162,7 @@ describe("a database's clock that jumps", await skipWithout('postgres'), () => {
       name: 'behind',
       owner: 'tests',
       risk: 'money',
+      evidence: { receipts: false },
       source: postgresQueue('behind'),
       identity: { id: m => m.id },
       async handle() {},
