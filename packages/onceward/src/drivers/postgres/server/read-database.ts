@@ -121,6 +121,7 @@ const peoplesFunctions = [
     'close_rows',
   ],
   ...[
+    'create_first_roles',
     'create_roles',
     'delete_parked',
     'drop_outbox',
@@ -323,7 +324,7 @@ async function readMissingRights(client: SqlClient): Promise<string[]> {
        and not (right_name in ('insert', 'update') and has_any_column_privilege(c.oid, right_name))
        and (right_name, c.relname) <> ('delete', 'loss')
        and (right_name = 'select' or c.relname <> all($1::text[]))
-       and (right_name in ('select', 'insert') or c.relname <> all($2::text[]))
+       and (right_name in ('select', 'insert') or (c.relname <> all($2::text[]) and c.relname !~ '^receipt(_|$)'))
      union all
      select 'execute on onceward.' || proname from pg_proc p
      where p.pronamespace = 'onceward'::regnamespace and proname <> all($3::text[]) and not has_function_privilege(p.oid, 'execute')
