@@ -2,7 +2,6 @@ import { byBroker } from '../ports/retry-levels.ts'
 import type { ConsumerContract } from './contract.ts'
 import type {
   ClassPolicy,
-  FailureBrake,
   FailureBreaker,
   FailureClass,
   FailureSection,
@@ -22,10 +21,6 @@ export type Terminal = NonNullable<ClassPolicy['terminal']>
 /** How failures of one class are treated. */
 export interface ClassRules {
   readonly attemptsMax: number
-  /** Its attempts are a budget. False for classes that the first failure ends. */
-  readonly retried: boolean
-  /** Failures of one kind after which a message is poison; null: only its attempts decide. */
-  readonly sameMax: number | null
   /** True: counted separately. All other classes share one budget. */
   readonly ownBudget: boolean
   readonly delayMs: number
@@ -44,8 +39,9 @@ export interface FailureRules {
   readonly jitter: boolean
   readonly classes: Readonly<Record<string, FailureClass>>
   readonly rules: Readonly<Record<PolicyClass, ClassRules>>
+  /** Failures of one kind after which a message is poison; null: only its attempts decide. */
+  readonly sameMax: number | null
   readonly breaker: Required<FailureBreaker> | null
-  readonly brake: Required<FailureBrake> | null
   /** The outcome of unreadable bytes, and of types and versions the contract does not list. */
   readonly unreadable: Terminal
   readonly unexpected: Terminal
@@ -57,12 +53,19 @@ export interface FailureRules {
   readonly deadLetterOwner: string
 }
 
-const unavailable: readonly PolicyClass[] = ['transient', 'overload', 'rate limited', 'configuration']
-const sharing: readonly PolicyClass[] = [...unavailable, 'unclassified', 'verdict']
+const shared: readonly PolicyClass[] = ['transient', 'overload', 'rate limited', 'unclassified', 'verdict']
+const unavailable: readonly PolicyClass[] = ['transient', 'overload', 'rate limited']
 /** Classes that are not retried. */
-export const triedOnce: readonly FailureClass[] = ['business conflict', 'validation', 'poison', 'corruption']
+export const triedOnce: readonly FailureClass[] = [
+  'business conflict',
+  'validation',
+  'poison',
+  'configuration',
+  'corruption',
+]
 const terminals: Partial<Record<PolicyClass, Terminal>> = {
   validation: 'dead-lettered',
+  configuration: 'halted',
   corruption: 'quarantined',
 }
 
@@ -75,9 +78,8 @@ export function failureRules<M, Tx>(
   const get = optionReader(contract, table)
   const all = withDefaults('failure', failure, contract, table)
   const atMostOnce = get('settle.when') === 'before effect'
-  const shared = { ...all, atMostOnce, sameMax: failure.poison?.maxAttemptsBeforePark ?? null }
-  const rulesOf = (name: PolicyClass) => classRules(name, shared, policies[name as FailureClass])
-  const named = [...sharing, ...triedOnce, 'contention' as const]
+  const rulesOf = (name: PolicyClass) => classRules(name, all, policies[name as FailureClass], atMostOnce)
+  const named = [...shared, ...triedOnce, 'contention' as const]
   const rules = Object.fromEntries(named.map(name => [name, rulesOf(name)])) as Record<
     PolicyClass,
     ClassRules
@@ -91,10 +93,7 @@ export function failureRules<M, Tx>(
     jitter: all.jitter,
     classes: { ...failure.classes },
     rules,
-    brake:
-      failure.brake === false || atMostOnce
-        ? null
-        : withDefaults('failure.brake', failure.brake, contract, table),
+    sameMax: failure.poison?.maxAttemptsBeforePark ?? null,
     breaker: off ? null : withDefaults('failure.breaker', breaker, contract, table),
     unreadable: policies.poison?.terminal ?? 'quarantined',
     unexpected: policies.poison?.terminal ?? 'parked',
@@ -105,36 +104,23 @@ export function failureRules<M, Tx>(
   }
 }
 
-interface SharedRules extends Pick<ClassRules, 'attemptsMax' | 'delayMs' | 'delayMaxMs' | 'sameMax'> {
-  readonly exhausted: FailureRules['exhausted']
-  readonly atMostOnce: boolean
-}
+type AllRules = Pick<ClassRules, 'attemptsMax' | 'delayMs' | 'delayMaxMs'>
 
-function classRules(name: PolicyClass, all: SharedRules, policy: ClassPolicy = {}): ClassRules {
-  // A consumer that halts for a refused login halts at the first one, before the breaker pauses it.
-  const halts = name === 'configuration' && policy.terminal === 'halted'
-  const endsAtOnce = triedOnce.includes(name as FailureClass) && (policy.attemptsMax ?? 1) === 1
-  const attemptsMax = policy.attemptsMax ?? (all.atMostOnce || halts || endsAtOnce ? 1 : all.attemptsMax)
-  const breaker = policy.breaker ?? (!halts && unavailable.includes(name))
-  const byDefault = !endsAtOnce && all.exhausted === 'dead-lettered' ? 'dead-lettered' : 'parked'
+function classRules(
+  name: PolicyClass,
+  all: AllRules,
+  policy: ClassPolicy = {},
+  atMostOnce: boolean,
+): ClassRules {
+  const single = atMostOnce || triedOnce.includes(name as FailureClass)
   return {
-    attemptsMax,
-    retried: !endsAtOnce,
-    sameMax: all.sameMax ?? poisonAfter(attemptsMax, breaker || policy.terminal === 'halted'),
-    ownBudget: policy.attemptsMax !== undefined || !sharing.includes(name),
+    attemptsMax: policy.attemptsMax ?? (single ? 1 : all.attemptsMax),
+    ownBudget: policy.attemptsMax !== undefined || !shared.includes(name),
     delayMs: policy.delayMs ?? all.delayMs,
     delayMaxMs: policy.delayMaxMs ?? Math.max(policy.delayMs ?? 0, all.delayMaxMs),
-    terminal: policy.terminal ?? terminals[name] ?? byDefault,
-    breaker,
+    terminal: policy.terminal ?? terminals[name] ?? 'parked',
+    breaker: policy.breaker ?? unavailable.includes(name),
   }
-}
-
-/**
- * A message whose every attempt fails in the same way is poison. One failure is no repetition, and the
- * failures of an unavailable dependency say nothing about the message.
- */
-function poisonAfter(attemptsMax: number, ofOthers: boolean): number | null {
-  return ofOthers || attemptsMax === 1 ? null : attemptsMax
 }
 
 /** Codes that retry policies commonly use. */
@@ -164,6 +150,5 @@ export function isGrave(risk: string): boolean {
  */
 export function decidedAtOnce(failure: FailureRules): FailureRules {
   const once = Object.entries(failure.rules).map(([of, rules]) => [of, { ...rules, attemptsMax: 1 }])
-  const exhausted = failure.exhausted === 'stop' ? 'parked' : failure.exhausted
-  return { ...failure, exhausted, breaker: null, rules: Object.fromEntries(once) }
+  return { ...failure, exhausted: 'set aside', breaker: null, rules: Object.fromEntries(once) }
 }

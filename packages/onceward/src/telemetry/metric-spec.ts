@@ -11,8 +11,6 @@ export type Label =
   | 'class'
   | 'reason'
   | 'code'
-  | 'cause'
-  | 'version'
   | 'kind'
   | 'state'
   | 'status'

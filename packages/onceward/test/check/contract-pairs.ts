@@ -128,7 +128,7 @@ export const contractPairs: Record<string, { bad: Changes; good: Changes }> = {
       source: queue('q', { singleActiveConsumer: true }),
       failure: { exhausted: 'stop' },
     },
-    good: { failure: { exhausted: 'dead-lettered' } },
+    good: { failure: { exhausted: 'set aside' } },
   },
   OW133: {
     bad: { failure: { policies: { validation: { attemptsMax: 3 } } } },

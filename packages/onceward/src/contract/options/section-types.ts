@@ -13,7 +13,6 @@ import type { BreakerOptions, EmailTarget, ExternalTarget } from '../external-ta
 import type {
   ClassPolicy,
   DeadLetterSection,
-  FailureBrake,
   FailureBreaker,
   FailureSection,
   ParkingSection,
@@ -44,7 +43,6 @@ export interface SectionTypes {
   failure: FailureSection
   'failure.policies.*': ClassPolicy
   'failure.poison': PoisonSection
-  'failure.brake': FailureBrake
   'failure.breaker': FailureBreaker
   'failure.deadLetter': DeadLetterSection
   'failure.parking': ParkingSection

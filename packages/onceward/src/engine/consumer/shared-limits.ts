@@ -1,7 +1,6 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
 import type { Environment } from '../../environment.ts'
 import { SharedLock } from '../batch/shared-lock.ts'
-import { Brakes } from '../retry/brakes.ts'
 import { Breaker } from '../retry/breaker.ts'
 
 /**
@@ -9,7 +8,6 @@ import { Breaker } from '../retry/breaker.ts'
  */
 export interface SharedLimits {
   readonly breaker: Breaker
-  readonly brakes: Brakes
   readonly writeLock: SharedLock
 }
 
@@ -17,9 +15,5 @@ export function createSharedLimits<M, Tx>(
   { failure }: Consumer<M, Tx>,
   { clock }: Environment,
 ): SharedLimits {
-  return {
-    breaker: new Breaker(failure, clock),
-    brakes: new Brakes(failure, clock),
-    writeLock: new SharedLock(),
-  }
+  return { breaker: new Breaker(failure, clock), writeLock: new SharedLock() }
 }

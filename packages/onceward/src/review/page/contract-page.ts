@@ -147,14 +147,13 @@ function wordsFor(outcomes: ReadonlySet<Outcome>): string {
 }
 
 function poisonText({ failure }: Consumer, behaviour: readonly Behaviour[]): string {
-  const { deadLetter, deadLetterOwner, rules } = failure
-  const sameMax = failure.exhausted === 'stop' ? null : rules.unclassified.sameMax
+  const { deadLetter, deadLetterOwner, sameMax } = failure
   return [
     saidOf(behaviour, ['transient', 'poison', 'invalid', 'undecodable', 'tombstone']),
     ...(sameMax === null ? [] : [`a message that fails ${sameMax} times in the same way is poison`]),
     deadLetter === null
       ? 'kept in the store'
-      : `messages that are dead-lettered, quarantined or without attempts left are copied to ${deadLetter}`,
+      : `dead-lettered and quarantined messages are copied to ${deadLetter}`,
     `${deadLetterOwner} is responsible for them`,
   ].join('; ')
 }

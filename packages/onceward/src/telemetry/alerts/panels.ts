@@ -46,7 +46,6 @@ const flow: readonly Panel[] = [
     queries: [
       { legend: '{{consumer}} up', expression: series => `min by (consumer) (${series('up')})` },
       gauge('paused', ['consumer'], '{{consumer}} paused'),
-      gauge('braked', ['consumer', 'type'], '{{consumer}} {{type}} paused'),
     ],
   },
   {

@@ -136,7 +136,6 @@ const peoplesFunctions = [
   ],
   ...[
     'refuse',
-    'release_brake',
     'release_held',
     'rename_consumer',
     'request_deletion',
