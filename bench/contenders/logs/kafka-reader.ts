@@ -1,4 +1,12 @@
-import { type Connection, ConnectionPool, fetchV17, metadataV12, offsetCommitV9 } from '@platformatic/kafka'
+import { setTimeout as pause } from 'node:timers/promises'
+import {
+  type Connection,
+  ConnectionPool,
+  fetchV17,
+  findCoordinatorV6,
+  metadataV12,
+  offsetCommitV9,
+} from '@platformatic/kafka'
 import type { ConnectLog, LogReader, LogRecord } from './log-reader.ts'
 
 const maxWaitMs = 100
@@ -21,8 +29,24 @@ export const connectKafka: ConnectLog = async place => {
     async open({ queue, group }) {
       const { topics } = await metadataV12.api.async(committing, [queue], false, false)
       const { topicId, partitions } = topics[0]!
-      return new KafkaReader(fetching, committing, { topic: queue, topicId, group, count: partitions.length })
+      const count = partitions.length
+      const reader = new KafkaReader(fetching, committing, { topic: queue, topicId, group, count })
+      await coordinate(committing, group, () => reader.tell(new Map([[0, 0]])))
+      return reader
     },
+  }
+}
+
+/** A new broker creates the topic of offsets at the first request, and refuses commits until it is loaded. */
+async function coordinate(connection: Connection, group: string, commit: () => Promise<void>): Promise<void> {
+  for (let tries = 0; ; tries++) {
+    try {
+      await findCoordinatorV6.api.async(connection, 0, [group])
+      return await commit()
+    } catch (error) {
+      if (tries === 200) throw error
+      await pause(50)
+    }
   }
 }
 
