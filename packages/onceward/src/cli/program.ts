@@ -1,4 +1,4 @@
-import { Command, type CommanderError } from 'commander'
+import { Command, type CommanderError, Help, type Option } from 'commander'
 import { OncewardError } from '../errors.ts'
 import { packageVersion } from './version.ts'
 
@@ -65,17 +65,33 @@ Environment:
     )
   for (const command of await Promise.all(loaded.map(name => commands[name]!()))) {
     program.addCommand(command)
-    for (const one of [command, ...command.commands]) {
-      one.exitOverride(refuse).configureOutput({ writeErr: () => {} })
-    }
+    prepare(command, `onceward ${command.name()}`)
+    for (const one of command.commands) prepare(one, `onceward ${command.name()} ${one.name()}`)
   }
-  return program.exitOverride(refuse).configureOutput({ writeErr: () => {} })
+  return prepare(program, 'onceward')
 }
 
-function refuse(error: CommanderError): never {
+function prepare(command: Command, path: string): Command {
+  return command
+    .exitOverride(error => refuse(error, path))
+    .configureOutput({ writeErr: () => {} })
+    .configureHelp({ visibleOptions: requiredFirst, optionDescription: markRequired })
+}
+
+function requiredFirst(this: Help, command: Command): Option[] {
+  const options = Help.prototype.visibleOptions.call(this, command)
+  return options.toSorted((a, b) => Number(b.mandatory) - Number(a.mandatory))
+}
+
+function markRequired(this: Help, option: Option): string {
+  const description = Help.prototype.optionDescription.call(this, option)
+  return option.mandatory ? `${description} (required)` : description
+}
+
+function refuse(error: CommanderError, path: string): never {
   if (error.exitCode === 0) process.exit(0)
   throw new OncewardError(
     'usage',
-    `${error.message.replace(/^error: |\.$/g, '')}. Nothing was done; see "onceward --help".`,
+    `${error.message.replace(/^error: |\.$/g, '')}. Nothing was done; see "${path} --help".`,
   )
 }

@@ -27,7 +27,7 @@ export async function act<T>(
   see = 'onceward parked list',
 ): Promise<T> {
   await assertUsable(pool)
-  const answer = await patiently(() =>
+  const answer = await retryOnContention(() =>
     inTransaction(pool, async client => {
       const { rows } = await client.query(`select ${call} as answer`, values)
       const answered = rows[0].answer as { readonly ok: boolean; readonly why?: string }
@@ -43,14 +43,15 @@ const triesMax = 5
 /**
  * Serialization failure, deadlock, lock timeout: a batch of a consumer interfered, and nothing was changed.
  */
-const passing = ['40001', '40P01', '55P03']
+const contentionCodes = ['40001', '40P01', '55P03']
 
-async function patiently<T>(work: () => Promise<T>): Promise<T> {
+async function retryOnContention<T>(work: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
       return await work()
     } catch (error) {
-      if (tries === triesMax || !passing.includes((error as { code?: string }).code ?? '')) throw error
+      if (tries === triesMax || !contentionCodes.includes((error as { code?: string }).code ?? ''))
+        throw error
     }
   }
 }

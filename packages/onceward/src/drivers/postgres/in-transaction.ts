@@ -49,17 +49,17 @@ export function pipelined(
 /** After any error the connection is closed, not rolled back. */
 async function withClient<T>(pool: SqlPool, work: (client: SqlClient) => Promise<T>): Promise<T> {
   const client = await pool.connect()
-  client.on('error', heardFromTheStatement)
+  client.on('error', ignoreError)
   let failed = true
   try {
     const result = await work(client)
     failed = false
     return result
   } finally {
-    client.removeListener('error', heardFromTheStatement)
+    client.removeListener('error', ignoreError)
     client.release(failed)
   }
 }
 
 /** A lost connection also emits this event; without a listener it would end the process. */
-function heardFromTheStatement(): void {}
+function ignoreError(): void {}

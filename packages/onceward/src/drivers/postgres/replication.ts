@@ -98,20 +98,20 @@ export async function proveReplicated(from: SqlClient | SqlPool): Promise<void> 
   if (!('connect' in from)) return void (await from.query(text))
   const client = await from.connect()
   let failed = true
-  client.on('error', heardFromTheStatement)
+  client.on('error', ignoreError)
   try {
     const assertReplicated = watchReplication(client)
     await client.query(text)
     assertReplicated()
     failed = false
   } finally {
-    client.removeListener('error', heardFromTheStatement)
+    client.removeListener('error', ignoreError)
     client.release(failed)
   }
 }
 
 /** A lost connection also emits this event; without a listener it would end the process. */
-function heardFromTheStatement(): void {}
+function ignoreError(): void {}
 
 /** Whether COMMIT waits for another server. */
 export const waitsForStandby = `(current_setting('synchronous_standby_names') <> ''

@@ -17,7 +17,7 @@ export interface DispatchContext {
   readonly consumer: string
   readonly leaving: AbortSignal
   /** When the lease was requested. It began no earlier. */
-  readonly askedMs: number
+  readonly requestedMs: number
   readonly who: LogFields
   readonly onCall: () => void
 }
@@ -41,7 +41,7 @@ export async function dispatchEffect(
   }
   const doubtful = effect.doubtful && !asked
   const { clock } = context.env
-  const not = reasonNotToCall(effect, target, clock.nowMs() - context.askedMs)
+  const not = reasonNotToCall(effect, target, clock.nowMs() - context.requestedMs)
   return { judged: not ?? (await call(effect, gate, context)), doubtful }
 }
 

@@ -113,15 +113,18 @@ export class Dispatcher {
 
   async #lease(): Promise<RoundResult> {
     const { pool, consumerName, env } = this.#options
-    const askedMs = env.clock.nowMs()
-    const free = [...this.#gates.values()].map(gate => gate.free(askedMs)).filter(({ slots }) => slots > 0)
+    const requestedMs = env.clock.nowMs()
+    const free = [...this.#gates.values()]
+      .map(gate => gate.free(requestedMs))
+      .filter(({ slots }) => slots > 0)
     if (free.length === 0) return null
     const effects = await leaseEffects(pool, consumerName, free).catch(error => this.#leaseFailed(error))
     this.#moreDue = free.some(({ name, slots }) => countOf(effects, name) >= slots)
     if (effects.length > 0) env.reach('dispatch.leased')
     this.#leased += effects.length
     if (!this.#loop.signal.aborted)
-      for (const effect of effects) void this.#dispatch(effect, gate => this.#attempt(effect, gate, askedMs))
+      for (const effect of effects)
+        void this.#dispatch(effect, gate => this.#attempt(effect, gate, requestedMs))
     this.#awaitRate()
     return { found: effects.length > 0 }
   }
@@ -165,12 +168,12 @@ export class Dispatcher {
     this.#loop.stopIfIdle()
   }
 
-  async #attempt(effect: LeasedEffect, gate: TargetGate, askedMs: number): Promise<Attempted> {
+  async #attempt(effect: LeasedEffect, gate: TargetGate, requestedMs: number): Promise<Attempted> {
     const attempted = await dispatchEffect(effect, gate, {
       env: this.#options.env,
       consumer: this.#options.consumerName,
       leaving: this.#loop.signal,
-      askedMs,
+      requestedMs,
       who: this.#who,
       onCall: () => void this.#called++,
     })

@@ -53,11 +53,11 @@ export class BucketLeases {
     const { pool, destination, leaseMs, env } = this.#options
     this.#relayId ??= await joinRelays(pool, this.#options)
     const relayId = this.#relayId
-    const askedMs = env.clock.nowMs()
+    const requestedMs = env.clock.nowMs()
     const buckets = await shareBuckets(pool, { relayId, destination, leaseMs, busy })
     if (buckets === null) return this.#lost()
     this.#buckets = buckets
-    this.#refreshedMs = askedMs
+    this.#refreshedMs = requestedMs
     env.reach('relay.leased')
   }
 

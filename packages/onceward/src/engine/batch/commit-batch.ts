@@ -50,9 +50,10 @@ async function withdrawSuspects<M, Tx>(
 }
 
 /**
- * A single stored message locks rows in its handler's order and may be slow: other batches need not wait for
- * it. Batch handlers sort the rows they lock, but PostgreSQL may lock few and many rows by different plans.
- * Deferred messages are therefore applied while no other batch is.
+ * Batches of per-message handlers write one at a time, from apply to commit (see `writeLock`). A single
+ * stored message locks rows in its handler's order and may be slow: other batches need not wait for it. Batch
+ * handlers sort the rows they lock, but PostgreSQL may lock few and many rows by different plans. Deferred
+ * messages are therefore applied while no other batch is.
  */
 async function lockWrites<M, Tx>({ batch, context }: BatchAttempt<M, Tx>): Promise<() => void> {
   const { consumer, stage, writeLock } = context

@@ -14,7 +14,7 @@ export interface LeasedEffect {
   readonly contentType: string
   readonly requestDigest: Buffer
   /** The consumer's name when the intent was recorded, if the consumer was renamed since. */
-  readonly askedAs: string | null
+  readonly originalName: string | null
   /** When this attempt was leased, by the database clock. */
   readonly leasedAtMs: number
   /** Including this one. */
@@ -158,7 +158,7 @@ function toEffect(row: any): LeasedEffect {
     doubtMs: row.doubt_ms,
     before: { status: row.response_status, digest: row.response_digest },
     createdAt: row.created_at,
-    askedAs: row.original_consumer_name,
+    originalName: row.original_consumer_name,
     leasedAtMs: row.leased_at_ms,
     requestDigest: row.request_digest,
     contentType: row.content_type,

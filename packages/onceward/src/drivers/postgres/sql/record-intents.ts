@@ -20,8 +20,8 @@ const readBack = `
     where consumer_name = mine.name and target = wanted.target and effect_key = wanted.effect_key limit 1) ledger`
 
 /**
- * One row per effect key, ever. A key requested again with the same bytes is suppressed; with other bytes it
- * is a conflict.
+ * One row per effect key while retention keeps it. A key requested again with the same bytes is suppressed;
+ * with other bytes it is a conflict.
  */
 export async function recordIntents(
   client: SqlClient,

@@ -31,7 +31,7 @@ export function emailSend(
       : null,
     ...(allowPrivate !== true && { lookup: guardedLookup() }),
   }
-  return async ({ key, body, requestDigest, createdAt, askedAs }, context) => {
+  return async ({ key, body, requestDigest, createdAt, originalName }, context) => {
     const changed = changedBytes(body, requestDigest)
     if (changed !== null) return changed
     const mail = readMail(body)
@@ -40,7 +40,7 @@ export function emailSend(
         kind: 'not sendable',
         error: `The body is not a valid mail: ${mail.problem}. Nothing was sent.`,
       }
-    const identity = `${askedAs ?? consumerName}\0${name}\0${key}`
+    const identity = `${originalName ?? consumerName}\0${name}\0${key}`
     const frame = { from, messageIdDomain, identity, createdAt: createdAt! }
     const message = await renderMail(compose, mail, frame).catch(error => errorText(error, 300))
     if (typeof message === 'string')

@@ -35,7 +35,7 @@ export interface Outbound {
   /** When the intent was recorded; null for inline calls. */
   readonly createdAt: Date | null
   /** The consumer's name when the intent was recorded, if the consumer was renamed since. */
-  readonly askedAs?: string | null
+  readonly originalName?: string | null
   /** When this attempt was leased, by the database clock; null for inline calls. */
   readonly leasedAtMs: number | null
   /** Including this one. */
