@@ -59,8 +59,9 @@ export async function nodeOf(nodes: readonly ClusterNode[], name: string): Promi
           node: string
           client_properties?: { connection_name?: string }
         }[]
-        const one = all.find(({ client_properties }) => client_properties?.connection_name === name)
-        found = nodes.find(candidate => candidate.name === one?.node)
+        // A node that was killed may still be listed with the connection it had.
+        const places = all.filter(({ client_properties }) => client_properties?.connection_name === name)
+        found = nodes.find(candidate => places.some(place => place.node === candidate.name))
         if (found !== undefined) return true
       }
       return false
