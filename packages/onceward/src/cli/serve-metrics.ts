@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { Log } from '../environment.ts'
 import { errorCode, OncewardError } from '../errors.ts'
-import { type ObserveServer, startObserveServer } from '../runtime/observe-server.ts'
+import type { ListenAt } from '../runtime/observe-server.ts'
 
 export interface MetricsFlags {
   metrics: boolean
@@ -21,14 +21,24 @@ export function addMetricsOptions(command: Command): Command {
     .option('--no-metrics', 'do not serve metrics and health')
 }
 
+const namedPort = (flags: MetricsFlags) => flags.metricsPort ?? process.env.ONCEWARD_METRICS_PORT
+
+export function metricsWanted(flags: MetricsFlags): boolean {
+  return flags.metrics && namedPort(flags) !== 'off'
+}
+
 /**
  * Null when no metrics port is configured. Called before anything else starts, so that a port in use fails
  * early. The default port may be in use by another consumer of the machine: then any free port is used.
  */
-export async function serveMetrics(flags: MetricsFlags, log: Log): Promise<ObserveServer | null> {
-  const named = flags.metricsPort ?? process.env.ONCEWARD_METRICS_PORT
+export async function serveMetrics<Server extends { readonly url: string }>(
+  flags: MetricsFlags,
+  log: Log,
+  start: (at: ListenAt) => Promise<Server>,
+): Promise<Server | null> {
+  const named = namedPort(flags)
   const said = named ?? String(metricsPort)
-  if (!flags.metrics || said === 'off') return null
+  if (!metricsWanted(flags)) return null
   if (!/^\d{1,5}$/.test(said) || Number(said) > 65_535) {
     throw new OncewardError(
       'usage',
@@ -36,10 +46,10 @@ export async function serveMetrics(flags: MetricsFlags, log: Log): Promise<Obser
     )
   }
   const host = flags.metricsHost
-  const server = await startObserveServer({ host, port: Number(said) }).catch(error => {
+  const server = await start({ host, port: Number(said) }).catch(error => {
     if (named !== undefined || errorCode(error.cause) !== 'EADDRINUSE') throw error
     log.warn('default metrics port is in use, using any free port', { port: metricsPort })
-    return startObserveServer({ host, port: 0 })
+    return start({ host, port: 0 })
   })
   log.info('metrics and health', { url: server.url })
   return server

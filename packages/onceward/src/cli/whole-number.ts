@@ -1,4 +1,7 @@
+import { availableParallelism } from 'node:os'
 import { OncewardError } from '../errors.ts'
+
+const processesMax = 64
 
 /** A row id as typed. It stays text: bigint ids exceed the integers of JavaScript. */
 export function rowNumber(text: string, of: string, command: string): string {
@@ -27,6 +30,14 @@ export function startTimeout(flags: { startTimeout?: string }, command: string):
   const ms = given === undefined ? undefined : secondsMs(given, '--start-timeout', command)
   if (ms === 0) throw new OncewardError('usage', `--start-timeout must be greater than 0. See "${command}".`)
   return ms
+}
+
+/** From 1 to 64; `auto`: one per core. */
+export function processCount(text: string, command: string): number {
+  if (text === 'auto') return Math.min(processesMax, availableParallelism())
+  const count = wholeNumber(text, '--processes', command)
+  if (count <= processesMax) return count
+  throw new OncewardError('usage', `--processes is at most ${processesMax}. Nothing was started.`)
 }
 
 function refused(text: string, what: string, command: string): OncewardError {

@@ -215,6 +215,12 @@ export interface StoreSession<Tx> {
   readonly campaign?: CampaignSession
 
   /**
+   * Stores that several processes share: called after the markers and before the handlers of a batch, when
+   * they write one by one. Keeps such batches of other processes from a deadlock over the same rows.
+   */
+  lockWrites?(messages: number): Promise<void>
+
+  /**
    * Stores with `capabilities.concurrent` that can undo part of a transaction: marks the current place. Not
    * awaited: later statements come after it.
    */

@@ -15,28 +15,59 @@ export interface ObserveServer {
   close(): Promise<void>
 }
 
+/** The contents of the pages. */
+export interface Observed {
+  /** Prometheus text. */
+  metrics(): Promise<string>
+  health(): Health | Promise<Health>
+}
+
+export interface ListenAt {
+  readonly host: string
+  readonly port: number
+}
+
 const connectionsMax = 64
 const requestMs = 5_000
+
+export const starting: Health = {
+  ready: false,
+  reasons: ['starting'],
+  oldestUnfinishedSeconds: null,
+  stalledSeconds: null,
+}
+
+/** A meter for this process. Handlers that use the API get it too, unless an SDK was registered before. */
+export async function openMeter(): Promise<{ readonly meter: Meter; readonly metrics: Observed['metrics'] }> {
+  const { exposition, provider } = await openPrometheus()
+  metrics.setGlobalMeterProvider(provider)
+  return { meter: provider.getMeter('onceward'), metrics: exposition }
+}
+
+/** Serves the metrics and the health of this process. */
+export async function startObserveServer(at: ListenAt): Promise<ObserveServer> {
+  const { meter, metrics } = await openMeter()
+  let read: () => Health = () => starting
+  const pages = await servePages(at, { metrics, health: () => read() })
+  return {
+    ...pages,
+    meter,
+    watch(reader) {
+      read = reader
+    },
+  }
+}
 
 /**
  * Serves `/metrics` for Prometheus, `/livez` (the event loop runs) and `/readyz` (work is being done).
  * The pages are read-only and contain no message data.
  */
-export async function startObserveServer(at: {
-  readonly host: string
-  readonly port: number
-}): Promise<ObserveServer> {
-  const { exposition, provider } = await openPrometheus()
-  // Handlers that use the API get it too, unless an SDK was registered before.
-  metrics.setGlobalMeterProvider(provider)
-  let read: () => Health = () => ({
-    ready: false,
-    reasons: ['starting'],
-    oldestUnfinishedSeconds: null,
-    stalledSeconds: null,
-  })
+export async function servePages(
+  at: ListenAt,
+  observed: Observed,
+): Promise<Pick<ObserveServer, 'url' | 'close'>> {
   const server = createServer({ requestTimeout: requestMs, headersTimeout: requestMs }, (request, response) =>
-    answer(request, response, exposition, () => read()),
+    answer(request, response, observed),
   )
   server.maxConnections = connectionsMax
   await new Promise<void>((resolve, reject) => {
@@ -47,10 +78,6 @@ export async function startObserveServer(at: {
   const { address, port } = server.address() as AddressInfo
   return {
     url: `http://${address.includes(':') ? `[${address}]` : address}:${port}`,
-    meter: provider.getMeter('onceward'),
-    watch(reader) {
-      read = reader
-    },
     close: () =>
       new Promise(resolve => {
         server.close(() => resolve())
@@ -59,12 +86,7 @@ export async function startObserveServer(at: {
   }
 }
 
-function answer(
-  request: IncomingMessage,
-  response: ServerResponse,
-  exposition: () => Promise<string>,
-  read: () => Health,
-): void {
+function answer(request: IncomingMessage, response: ServerResponse, observed: Observed): void {
   const say = (status: number, text: string, type = 'text/plain; charset=utf-8') => {
     response.writeHead(status, { 'content-type': type, 'cache-control': 'no-store' })
     response.end(request.method === 'HEAD' ? undefined : text)
@@ -73,12 +95,12 @@ function answer(
   switch (request.url?.split('?', 1)[0]) {
     case '/livez':
       return say(200, 'alive\n')
-    case '/readyz': {
-      const health = read()
-      return say(health.ready ? 200 : 503, `${JSON.stringify(health)}\n`, 'application/json')
-    }
+    case '/readyz':
+      return void Promise.resolve(observed.health()).then(health =>
+        say(health.ready ? 200 : 503, `${JSON.stringify(health)}\n`, 'application/json'),
+      )
     case '/metrics':
-      return void exposition().then(
+      return void observed.metrics().then(
         text => say(200, text, 'text/plain; version=0.0.4; charset=utf-8'),
         error => say(500, `# not collected: ${errorText(error, 200).replaceAll(/\s+/g, ' ')}\n`),
       )

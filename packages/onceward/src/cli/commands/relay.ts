@@ -2,6 +2,7 @@ import { Command, Option } from 'commander'
 import type { LogLevel } from '../../environment.ts'
 import { type RelayedBroker, runRelay } from '../../outbox.ts'
 import { endWithNpm } from '../../runtime/end-with-npm.ts'
+import { startObserveServer } from '../../runtime/observe-server.ts'
 import { realEnvironment } from '../../runtime/real-environment.ts'
 import { openDatabase } from '../database.ts'
 import { consoleLog, print } from '../output.ts'
@@ -55,7 +56,7 @@ export function relayCommand(): Command {
     const startTimeoutMs = startTimeout(flags, help)
     endWithNpm()
     const signals = onSignals()
-    const server = await serveMetrics(flags, log)
+    const server = await serveMetrics(flags, log, startObserveServer)
     const database = await openDatabase(log, { embedded: flags.embedded === true })
     try {
       const relay = await runRelay({

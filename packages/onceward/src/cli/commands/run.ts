@@ -1,30 +1,12 @@
 import { Command, Option } from 'commander'
-import type { Consumer } from '../../contract/define-consumer.ts'
-import type { Mode } from '../../contract/handler.ts'
-import type { Log, LogLevel } from '../../environment.ts'
+import { childNumber } from '../../runtime/child-process.ts'
 import { endWithNpm } from '../../runtime/end-with-npm.ts'
-import { realEnvironment } from '../../runtime/real-environment.ts'
-import { type Part, type Running, runConsumer } from '../../runtime/run-consumer.ts'
-import { answerSupervisor, supervise, supervised } from '../../runtime/supervise.ts'
-import { openDatabase } from '../database.ts'
-import { loadConsumer, loadStore, policyHelp } from '../load-consumer.ts'
-import { consoleLog, print } from '../output.ts'
-import { addMetricsOptions, type MetricsFlags, serveMetrics } from '../serve-metrics.ts'
-import { serverAddresses } from '../server-addresses.ts'
-import { onSignals } from '../signals.ts'
-import { secondsMs, startTimeout } from '../whole-number.ts'
-
-interface RunFlags extends MetricsFlags {
-  json?: boolean
-  logLevel: LogLevel
-  mode: Mode
-  part?: Part[]
-  drain: string
-  startTimeout?: string
-  policy?: string
-  metricsMaxAge: string
-  embedded?: boolean
-}
+import { loadConsumer, policyHelp } from '../load-consumer.ts'
+import { consoleLog } from '../output.ts'
+import { addMetricsOptions } from '../serve-metrics.ts'
+import { processCount } from '../whole-number.ts'
+import { type RunFlags, runHelp, runHere } from './run/run-here.ts'
+import { runSupervised } from './run/run-supervised.ts'
 
 export function runCommand(): Command {
   const command = new Command('run')
@@ -54,6 +36,11 @@ export function runCommand(): Command {
       '--start-timeout <seconds>',
       'how long to wait at start for an unreachable database or broker (default: no limit)',
     )
+    .option(
+      '--processes <count>',
+      'run this many supervised processes, or "auto" for one per core; they share partitions, memory and one metrics page',
+      '1',
+    )
     .option('--policy <file>', policyHelp)
     .option(
       '--embedded',
@@ -66,76 +53,14 @@ export function runCommand(): Command {
       .default('info'),
   )
   return addMetricsOptions(command).action(async (file: string, flags: RunFlags) => {
-    const json = flags.json === true
-    const log = consoleLog(json, flags.logLevel)
-    const drainMs = secondsMs(flags.drain, '--drain', 'onceward run --help')
-    const gaugesMaxAgeMs = secondsMs(flags.metricsMaxAge, '--metrics-max-age', 'onceward run --help')
-    const startTimeoutMs = startTimeout(flags, 'onceward run --help')
+    const child = childNumber()
+    const log = consoleLog(flags.json === true, flags.logLevel)
+    const processes = processCount(flags.processes, runHelp)
     const consumer = await loadConsumer(file, { policy: flags.policy })
-    const isChild = process.env[supervised] !== undefined
-    let running: Running | null = null
-    const answer = isChild
-      ? answerSupervisor(consumer.isolation.deadlineMs, () => {
-          if (running !== null) running.drain(drainMs).catch(() => {})
-          else if (!process.emit('SIGTERM', 'SIGTERM')) process.exit(1)
-        })
-      : null
-    const store = await loadStore(file)
-    if (!isChild) endWithNpm()
-    const supervises = consumer.isolation.mode === 'child' && !isChild
-    const signals = supervises ? null : onSignals()
-    const server = supervises ? null : await serveMetrics(flags, log)
-    const database = await openDatabase(log, { embedded: flags.embedded === true && !isChild })
-    try {
-      if (supervises) {
-        process.exitCode = await superviseRun(consumer.isolation, database.url, log)
-        return
-      }
-      running = await runConsumer(consumer, {
-        databaseUrl: database.url,
-        ...(store && { store }),
-        ...serverAddresses(),
-        archiveFolder: process.env.ONCEWARD_ARCHIVE_FOLDER,
-        mode: flags.mode,
-        isolated: isChild,
-        startTimeoutMs,
-        signal: signals!.starting,
-        ...(flags.part && { parts: flags.part }),
-        gaugesMaxAgeMs,
-        env: realEnvironment({ log, meter: server?.meter }),
-      })
-      server?.watch(running.health)
-      signals!.running(running, drainMs)
-      await running.finished
-      const tally = running.consumer?.tally
-      const worked = running.worker?.tally.outcomes
-      print(
-        json,
-        { ok: true, ...tally, ...(worked && { worked }) },
-        () =>
-          `stopped: ${JSON.stringify(tally?.outcomes ?? {})}${worked ? `, workers: ${JSON.stringify(worked)}` : ''}`,
-      )
-    } finally {
-      await store?.close?.()
-      await database.close()
-      await server?.close()
-      answer?.ending()
-    }
-  })
-}
-
-/** Runs the same command in a child process, and restarts it when it crashes. */
-function superviseRun(
-  { deadlineMs, memoryMaxMb }: Consumer['isolation'],
-  databaseUrl: string,
-  log: Log,
-): Promise<number> {
-  return supervise({
-    program: process.argv[1]!,
-    args: process.argv.slice(2),
-    environment: { ONCEWARD_DATABASE_URL: databaseUrl },
-    deadlineMs,
-    memoryMaxMb,
-    log,
+    if (child !== null) return runHere(file, consumer, flags, log, child)
+    endWithNpm()
+    if (processes > 1 || consumer.isolation.mode === 'child')
+      process.exitCode = await runSupervised(consumer, flags, log, processes)
+    else await runHere(file, consumer, flags, log, null)
   })
 }

@@ -6,6 +6,7 @@ import { outsideTransactions, sqlCapabilities } from './outside-transactions.ts'
 import type { SqlClient } from './pool.ts'
 import type { OpenTransaction, SqlPort } from './port.ts'
 import { PortHandlerTransaction } from './port-handler-transaction.ts'
+import { ProcessTurns } from './process-turns.ts'
 import { waitsForStandby } from './replication.ts'
 import { roleSettings } from './role-settings.ts'
 import { ServerIncarnation } from './server-incarnation.ts'
@@ -35,6 +36,8 @@ export function createPortStore<Tx>(port: SqlPort<Tx>, options: TransactionOptio
     )
   }
 
+  const turns = new ProcessTurns(false)
+
   async function work<T>(
     open: OpenTransaction<Tx>,
     enrolment: Enrolment,
@@ -42,7 +45,8 @@ export function createPortStore<Tx>(port: SqlPort<Tx>, options: TransactionOptio
   ): Promise<T> {
     const { facts, runId } = enrolment
     const limitMs = serverLimitMs(facts)
-    const session = new SqlSession(open, enrolment, shared => new PortHandlerTransaction(open, log, shared))
+    const handlerTx = (shared: boolean) => new PortHandlerTransaction(open, log, shared)
+    const session = new SqlSession(open, enrolment, handlerTx, { turns })
     const { rows } = await open.query(settle, [`${lockTimeoutMs}`, `${limitMs}`, `${runId}`])
     const endHandles = async () => {
       session.end()
@@ -75,8 +79,12 @@ export function createPortStore<Tx>(port: SqlPort<Tx>, options: TransactionOptio
         }
       }),
     ])
-    if (failure !== undefined) throw failure.error
-    if (end.status === 'rejected') throw end.reason
+    if (failure !== undefined || end.status === 'rejected') {
+      const error = failure === undefined ? (end as PromiseRejectedResult).reason : failure.error
+      turns.failed(error)
+      throw error
+    }
+    turns.committed()
     return end.value
   }
 

@@ -21,6 +21,7 @@ import type {
   SuspectSession,
 } from '../../ports/store.ts'
 import type { SqlClient } from './pool.ts'
+import type { ProcessTurns } from './process-turns.ts'
 import { advancePartitions, type CommitFence, commitFence, readPositions } from './sql/advance-partitions.ts'
 import { blockedKeys } from './sql/blocked-keys.ts'
 import { concludeMessages } from './sql/conclude-messages.ts'
@@ -49,6 +50,7 @@ export class SqlSession<Tx> implements StoreSession<Tx> {
   readonly #handlerTxs: HandlerTransaction<Tx>[] = []
   readonly held: HeldSession
   readonly #fencesWithCommit: boolean
+  readonly #turns: ProcessTurns
   /** Sent with COMMIT. */
   commitFence: CommitFence | null = null
 
@@ -56,9 +58,10 @@ export class SqlSession<Tx> implements StoreSession<Tx> {
     client: SqlClient,
     enrolment: Enrolment,
     makeHandlerTx: (shared: boolean) => HandlerTransaction<Tx>,
-    { fencesWithCommit = false } = {},
+    { turns, fencesWithCommit = false }: { turns: ProcessTurns; fencesWithCommit?: boolean },
   ) {
     this.#fencesWithCommit = fencesWithCommit
+    this.#turns = turns
     this.#client = client
     this.#enrolment = enrolment
     this.#makeHandlerTx = makeHandlerTx
@@ -145,6 +148,10 @@ export class SqlSession<Tx> implements StoreSession<Tx> {
     const handlerTx = this.#makeHandlerTx(shared)
     this.#handlerTxs.push(handlerTx)
     return handlerTx
+  }
+
+  lockWrites(messages: number): Promise<void> {
+    return this.#turns.take(this.#client, this.#enrolment.consumerId, messages)
   }
 
   savepoint(): Savepoint {

@@ -8,6 +8,7 @@ import { SqlHandlerTransaction } from './handler-transaction.ts'
 import { opening, pipelined } from './in-transaction.ts'
 import { outsideTransactions, sqlCapabilities } from './outside-transactions.ts'
 import { createPool, type PooledClient, pipelines, type SqlPool, sendTogether } from './pool.ts'
+import { ProcessTurns } from './process-turns.ts'
 import { watchReplication } from './replication.ts'
 import { setRoleSettings } from './role-settings.ts'
 import { ServerIncarnation } from './server-incarnation.ts'
@@ -71,6 +72,7 @@ export function createPooledStore<Tx>(
     incarnation = new ServerIncarnation(),
   } = options
   const inPipeline = pipelines(pool)
+  const turns = new ProcessTurns(inPipeline)
 
   const begin = ({ facts, runId }: Enrolment) => {
     const limitMs = serverLimitMs(facts)
@@ -89,6 +91,7 @@ export function createPooledStore<Tx>(
     const client = await pool.connect()
     const session = new SqlSession(client, enrolment, shared => makeHandlerTx(client, log, shared), {
       fencesWithCommit: inPipeline,
+      turns,
     })
     let usable = false
     client.on('error', ignoreError)
@@ -106,8 +109,10 @@ export function createPooledStore<Tx>(
       await commit(client, inPipeline, session.commitFence)
       assertReplicated()
       usable = true
+      turns.committed()
       return result
     } catch (error) {
+      turns.failed(error)
       session.end()
       usable = diagnose(error) !== 'unavailable' && (await rollback(client))
       throw error

@@ -21,7 +21,7 @@ export async function commitBatch<M, Tx>(attempt: BatchAttempt<M, Tx>): Promise<
       const marked = await claimBatch(attempt, session)
       claimed = marked.claimed
       env.reach('batch.marked')
-      unlock = await lockWrites(attempt)
+      unlock = await lockWrites(attempt, session)
       const facts = stage === 'enqueue' ? keepAll(marked) : await applyEffects(attempt, marked, session)
       env.reach('batch.applied')
       await withdrawSuspects(attempt, session)
@@ -55,12 +55,23 @@ async function withdrawSuspects<M, Tx>(
  * handlers sort the rows they lock, but PostgreSQL may lock few and many rows by different plans. Deferred
  * messages are therefore applied while no other batch is.
  */
-async function lockWrites<M, Tx>({ batch, context }: BatchAttempt<M, Tx>): Promise<() => void> {
+async function lockWrites<M, Tx>(
+  { batch, context }: BatchAttempt<M, Tx>,
+  session: StoreSession<Tx>,
+): Promise<() => void> {
   const { consumer, stage, writeLock } = context
   if (stage === 'enqueue' || (stage === 'work' && batch.length === 1)) return () => {}
   const perMessage = consumer.handle !== undefined || consumer.effect?.apply?.after !== undefined
-  if (perMessage || !firstTries(context)) return writeLock.exclusive()
-  return consumer.failure.mode === 'defer' ? writeLock.shared() : () => {}
+  if (!perMessage && firstTries(context))
+    return consumer.failure.mode === 'defer' ? writeLock.shared() : () => {}
+  const unlock = await writeLock.exclusive()
+  try {
+    await session.lockWrites?.(batch.length)
+    return unlock
+  } catch (error) {
+    unlock()
+    throw error
+  }
 }
 
 /** A marker that is removed for a retry does not count. */

@@ -11,6 +11,7 @@ export function overrideSession<Tx>(inner: StoreSession<Tx>, own: Partial<Member
     countAttempts: failures => inner.countAttempts(failures),
     conclude: conclusions => inner.conclude(conclusions),
     parkedTotal: () => inner.parkedTotal(),
+    lockWrites: inner.lockWrites?.bind(inner),
     savepoint: inner.savepoint?.bind(inner),
     businessKeys: inner.businessKeys,
     receipts: inner.receipts,
