@@ -16,6 +16,7 @@ import { profileLines } from './profile-summary.ts'
 import { measureRebalance } from './rebalance/rebalance.ts'
 import { jsonLine, type Results } from './report.ts'
 import { measureRounds } from './rounds.ts'
+import { measureTransform } from './transform/transform.ts'
 
 const needs: Record<ServiceName, (parts: readonly Part[]) => boolean> = {
   postgres: () => true,
@@ -23,7 +24,7 @@ const needs: Record<ServiceName, (parts: readonly Part[]) => boolean> = {
     parts.some(part =>
       ['rabbitmq', 'stream', 'effects', 'latency', 'memory', 'metrics', 'check'].includes(part),
     ),
-  kafka: parts => parts.some(part => ['kafka', 'effects', 'rebalance', 'check'].includes(part)),
+  kafka: parts => parts.some(part => ['kafka', 'effects', 'rebalance', 'transform', 'check'].includes(part)),
 }
 
 const say = (line: string) => void process.stderr.write(`${line}\n`)
@@ -47,6 +48,7 @@ async function measure(place: PreparedPlace, options: Options): Promise<Results>
     explain: parts.includes('explain') ? await measureExplain(place, options, say) : null,
     latency: parts.includes('latency') ? await measureLatency(place, options.latencySeconds) : null,
     memory: parts.includes('memory') ? await measureMemory(place, options.memoryCount) : null,
+    transform: parts.includes('transform') ? await measureTransform(place, options, say) : null,
     check: parts.includes('check') ? await measureCheck(place, options.rounds) : null,
     rebalance: parts.includes('rebalance')
       ? await measureRebalance(place, options.rebalanceCount, say)

@@ -11,6 +11,7 @@ const parts = [
   'purge',
   'explain',
   'rebalance',
+  'transform',
   'latency',
   'memory',
   'metrics',
@@ -39,7 +40,7 @@ export interface Options {
 }
 
 export const usage = `Usage: npm run bench -- [--only ${parts.join('|')}] [--roles a,b] [--json] [--quick] [--rounds n] [--profile folder]
-  --only     one part alone; a comma joins several. Memory alone takes a million messages, otherwise 300,000. History, purge, explain and check only when named
+  --only     one part alone; a comma joins several. Memory alone takes a million messages, otherwise 300,000. History, purge, explain, transform and check only when named
   --roles    only these contenders, such as 'hand batch,batch form'
   --json     ends with one line {"rows": [...], "ratios": {...}}
   --quick    two rounds with fewer messages: for a look, not for a claim
@@ -59,7 +60,9 @@ export function readOptions(args: readonly string[]): Options {
     },
   })
   const chosen = (values.only?.split(',') ??
-    parts.filter(part => !['history', 'purge', 'explain', 'check'].includes(part))) as readonly Part[]
+    parts.filter(
+      part => !['history', 'purge', 'explain', 'transform', 'check'].includes(part),
+    )) as readonly Part[]
   const unknown = chosen.filter(part => !parts.includes(part))
   if (unknown.length > 0) throw new Error(`There is no part ${unknown.join(', ')}.\n${usage}`)
   const rounds = Number(values.rounds ?? (values.quick ? 2 : 5))

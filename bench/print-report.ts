@@ -75,6 +75,14 @@ export function reportLines(results: Results): string[] {
     for (const { kind, one, all } of check.kinds)
       lines.push(`  ${kind.padEnd(18)}  one ${whole(one)}  all ${whole(all)}`)
   }
+  if (results.transform !== null) {
+    lines.push('', 'one topic into another, records per second (processor time a record)')
+    for (const { name, all, cpuMicros } of results.transform.rates)
+      lines.push(
+        `  ${name.padEnd(34)}${whole(median(all)).padStart(9)}  (${hundredths(median(cpuMicros))} us)`,
+      )
+    lines.push(`  ${hundredths(results.transform.ratio)} × by hand`)
+  }
   const targets = targetsOf(results)
   if (targets.length > 0) lines.push('', 'targets (the lower ratio of ordered and random ids)')
   for (const { name, value, bound, reached } of targets) {

@@ -10,6 +10,7 @@ import type { Latency } from './observed/latency.ts'
 import type { Memory } from './observed/memory.ts'
 import type { Rebalance } from './rebalance/rebalance.ts'
 import type { Measured } from './rounds.ts'
+import type { TransformRates } from './transform/transform.ts'
 
 export interface Results {
   readonly measured: readonly Measured[]
@@ -23,6 +24,7 @@ export interface Results {
   readonly memory: Memory | null
   readonly rebalance: Rebalance | null
   readonly check: CheckTimes | null
+  readonly transform: TransformRates | null
 }
 
 export interface Target {
@@ -86,6 +88,7 @@ export function targetsOf({
   latency,
   memory,
   check,
+  transform,
 }: Results): readonly Target[] {
   const targets: Target[] = []
   const atLeast = (broker: Broker, role: Role, to: Role, bound: number) => {
@@ -138,6 +141,10 @@ export function targetsOf({
   }
   if (memory !== null)
     atMost('memory, last third / first third', memory.lastThirdMib / memory.firstThirdMib, 1.1)
+  if (transform !== null) {
+    const { ratio: value } = transform
+    targets.push({ name: 'transform / by hand', value, bound: '≥ 0.9', reached: value >= 0.9 })
+  }
   for (const { kind, one, all } of check?.kinds ?? [])
     atMost(`check ${kind}, ${check!.contracts} contracts / one`, all / one, 3)
   return targets
@@ -149,7 +156,8 @@ export function jsonLine(results: Results): string {
     rate: Math.round(median(rates)),
     cpuMicros: round(median(cpuMicros)),
   }))
-  const { effects, failure, parked, history, purge, explain, latency, memory, rebalance, check } = results
+  const { effects, failure, parked, history, purge, explain, latency, memory, rebalance, check, transform } =
+    results
   const targets = targetsOf(results).map(target => ({ ...target, value: round(target.value) }))
   return JSON.stringify({
     rows,
@@ -165,6 +173,7 @@ export function jsonLine(results: Results): string {
     memory,
     rebalance,
     check,
+    transform,
   })
 }
 

@@ -85,6 +85,12 @@ export const crashPoints = {
     "A consumer's markers are copied to tables that are not attached, COMMIT is not sent: the markers are where they were.",
   'days.attached': 'The tables are attached, COMMIT is not sent: everything is as before.',
   'days.standing': "A consumer's markers are in daily tables: nothing remains to do.",
+  'transform.produced':
+    'Outputs and dead letters of a Kafka transaction are written, its offsets are not: the broker aborts it, and the records are transformed again.',
+  'transform.positioned':
+    'Outputs and offsets are written, the end of the transaction is not sent: the broker aborts it, and the records are transformed again.',
+  'transform.committed':
+    'The broker has committed outputs and offsets together: the next process reads from there.',
   'migrate.applied':
     'A migration is committed, the next one has not started: the next start continues from there.',
 } as const

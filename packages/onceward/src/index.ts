@@ -1,6 +1,7 @@
 export type { ConsumerContract, Risk, SourceDeclaration } from './contract/contract.ts'
 export type { After, AfterContext, DeclaredEffect, EffectContext } from './contract/declared-effect.ts'
 export { type Consumer, defineConsumer } from './contract/define-consumer.ts'
+export { defineTransform, type Transform } from './contract/define-transform.ts'
 export type {
   CallOutcome,
   CustomTarget,
@@ -29,8 +30,14 @@ export type {
 } from './contract/handler.ts'
 export { loadPolicy } from './contract/policy/load-policy.ts'
 export type { Policy } from './contract/policy/read-policy.ts'
-export { type ConsumerParts, consumerParts, withPolicy } from './contract/policy/with-policy.ts'
+export {
+  type ConsumerParts,
+  consumerParts,
+  type TransformParts,
+  withPolicy,
+} from './contract/policy/with-policy.ts'
 export type { PublishRequest, PublishTarget } from './contract/publish-target.ts'
+export type { TransformContext, TransformContract, TransformFailure } from './contract/transform-contract.ts'
 export type {
   ComparedTable,
   ReconcileSection,
@@ -96,3 +103,4 @@ export { realEnvironment } from './runtime/real-environment.ts'
 export { openReplay, type Replay, type ReplayOptions } from './runtime/replay.ts'
 export { type Part, type Running, type RunOptions, runConsumer } from './runtime/run-consumer.ts'
 export type { Health } from './runtime/run-health.ts'
+export { type RunningTransform, type RunTransformOptions, runTransform } from './runtime/run-transform.ts'

@@ -323,7 +323,8 @@ const publicNames: Record<string, string> = {
     CampaignMode openReplay Replay ReplayOptions ReplaySection RetentionSection
     Accepted Campaign CampaignProgress CampaignRequest CampaignState ComparedTable ParkedSelection CampaignPlan CampaignPreview Selection Swap TableComparison
     Cause cause ReconcileSection
-    ConsumerParts consumerParts loadPolicy Policy withPolicy
+    ConsumerParts consumerParts loadPolicy Policy withPolicy TransformParts
+    defineTransform Transform TransformContext TransformContract TransformFailure runTransform RunningTransform RunTransformOptions
     OutgoingMessage PublishAnswer Publisher RangeReader
     Gap GapAction GapPolicy ProjectedFact ProjectedKey projection ProjectionOptions ProjectionResult Repair
     After AfterContext AuditResult ContributionResult EffectContext TransitionResult`,

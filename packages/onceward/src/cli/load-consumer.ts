@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { isTransform } from '../contract/define-transform.ts'
 import { policyFileName, shownPath } from '../contract/policy/load-policy.ts'
 import { errorText } from '../errors.ts'
 import {
@@ -8,11 +9,14 @@ import {
   type ConsumerContract,
   type ConsumerParts,
   defineConsumer,
+  defineTransform,
   loadPolicy,
   OncewardError,
   type Policy,
   type SqlTransaction,
   type Store,
+  type Transform,
+  type TransformContract,
   withPolicy,
 } from '../index.ts'
 
@@ -43,21 +47,40 @@ export interface LoadOptions {
   readonly looking?: boolean
 }
 
+/** A consumer, or a Kafka transform. */
+export type Loaded = Consumer<unknown, SqlTransaction> | Transform
+
 /**
  * The default export of a file, with its policy file, validated. Every problem is one error that names the
  * file.
  */
-export async function loadConsumer(
+export async function loadContract(
   file: string,
   { policy, loaded: known, looking = false }: LoadOptions = {},
-): Promise<Consumer<unknown, SqlTransaction>> {
+): Promise<Loaded> {
   const found = await defaultExport(file)
   const loaded = known === undefined ? await findPolicy(file, policy) : known
-  if (loaded !== null) return withPolicy(found, loaded, looking ? {} : { environment: process.env })
+  const options = looking ? {} : { environment: process.env }
+  if (loaded !== null)
+    return withPolicy(found as Loaded as Consumer<unknown, SqlTransaction>, loaded, options)
   const defined = Object.isFrozen(found) && (found as { declared?: unknown }).declared !== undefined
-  return defined
-    ? (found as Consumer<unknown, SqlTransaction>)
+  if (defined) return found as Loaded
+  return isTransform(found)
+    ? defineTransform(found as TransformContract)
     : defineConsumer(found as ConsumerContract<unknown, SqlTransaction>)
+}
+
+/** The same for commands that need a consumer with a store. */
+export async function loadConsumer(
+  file: string,
+  options: LoadOptions = {},
+): Promise<Consumer<unknown, SqlTransaction>> {
+  const loaded = await loadContract(file, options)
+  if (!isTransform(loaded)) return loaded
+  throw new OncewardError(
+    'usage',
+    `${file} exports a Kafka transform, which has no store: this command needs a consumer. Nothing was started.`,
+  )
 }
 
 /** The policy file of a consumer's file, read but not yet applied; null where there is none. */
@@ -83,7 +106,7 @@ async function defaultExport(file: string): Promise<ConsumerParts | Consumer<unk
   if (module.default === null || typeof module.default !== 'object') {
     throw new OncewardError(
       'usage',
-      `${file} does not export a consumer as its default. Write "export default defineConsumer({ … })".`,
+      `${file} does not export a consumer as its default. Write "export default defineConsumer({ … })", or defineTransform for Kafka to Kafka.`,
     )
   }
   return module.default as ConsumerParts

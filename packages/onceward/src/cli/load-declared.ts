@@ -1,12 +1,12 @@
 import { OncewardError } from '../errors.ts'
 import type { Declared } from '../telemetry/alerts/alert-rules.ts'
-import { loadConsumer } from './load-consumer.ts'
+import { loadContract } from './load-consumer.ts'
 
-/** The consumers of these files, in the order given. */
+/** The consumers and transforms of these files, in the order given. */
 export async function loadDeclared(files: readonly string[]): Promise<Declared[]> {
   const declared: Declared[] = []
   for (const file of files)
-    declared.push({ file, consumer: (await loadConsumer(file)) as Declared['consumer'] })
+    declared.push({ file, consumer: (await loadContract(file)) as Declared['consumer'] })
   return declared
 }
 

@@ -17,6 +17,7 @@ import { sampleRules } from './rules/samples.ts'
 import { severalRules } from './rules/several.ts'
 import { streamRules } from './rules/stream.ts'
 import { timingRules } from './rules/timing.ts'
+import { transformRules } from './rules/transform.ts'
 
 /** Rules about one contract without servers. */
 export const contractRules: readonly Rule<Consumer>[] = [
@@ -42,7 +43,7 @@ export type Topic =
   | 'the check itself'
 
 const topics: readonly (readonly [Topic, readonly RuleText[]])[] = [
-  ['contract', contractRules],
+  ['contract', [...contractRules, ...transformRules]],
   ['samples', sampleRules],
   ['contracts together', severalRules],
   ['RabbitMQ', [...rabbitRules, ...streamRules, ...rabbitOutletRules]],

@@ -1,9 +1,11 @@
+import { isTransform } from '../contract/define-transform.ts'
 import { catalogue, contractRules, liveIds } from './catalogue.ts'
 import { type Checked, judgeAll, type LiveAccess } from './live/access.ts'
 import { type Finding, findingsOf, type Severity } from './rule.ts'
 import { refusedContract } from './rules/itself.ts'
 import { sampleRules } from './rules/samples.ts'
 import { severalRules } from './rules/several.ts'
+import { judgeTransform } from './rules/transform.ts'
 import { type IdentityTrial, tryIdentities } from './samples/try-identities.ts'
 import { applyWaivers, type WaivedFinding, type Waiver } from './waiver.ts'
 
@@ -90,6 +92,7 @@ function refused(one: LoadedContract): Finding[] {
 }
 
 function judgeContract({ consumer, file }: Checked): Finding[] {
+  if (isTransform(consumer)) return judgeTransform(consumer as never, contractRules, file)
   return judgeAll(contractRules, consumer, { consumer: consumer.name, place: file })
 }
 

@@ -20,7 +20,7 @@ export interface Health {
 }
 
 /** Longer than a broker takes to elect a leader after a clean stop. */
-const stalledMaxMs = 5_000
+export const stalledMaxMs = 5_000
 
 export interface HealthWatch {
   read(): Health

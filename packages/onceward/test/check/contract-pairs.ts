@@ -1,4 +1,10 @@
-import { audit, type ConsumerContract, defineConsumer } from 'onceward'
+import {
+  audit,
+  type ConsumerContract,
+  defineConsumer,
+  defineTransform,
+  type TransformContract,
+} from 'onceward'
 import { topic } from 'onceward/kafka'
 import { postgresQueue } from 'onceward/postgres'
 import { queue } from 'onceward/rabbitmq'
@@ -32,6 +38,28 @@ const clean: ConsumerContract = {
 
 export const consumerWith = (changes: Changes = {}): Consumer =>
   defineConsumer({ ...clean, ...changes }) as Consumer
+
+const cleanTransform: TransformContract = {
+  name: 'clean',
+  owner: 'payments',
+  risk: 'projection',
+  source: topic('orders', { start: 'earliest', instance: 'one' }),
+  message: anything as never,
+  failure: { deadLetter: 'orders.dead' },
+  handlerVersion: '1.4.2',
+  to: ['paid'],
+  map: () => [],
+}
+
+export const transformWith = (changes: Partial<TransformContract> = {}) =>
+  defineTransform({ ...cleanTransform, ...changes })
+
+export const transformPairs: Readonly<
+  Record<string, { readonly bad: Partial<TransformContract>; readonly good: Partial<TransformContract> }>
+> = {
+  OW191: { bad: { failure: {} }, good: {} },
+  OW192: { bad: { source: topic('orders', { start: 'earliest' }) }, good: {} },
+}
 
 const identity = clean.identity
 const recording = (name: string, table: string): Changes => ({

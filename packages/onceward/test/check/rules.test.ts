@@ -14,8 +14,9 @@ import { postgresRules } from '../../src/review/rules/postgres.ts'
 import { rabbitRules } from '../../src/review/rules/rabbitmq.ts'
 import { severalRules } from '../../src/review/rules/several.ts'
 import { streamRules } from '../../src/review/rules/stream.ts'
+import { transformRules } from '../../src/review/rules/transform.ts'
 import type { Waiver } from '../../src/review/waiver.ts'
-import { consumerWith, contractPairs, severalPairs } from './contract-pairs.ts'
+import { consumerWith, contractPairs, severalPairs, transformPairs, transformWith } from './contract-pairs.ts'
 import {
   kafkaOutletPairs,
   kafkaPairs,
@@ -47,6 +48,22 @@ function pairUp<Subject>(
     })
   }
 }
+
+describe('rules over a transform', () => {
+  const built = Object.entries(transformPairs).map(
+    ([id, { bad, good }]) => [id, { bad: transformWith(bad), good: transformWith(good) }] as const,
+  )
+  pairUp(transformRules, Object.fromEntries(built))
+
+  test('and those of consumers have nothing to say of a transform that answers everything', async () => {
+    const options = { waivers: [], today: '2026-11-18' }
+    const judge = async (transform: ReturnType<typeof transformWith>) =>
+      (await check([{ file: 'a.ts', consumer: transform as never }], options)).findings.map(({ id }) => id)
+    assert.deepEqual(await judge(transformWith()), [])
+    const failure = { policies: { poison: { attemptsMax: 3 } } }
+    assert.deepEqual(await judge(transformWith({ failure })), ['OW133', 'OW191'])
+  })
+})
 
 describe('rules over a contract', () => {
   const built = Object.entries(contractPairs).map(

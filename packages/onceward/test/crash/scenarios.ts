@@ -75,6 +75,9 @@ export const killedElsewhere = {
   'days.built': 'retention/days-kill.test.ts',
   'days.attached': 'retention/days-kill.test.ts',
   'days.standing': 'retention/days-kill.test.ts',
+  'transform.produced': 'kafka/transform-kill.test.ts',
+  'transform.positioned': 'kafka/transform-kill.test.ts',
+  'transform.committed': 'kafka/transform-kill.test.ts',
 } as const satisfies Partial<Record<CrashPoint, string>>
 
 export type ConsumerPoint = Exclude<CrashPoint, keyof typeof killedElsewhere>

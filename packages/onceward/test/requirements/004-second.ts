@@ -1,5 +1,5 @@
 import { effects, examples, failure, logs, parking, replay, retention, seen, spine } from './proofs.ts'
-import { met, partly, prose, type RequirementsOf } from './requirement.ts'
+import { met, prose, type RequirementsOf } from './requirement.ts'
 
 /** Document 004, sections 16 to 32. */
 export const second: RequirementsOf = {
@@ -59,11 +59,23 @@ export const second: RequirementsOf = {
     met('Input offsets and outputs are one transaction.', ['drivers/kafka/transform.ts'], logs.transform),
     met('It holds through kills.', ['drivers/kafka/exclusive-transactions.ts'], logs.transformKilled),
     met('What it does not cover is stated.', ['drivers/kafka/transform.ts'], logs.transformPromise),
-    partly(
-      'Failures, metrics, policy and contract page as for consumers.',
-      ['drivers/kafka/transform.ts'],
-      logs.transform,
-      'A transform halts on a failure and has no metrics, policy or page.',
+    met(
+      'Failures are classified and retried a bounded number of times, in order.',
+      ['engine/transform/transform-batches.ts'],
+      logs.transformPolicy,
+    ),
+    met(
+      'Hostile records are dead letters in the transaction of their offset.',
+      ['engine/transform/decide-transform.ts'],
+      logs.transformHostile,
+    ),
+    met('Dead letters are once through kills.', ['drivers/kafka/transform-loop.ts'], logs.transformDies),
+    met('An outage pauses it.', ['engine/transform/transform-batches.ts'], logs.transformOutage),
+    met('Metrics are those of consumers.', ['runtime/transform-health.ts'], logs.transformMetrics),
+    met(
+      'Command, check and contract page as for consumers.',
+      ['runtime/run-transform.ts'],
+      logs.transformRun,
     ),
   ],
   '22': [

@@ -21,6 +21,8 @@ function rig(
     begin,
     endPending,
     onHalt: error => assert.fail(error),
+    onReceived() {},
+    keepsUnreadable: true,
   })
   t.after(() => input.close())
   return { input, seen, client, group: seen.group!, log: seen.log! }
@@ -76,6 +78,39 @@ describe('what a transform reads', () => {
     group.onAssigned([0], aMember())
     await until('it is read', () => seen.added.length === 1)
     assert.deepEqual(asked, [[[0, 60]]])
+  })
+
+  test('is delivered again, in order, from where its partition stopped, after the delay', async t => {
+    const { input, seen, group, log } = rig(t)
+    group.onAssigned([0, 1], aMember())
+    await until('both are read', () => seen.added.length === 2)
+    for (const { progress } of seen.added) log.onRecords(progress, [record(0), record(1), record(2)], 3)
+    const batch = (await input.next(10))!
+    const names = [...batch.leases.keys()].map(({ progress }) => progress.partition)
+    const stops = new Map([
+      [names[0]!, { at: 0, delayMs: 30 }],
+      [names[1]!, { at: 1, delayMs: 0 }],
+    ])
+    const done = input.narrow(batch, stops)
+    assert.deepEqual(
+      done.offsets.map(({ partition, next }) => [`t/${partition}`, next]),
+      [[names[1], 1n]],
+    )
+    log.onRecords(seen.added.find(one => `t/${one.partition}` === names[1])!.progress, [record(3)], 4)
+    input.conclude(done, true)
+    const positions = (some: typeof batch) =>
+      some.records.map(({ partition, place }) => [partition, place.at])
+    const next = (await input.next(10))!
+    assert.deepEqual(
+      positions(next),
+      ['1', '2', '3'].map(at => [names[1], at]),
+    )
+    input.conclude(next, true)
+    const last = (await input.next(10))!
+    assert.deepEqual(
+      positions(last),
+      ['0', '1', '2'].map(at => [names[0], at]),
+    )
   })
 
   test('is not read on after a transaction that failed while its partition was being revoked', async t => {

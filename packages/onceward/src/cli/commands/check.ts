@@ -18,7 +18,7 @@ import type { WaivedFinding, Waiver } from '../../review/waiver.ts'
 import { inEnvironment } from '../../runtime/fixed-environment.ts'
 import { realEnvironment } from '../../runtime/real-environment.ts'
 import { databaseAddress } from '../database.ts'
-import { findPolicy, loadConsumer, policyHelp } from '../load-consumer.ts'
+import { findPolicy, loadContract, policyHelp } from '../load-consumer.ts'
 import { counted, oneLine, print } from '../output.ts'
 import { serverAddresses } from '../server-addresses.ts'
 
@@ -35,7 +35,7 @@ export function checkCommand(): Command {
     .description(
       'review contracts; with --live, compare them with the broker and the database; changes nothing',
     )
-    .argument('<files...>', 'modules whose default export is a consumer')
+    .argument('<files...>', 'modules whose default export is a consumer or a transform')
     .option('--live', 'query the broker and the database of the environment')
     .option('--policy <file>', policyHelp)
     .option('--samples <file>', 'messages as JSON lines, to try the identities of one contract on')
@@ -72,7 +72,7 @@ Rules: docs/checks.md`,
  */
 async function load(file: string, loaded: Policy | null, { live }: CheckFlags): Promise<LoadedContract> {
   try {
-    return { file, consumer: (await loadConsumer(file, { loaded, looking: live !== true })) as never }
+    return { file, consumer: (await loadContract(file, { loaded, looking: live !== true })) as never }
   } catch (error) {
     if (!(error instanceof OncewardError)) throw error
     if (error.code === 'usage' && /^(There is no file|The policy file)/.test(error.message)) throw error

@@ -3,7 +3,7 @@ import { OncewardError } from '../../errors.ts'
 import type { Consumer } from '../../index.ts'
 import { contractPage } from '../../review/page/contract-page.ts'
 import { renderPage } from '../../review/page/render-page.ts'
-import { loadConsumer, policyHelp } from '../load-consumer.ts'
+import { loadContract, policyHelp } from '../load-consumer.ts'
 import { print } from '../output.ts'
 
 interface ContractFlags {
@@ -14,13 +14,15 @@ interface ContractFlags {
 
 export function contractCommand(): Command {
   return new Command('contract')
-    .description('show the contract of a consumer on one page, with its guarantees; starts nothing')
-    .argument('<file>', 'module whose default export is a consumer')
+    .description(
+      'show the contract of a consumer or transform on one page, with its guarantees; starts nothing',
+    )
+    .argument('<file>', 'module whose default export is a consumer or a transform')
     .option('--mermaid', 'only the state machine of the effect, as a Mermaid diagram')
     .option('--policy <file>', policyHelp)
     .option('--json', 'as JSON')
     .action(async (file: string, flags: ContractFlags) => {
-      const consumer = (await loadConsumer(file, { policy: flags.policy, looking: true })) as Consumer
+      const consumer = (await loadContract(file, { policy: flags.policy, looking: true })) as Consumer
       const mermaid = consumer.effect?.apply?.mermaid?.() ?? null
       if (flags.mermaid === true) return printMachine(consumer, mermaid, flags.json === true)
       const page = contractPage(consumer)

@@ -1,17 +1,21 @@
 import { Command, Option } from 'commander'
+import { isTransform, type Transform } from '../../contract/define-transform.ts'
 import { childNumber } from '../../runtime/child-process.ts'
 import { endWithNpm } from '../../runtime/end-with-npm.ts'
-import { loadConsumer, policyHelp } from '../load-consumer.ts'
+import { loadContract, policyHelp } from '../load-consumer.ts'
 import { consoleLog } from '../output.ts'
 import { addMetricsOptions } from '../serve-metrics.ts'
 import { processCount } from '../whole-number.ts'
 import { type RunFlags, runHelp, runHere } from './run/run-here.ts'
 import { runSupervised } from './run/run-supervised.ts'
+import { runTransformHere } from './run/run-transform-here.ts'
 
 export function runCommand(): Command {
   const command = new Command('run')
-    .description('run a consumer with its dispatcher and relay until SIGTERM or Ctrl-C')
-    .argument('<file>', 'module whose default export is a consumer')
+    .description(
+      'run a consumer with its dispatcher and relay, or a Kafka transform, until SIGTERM or Ctrl-C',
+    )
+    .argument('<file>', 'module whose default export is a consumer or a transform')
     .addOption(
       new Option('--mode <mode>', 'replay and rebuild suppress external effects and messages')
         .choices(['live', 'replay', 'rebuild'])
@@ -56,7 +60,8 @@ export function runCommand(): Command {
     const child = childNumber()
     const log = consoleLog(flags.json === true, flags.logLevel)
     const processes = processCount(flags.processes, runHelp)
-    const consumer = await loadConsumer(file, { policy: flags.policy })
+    const consumer = await loadContract(file, { policy: flags.policy })
+    if (isTransform(consumer)) return runTransformHere(consumer as Transform, flags, log)
     if (child !== null) return runHere(file, consumer, flags, log, child)
     endWithNpm()
     if (processes > 1 || consumer.isolation.mode === 'child')

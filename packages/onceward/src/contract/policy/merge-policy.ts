@@ -11,11 +11,14 @@ type Contract = Readonly<Record<string, unknown>>
 /**
  * The contract with the values of the file. A value that both the TypeScript contract and the file's consumer
  * set must be equal. Defaults fill in what is still unset: first those of the source, then the general ones.
+ * Of a transform, `applies` is false for options that need a store: its own entry must not have them, and
+ * defaults for all consumers skip it.
  */
 export function mergePolicy(
   contract: Contract,
   { defaults, sources, consumers }: Policies,
   refuse: Refuse,
+  applies: (path: string) => boolean = () => true,
 ): { readonly merged: Contract; readonly from: ReadonlyMap<string, GivenValue> } {
   const from = new Map<string, GivenValue>()
   let merged = normalised(contract)
@@ -26,13 +29,16 @@ export function mergePolicy(
   const own = consumers.get(String(contract.name)) ?? emptyLayer
   for (const { given, path } of contractValues(own)) {
     const found = find(merged, path)
-    if (found.is === 'free') set(given, path)
+    if (!applies(path.join('.')))
+      refuse(given.at, given.filePath, 'does not apply to a transform, which has no store: remove it')
+    else if (found.is === 'free') set(given, path)
     else if (found.is === 'blocked' || !sameValue(found.value, given))
       refuse(given.at, given.filePath, 'differs from the contract in TypeScript: set it in one of the two')
   }
   for (const layer of [sources.get(sourceName(contract) ?? '') ?? emptyLayer, defaults]) {
     const before = merged
-    for (const { given, path } of contractValues(layer)) if (mayFill(before, path)) set(given, path)
+    for (const { given, path } of contractValues(layer))
+      if (applies(path.join('.')) && mayFill(before, path)) set(given, path)
   }
   return { merged, from }
 }

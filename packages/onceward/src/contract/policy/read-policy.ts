@@ -27,7 +27,7 @@ export interface Policies {
 export const topKeys = {
   defaults: 'for every consumer, unless the consumer or its source sets another value',
   sources: 'by name of the queue, topic, stream or file: for every consumer that reads it',
-  consumers: 'by name: every consumer that runs with this file',
+  consumers: 'by name: every consumer and transform that runs with this file',
   waivers: 'findings of `onceward check` that the team accepts',
 } as const
 

@@ -3,7 +3,11 @@ import { nearestName } from '../../ports/nearest-name.ts'
 import type { ConsumerContract } from '../contract.ts'
 import { contractProblems } from '../contract-problems.ts'
 import { type Consumer, defineConsumer } from '../define-consumer.ts'
+import { defineTransform, isTransform, type Transform } from '../define-transform.ts'
 import type { SqlTransaction } from '../handler.ts'
+import { isTransformOption } from '../options/transform.ts'
+import type { TransformContract } from '../transform-contract.ts'
+import { transformProblems } from '../transform-problems.ts'
 import { put } from './contract-path.ts'
 import { mergePolicy, sourceName } from './merge-policy.ts'
 import { type PolicyProblem, problemLines, type Refuse, refusing } from './problem.ts'
@@ -21,6 +25,10 @@ export type ConsumerParts<M = unknown, Tx = SqlTransaction> = Omit<
 > &
   Partial<Pick<ConsumerContract<M, Tx>, 'owner' | 'risk' | 'identity'>>
 
+/** The same for a transform. */
+export type TransformParts<M = unknown> = Omit<TransformContract<M>, 'owner' | 'risk'> &
+  Partial<Pick<TransformContract<M>, 'owner' | 'risk'>>
+
 /** Types the parts of a contract. `withPolicy` takes the missing ones from the policy file. */
 export function consumerParts<M = unknown, Tx = SqlTransaction>(
   parts: ConsumerParts<M, Tx>,
@@ -37,29 +45,53 @@ export interface WithPolicyOptions {
 }
 
 /**
- * The consumer made from a contract and a policy file. Throws one error that lists every problem in either,
- * with line and column for those of the file; starts nothing.
+ * The consumer or transform made from a contract and a policy file. Throws one error that lists every problem
+ * in either, with line and column for those of the file; starts nothing.
  */
 export function withPolicy<M = unknown, Tx = SqlTransaction>(
   contract: ConsumerParts<M, Tx> | Consumer<M, Tx>,
   policy: Policy,
+  options?: WithPolicyOptions,
+): Consumer<M, Tx>
+export function withPolicy<M = unknown>(
+  contract: TransformParts<M> | Transform<M>,
+  policy: Policy,
+  options?: WithPolicyOptions,
+): Transform<M>
+export function withPolicy(
+  contract: ConsumerParts | Consumer | TransformParts | Transform,
+  policy: Policy,
   { environment }: WithPolicyOptions = {},
-): Consumer<M, Tx> {
-  const declared = (contract as Partial<Consumer<M, Tx>>)?.declared ?? (contract as ConsumerParts<M, Tx>)
+): Consumer | Transform {
+  const declared = (contract as Partial<Consumer>)?.declared ?? (contract as ConsumerParts)
+  const kind = isTransform(declared) ? ofTransform : ofConsumer
   const problems = [...policy.problems]
   const refuse = refusing(policy.file, problems)
   namedProblem(declared?.name, policy, refuse)
-  const { merged, from } = mergePolicy({ ...declared }, policy.policies, refuse)
+  const { merged, from } = mergePolicy({ ...declared }, policy.policies, refuse, kind.applies)
   const reached = withAddresses(merged, from, environment, refuse)
-  const own = contractProblems(reached as never).filter(({ place }) => !isUnread(place, declared, policy))
+  const own = kind.problems(reached as never).filter(({ place }) => !isUnread(place, declared, policy))
   const inCode = own.filter(({ place, text }) => !placed(place, text, from, policy, problems))
-  if (problems.length === 0 && inCode.length === 0) return defineConsumer(reached as never)
+  if (problems.length === 0 && inCode.length === 0) return kind.define(reached as never)
   const lines = [problemLines(problems), ...inCode.map(({ place, text }) => `  - ${place}: ${text}`)]
   throw new OncewardError(
     'contract_invalid',
-    `The contract of consumer "${String(declared?.name)}" with the policy file ${policy.file} cannot be used:\n${lines.filter(line => line !== '').join('\n')}\nNothing was started.`,
+    `The contract of ${kind.name} "${String(declared?.name)}" with the policy file ${policy.file} cannot be used:\n${lines.filter(line => line !== '').join('\n')}\nNothing was started.`,
     { details: { problems: [...problems, ...inCode] } },
   )
+}
+
+const ofConsumer = {
+  name: 'consumer',
+  applies: () => true,
+  problems: (contract: never) => contractProblems(contract),
+  define: (contract: ConsumerContract): Consumer | Transform => defineConsumer(contract) as Consumer,
+}
+const ofTransform = {
+  name: 'transform',
+  applies: isTransformOption,
+  problems: (contract: never) => transformProblems(contract),
+  define: (contract: TransformContract): Consumer | Transform => defineTransform(contract),
 }
 
 /**

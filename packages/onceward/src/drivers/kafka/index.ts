@@ -1,3 +1,4 @@
+export type { KafkaTransformInput, KafkaTransformOutput } from '../../ports/transform.ts'
 export type { KafkaConnectionOptions, KafkaSasl, KafkaTls } from './client/connection-options.ts'
 export { type CreateTopicOptions, ensureTopic } from './ensure-topic.ts'
 export {
@@ -16,4 +17,3 @@ export {
   type KafkaTransformOptions,
   kafkaTransformPromise,
 } from './transform.ts'
-export type { KafkaTransformInput, KafkaTransformOutput } from './transform-records.ts'

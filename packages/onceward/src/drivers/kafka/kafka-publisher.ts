@@ -62,7 +62,7 @@ export function createKafkaPublisher(options: KafkaPublisherOptions): KafkaPubli
   const readLimits = (topics: readonly string[]) => readTopicLimits(connections, topics)
   return {
     publish: async messages => {
-      const records = messages.map(toRecord)
+      const records = messages.map(toTopicRecord)
       const results = await explainRefusals(await producer.send(records), records, readLimits)
       return results.map(result => (result instanceof Error ? result : 'confirmed'))
     },
@@ -87,7 +87,7 @@ const propertyHeaders = {
  * The record's timestamp is the time of publishing, because retention would delete a copy with an old
  * timestamp first. The original timestamp becomes a header.
  */
-function toRecord({
+export function toTopicRecord({
   queue,
   messageId,
   key,

@@ -2,7 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Log } from '../../environment.ts'
 import { errorText, OncewardError } from '../../errors.ts'
 import type { LogRecord } from '../../ports/log-record.ts'
-import type { Checkpoints } from '../../ports/source.ts'
+import type { Checkpoints, PartitionLag, Stall } from '../../ports/source.ts'
+import type { TransformStop } from '../../ports/transform.ts'
+import { brokenRecord, keptBytesMax } from '../log/broken-record.ts'
+import { LogDelivery } from '../log/log-delivery.ts'
 import { PartitionProgress } from '../log/partition-progress.ts'
 import type {
   FetchEvents,
@@ -17,22 +20,28 @@ import type {
 import { troubleOf } from './client/kafka-error.ts'
 import type { ConsumedOffset } from './client/transactions.ts'
 import type { PartitionLease } from './committer.ts'
+import { findStall } from './find-stall.ts'
 import { lossError, outOfRange, unreadable } from './loss.ts'
-import { type TakeOptions, takePartitions, unstarted } from './take-partitions.ts'
+import { partitionName, type TakeOptions, takePartitions, unstarted } from './take-partitions.ts'
 import type { TopicSettings } from './topic.ts'
-import { type KafkaTransformInput, toInput } from './transform-records.ts'
 import { Watchdog } from './watchdog.ts'
 
 /** Records of one transaction and the offsets after them. */
 export interface InputBatch {
-  readonly records: readonly KafkaTransformInput[]
+  readonly records: readonly LogDelivery[]
   readonly offsets: readonly ConsumedOffset[]
   /**
    * The membership when the records were taken: the broker refuses the offsets of a member that has left
    * since.
    */
   readonly member: Member
-  readonly leases: ReadonlyMap<InputLease, number>
+  readonly leases: ReadonlyMap<InputLease, Taken>
+}
+
+/** The records of one partition in a batch, and the position after them. */
+interface Taken {
+  readonly records: readonly LogRecord[]
+  readonly next: number
 }
 
 export interface TransformInputOptions {
@@ -48,6 +57,9 @@ export interface TransformInputOptions {
   /** Offsets of these partitions stay pending: ends their transaction, if it belongs to this process. */
   readonly endPending: (offsets: ReadonlyMap<number, number>) => Promise<void>
   readonly onHalt: (error: OncewardError) => void
+  readonly onReceived: (count: number) => void
+  /** Delivers a batch that cannot be decoded as one unreadable record. False: such a batch halts. */
+  readonly keepsUnreadable: boolean
 }
 
 interface InputLease extends PartitionLease {
@@ -55,11 +67,14 @@ interface InputLease extends PartitionLease {
   bytes: number
   readOn: number
   stopped: boolean
+  /** The first record of the outstanding batch. */
+  open: LogRecord | null
 }
 
 const readAheadBytesMax = 1024 * 1024
 const recordOverhead = 200
 const takeRetryMs = 300
+const timerMaxMs = 60_000
 
 /** A transform has no store; only the group's commits are known. */
 const nothingStored: Checkpoints = {
@@ -82,8 +97,13 @@ export class TransformInput implements MembershipEvents, FetchEvents {
   readonly #fetcher: Fetcher
   readonly #membership: Membership
   readonly #watchdog: Watchdog
+  /** When partitions that stopped are delivered again. Survives a rewind, so that no delay is shortened. */
+  readonly #resumeMs = new Map<number, number>()
   #turn = 0
   #closed = false
+  #connected = false
+  /** When the group last confirmed this member. */
+  #groupMs = performance.now()
   #ended: PromiseWithResolvers<void> | null = null
   #wakeUp: (() => void) | null = null
 
@@ -118,10 +138,18 @@ export class TransformInput implements MembershipEvents, FetchEvents {
         this.#ended = Promise.withResolvers()
         return batch
       }
-      await new Promise<void>(resolve => {
-        this.#wakeUp = resolve
-      })
+      await this.pause(this.#nextResumeMs())
     }
+  }
+
+  /** Waits until new records arrive, the input is stopped, or the time has passed. */
+  async pause(delayMs: number | null): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#wakeUp = resolve
+    if (this.#closed) return
+    const timer = delayMs === null ? null : setTimeout(resolve, Math.min(timerMaxMs, Math.max(1, delayMs)))
+    await promise
+    if (timer !== null) clearTimeout(timer)
   }
 
   /** False once another member owns one of its partitions, or the membership has ended. */
@@ -130,9 +158,29 @@ export class TransformInput implements MembershipEvents, FetchEvents {
     return member.live && [...leases.keys()].every(lease => this.#leases.get(lease.partition) === lease)
   }
 
+  /**
+   * The part of a batch before its stops. The rest is delivered again after the delay of its stop, in order.
+   * A partition that stops at its first record is not part of the result.
+   */
+  narrow(batch: InputBatch, stops: ReadonlyMap<string, TransformStop>): InputBatch {
+    if (stops.size === 0) return batch
+    const leases = new Map<InputLease, Taken>()
+    for (const [lease, taken] of batch.leases) {
+      const stop = stops.get(lease.progress.partition)
+      const done = stop === undefined ? taken : this.#giveBack(lease, taken, stop)
+      if (done.records.length > 0) leases.set(lease, done)
+    }
+    const kept = new Set(
+      [...leases.values()].flatMap(({ records }) => records.map(({ position }) => position)),
+    )
+    const records = batch.records.filter(({ position }) => kept.has(position))
+    return { records, offsets: this.#offsets(leases), member: batch.member, leases }
+  }
+
   /** The batch's transaction has ended, committed or not. */
   conclude(batch: InputBatch, committed: boolean): void {
-    if (committed) for (const [lease, next] of batch.leases) lease.progress.pass(String(next))
+    if (committed) for (const [lease, { next }] of batch.leases) lease.progress.pass(String(next))
+    for (const lease of this.#leases.values()) lease.open = null
     this.#ended?.resolve()
     this.#ended = null
   }
@@ -148,6 +196,39 @@ export class TransformInput implements MembershipEvents, FetchEvents {
       this.#drop(partitions)
       this.onAssigned(partitions, member)
     }
+  }
+
+  get connected(): boolean {
+    return this.#connected
+  }
+
+  lag(): readonly PartitionLag[] {
+    return [...this.#leases.values()].map(({ partition, progress, open, records }) => {
+      const end = this.#fetcher.endOf(partition)
+      return {
+        partition: progress.partition,
+        behind: end === null ? null : Math.max(0, end - Number(progress.position)),
+        oldestMs: (open ?? records[0])?.properties.timestampMs ?? null,
+      }
+    })
+  }
+
+  stalled(): Stall | null {
+    const { settings } = this.#options
+    const reading = [...this.#leases.values()].filter(({ progress }) => this.wants(progress))
+    return findStall({
+      groupMs: performance.now() - this.#groupMs,
+      heartbeatMs: settings.heartbeatMs,
+      owed: reading.map(({ partition, progress }) => ({
+        name: progress.partition,
+        forMs: this.#fetcher.owedMs(partition),
+      })),
+      standing: this.#watchdog.standing().map(({ partition, forMs }) => ({
+        name: partitionName(settings, partition),
+        forMs,
+      })),
+      unread: [],
+    })
   }
 
   /** Delivers no further batch. */
@@ -171,7 +252,10 @@ export class TransformInput implements MembershipEvents, FetchEvents {
   }
 
   async onRevoked(partitions: readonly number[]): Promise<void> {
-    for (const partition of partitions) this.#stopReading(partition)
+    for (const partition of partitions) {
+      this.#stopReading(partition)
+      this.#resumeMs.delete(partition)
+    }
     await this.#ended?.promise
     // A partition that was lost and assigned again meanwhile is not part of this revocation.
     this.#drop(partitions.filter(partition => !this.#assignments.has(partition)))
@@ -179,12 +263,17 @@ export class TransformInput implements MembershipEvents, FetchEvents {
 
   onLost(partitions: readonly number[], reason: string): void {
     this.#options.log.warn('partitions lost; their open records are not committed', { partitions, reason })
+    for (const partition of partitions) this.#resumeMs.delete(partition)
     this.#drop(partitions)
   }
 
-  onConnected(): void {}
+  onConnected(): void {
+    this.#groupMs = performance.now()
+    this.#connected = true
+  }
 
   onDisconnected(reason: string): void {
+    this.#connected = false
     this.onWarning(reason)
   }
 
@@ -205,8 +294,9 @@ export class TransformInput implements MembershipEvents, FetchEvents {
     const lease = this.#leaseOf(progress)
     if (lease === null || lease.stopped) return
     lease.records.push(...records)
-    lease.bytes += records.reduce((bytes, { body }) => bytes + body.length + recordOverhead, 0)
+    lease.bytes += bytesOf(records)
     lease.readOn = readOn
+    this.#options.onReceived(records.length)
     if (records.length > 0) this.#wake()
   }
 
@@ -216,10 +306,20 @@ export class TransformInput implements MembershipEvents, FetchEvents {
     if (loss !== null) this.#options.onHalt(lossError([loss]))
   }
 
-  /** A transform has no place to keep an unreadable batch. */
-  onUnreadable(progress: PartitionProgress, { at, next, reason }: UnreadableAt): void {
-    const from = { incarnation: progress.incarnation, next: progress.position }
-    this.#options.onHalt(lossError([unreadable(progress.partition, from, at, next, reason)]))
+  onUnreadable(progress: PartitionProgress, { at, next, reason, bytes }: UnreadableAt): void {
+    const { partition } = progress
+    if (!this.#options.keepsUnreadable || next === null || bytes.length > keptBytesMax) {
+      const from = { incarnation: progress.incarnation, next: progress.position }
+      return this.#options.onHalt(lossError([unreadable(partition, from, at, next, reason)]))
+    }
+    const number = this.#leaseOf(progress)?.partition
+    if (number === undefined) return
+    const broken = { partition, offset: at, records: next - at, bytes, problem: reason, redelivered: false }
+    this.onWarning(`${partition}@${at}: ${reason}; its bytes are delivered as one unreadable record`)
+    const leaderEpoch = this.#fetcher.leaderEpochAt(number, at)
+    this.#fetcher.remove(number)
+    this.onRecords(progress, [brokenRecord(broken)], next)
+    this.#fetcher.add(number, progress, next, leaderEpoch)
   }
 
   onTopicGone(): void {
@@ -268,7 +368,7 @@ export class TransformInput implements MembershipEvents, FetchEvents {
       if (this.#assignments.get(partition) !== assignment || this.#closed) continue
       const position = { incarnation, next: String(offset) }
       const progress = new PartitionProgress(name, 0, position)
-      const reading = { records: [], bytes: 0, readOn: offset, stopped: false }
+      const reading = { records: [], bytes: 0, readOn: offset, stopped: false, open: null }
       this.#leases.set(partition, {
         partition,
         progress,
@@ -283,25 +383,56 @@ export class TransformInput implements MembershipEvents, FetchEvents {
 
   /** Collects from one partition after another, starting after the one that was served first last time. */
   #collect(max: number): InputBatch | null {
-    const ready = [...this.#leases.values()].filter(({ records, stopped }) => records.length > 0 && !stopped)
+    const nowMs = performance.now()
+    const ready = [...this.#leases.values()].filter(
+      ({ partition, records, stopped }) =>
+        records.length > 0 && !stopped && (this.#resumeMs.get(partition) ?? 0) <= nowMs,
+    )
     if (ready.length === 0) return null
     const first = this.#turn++ % ready.length
     const { member } = ready[first]!
-    const records: KafkaTransformInput[] = []
-    const leases = new Map<InputLease, number>()
+    const deliveries: LogDelivery[] = []
+    const leases = new Map<InputLease, Taken>()
     for (const lease of [...ready.slice(first), ...ready.slice(0, first)]) {
-      if (lease.member !== member || records.length >= max) continue
-      const some = lease.records.splice(0, max - records.length)
-      lease.bytes -= some.reduce((bytes, { body }) => bytes + body.length + recordOverhead, 0)
-      for (const record of some) records.push(toInput(record, this.#options.settings.topic, lease.partition))
-      leases.set(lease, lease.records.length === 0 ? lease.readOn : Number(some.at(-1)!.next))
+      if (lease.member !== member || deliveries.length >= max) continue
+      this.#resumeMs.delete(lease.partition)
+      const records = lease.records.splice(0, max - deliveries.length)
+      lease.bytes -= bytesOf(records)
+      lease.open = records[0]!
+      for (const record of records)
+        deliveries.push(new LogDelivery(record, lease.progress, this.#options.settings.topic))
+      leases.set(lease, {
+        records,
+        next: lease.records.length === 0 ? lease.readOn : Number(records.at(-1)!.next),
+      })
     }
     this.#fetcher.wake()
-    return { records, offsets: this.#offsets(leases), member, leases }
+    return { records: deliveries, offsets: this.#offsets(leases), member, leases }
   }
 
-  #offsets(leases: ReadonlyMap<InputLease, number>): readonly ConsumedOffset[] {
-    return [...leases].map(([{ partition, metadata }, next]) => ({
+  #giveBack(lease: InputLease, { records }: Taken, { at, delayMs }: TransformStop): Taken {
+    const done = records.filter(record => Number(record.at) < at)
+    const rest = records.slice(done.length)
+    if (this.#leases.get(lease.partition) === lease && !lease.stopped) {
+      lease.records.unshift(...rest)
+      lease.bytes += bytesOf(rest)
+      // Without a delay a partition that makes no progress would keep the event loop, and the heartbeats.
+      const waitMs = done.length === 0 ? Math.max(1, delayMs) : delayMs
+      if (waitMs > 0) this.#resumeMs.set(lease.partition, performance.now() + waitMs)
+    }
+    return { records: done, next: at }
+  }
+
+  /** Null when no partition waits. */
+  #nextResumeMs(): number | null {
+    const waiting = [...this.#leases.values()].flatMap(({ partition, records }) =>
+      records.length > 0 ? (this.#resumeMs.get(partition) ?? []) : [],
+    )
+    return waiting.length === 0 ? null : Math.min(...waiting) - performance.now()
+  }
+
+  #offsets(leases: ReadonlyMap<InputLease, Taken>): readonly ConsumedOffset[] {
+    return [...leases].map(([{ partition, metadata }, { next }]) => ({
       topic: this.#options.settings.topic,
       partition,
       next: BigInt(next),
@@ -339,4 +470,8 @@ export class TransformInput implements MembershipEvents, FetchEvents {
 
 function isFinal({ code }: OncewardError): boolean {
   return code === 'configuration' || code === 'records_lost'
+}
+
+function bytesOf(records: readonly LogRecord[]): number {
+  return records.reduce((bytes, { body }) => bytes + body.length + recordOverhead, 0)
 }

@@ -1,41 +1,16 @@
 import { errorText, OncewardError } from '../../errors.ts'
 import { bareCopy } from '../../message/bare-map.ts'
-import type { LogRecord } from '../../ports/log-record.ts'
+import type { Delivery } from '../../ports/source.ts'
+import type { KafkaTransformInput, KafkaTransformOutput } from '../../ports/transform.ts'
 import type { TopicRecord } from './client/producer.ts'
 import { keyBytes } from './key-bytes.ts'
 
-/** The input record of the function. */
-export interface KafkaTransformInput {
-  readonly topic: string
-  readonly partition: number
-  readonly offset: number
-  readonly key: Buffer | null
-  /** Null for a tombstone. */
-  readonly value: Buffer | null
-  /** Of a repeated name, the last value. */
-  readonly headers: Readonly<Record<string, Buffer | null>>
-  readonly timestampMs: number
-}
-
-/** An output record of the function. */
-export interface KafkaTransformOutput {
-  readonly topic: string
-  /** Default: by key, as Java's default partitioner does. */
-  readonly partition?: number
-  readonly key?: Buffer | string | null
-  /** Null for a tombstone. */
-  readonly value: Buffer | string | null
-  readonly headers?: Readonly<Record<string, Buffer | string | null>>
-  /** Default: the timestamp of the input. */
-  readonly timestampMs?: number
-}
-
-export function toInput(record: LogRecord, topic: string, partition: number): KafkaTransformInput {
-  const { body, headers, properties, key, at } = record
+export function toInput(delivery: Delivery): KafkaTransformInput {
+  const { body, headers, properties, key, place, partition, origin } = delivery
   return {
-    topic,
-    partition,
-    offset: Number(at),
+    topic: origin,
+    partition: Number(partition.slice(partition.lastIndexOf('/') + 1)),
+    offset: Number(place!.at),
     key: keyBytes(key),
     value: properties.tombstone === true ? null : body,
     headers: headers as KafkaTransformInput['headers'],
@@ -43,7 +18,10 @@ export function toInput(record: LogRecord, topic: string, partition: number): Ka
   }
 }
 
-export function toOutgoing(output: KafkaTransformOutput, input: KafkaTransformInput): TopicRecord {
+export function toOutgoing(
+  output: KafkaTransformOutput,
+  input: Pick<KafkaTransformInput, 'timestampMs'>,
+): TopicRecord {
   const { topic, partition, key = null, value, headers = {}, timestampMs = input.timestampMs } = output ?? {}
   if (typeof topic !== 'string' || topic === '' || !isContent(value) || !isContent(key)) {
     throw new OncewardError(

@@ -1,21 +1,17 @@
-import { randomUUID } from 'node:crypto'
 import { type Log, silent } from '../../environment.ts'
 import { errorText, OncewardError } from '../../errors.ts'
+import type { Delivery } from '../../ports/source.ts'
+import type {
+  KafkaTransformInput,
+  KafkaTransformOutput,
+  TransformPlan,
+  TransformWork,
+} from '../../ports/transform.ts'
 import type { KafkaConnectionOptions } from './client/connection-options.ts'
-import { KafkaConnections } from './client/connections.ts'
-import type { Member } from './client/kafka-client.ts'
 import type { TopicRecord } from './client/producer.ts'
-import { type ConsumedOffset, TransactionalProducer, type TransactionMember } from './client/transactions.ts'
-import { WireClient } from './client/wire-client.ts'
-import { ExclusiveTransactions } from './exclusive-transactions.ts'
-import { settingsOf, type TopicOptions, topic } from './topic.ts'
-import { type InputBatch, TransformInput } from './transform-input.ts'
-import {
-  type KafkaTransformInput,
-  type KafkaTransformOutput,
-  toDeadLetter,
-  toOutgoing,
-} from './transform-records.ts'
+import type { TopicOptions } from './topic.ts'
+import { TransformLoop } from './transform-loop.ts'
+import { toDeadLetter, toInput, toOutgoing } from './transform-records.ts'
 
 /** The guarantee of a transform and its limits. */
 export const kafkaTransformPromise = `Every input record's outputs and its consumed offset become visible in one Kafka transaction: a reader with isolation.level=read_committed sees each output exactly once, also when processes crash, freeze or lose partitions.
@@ -77,205 +73,33 @@ export interface KafkaTransform {
 
 /**
  * Reads a topic and writes the mapped records, exactly once for readers of committed records. See
- * `kafkaTransformPromise`.
+ * `kafkaTransformPromise`. It has no failure policy and no metrics: those come with `defineTransform` and
+ * `runTransform`.
  */
 export function createKafkaTransform(options: KafkaTransformOptions): KafkaTransform {
-  return new Transform(options)
+  const { from, log = silent } = options
+  return new TransformLoop({ ...options, topic: from, log, work: new PlainWork(options) })
 }
 
-const halting: readonly OncewardError['code'][] = [
-  'configuration',
-  'consumer_halted',
-  'publish_refused',
-  'publish_unroutable',
-  'records_lost',
-  'usage',
-]
-
-/**
- *   records ──▶ map, outside any transaction ──▶ [ outputs, offsets, commit ] ──▶ next
- *                              └── refused, lost or unanswered ──▶ abort, resume at the group's offset
- *
- * The group fences zombies: the broker refuses the offsets of a replaced member, and the outputs with them.
- * One producer per process is enough for that. Its transactional id only selects the open transaction that
- * the broker aborts.
- */
-class Transform implements KafkaTransform {
+/** Calls the function for every record; a failure goes to the dead-letter topic, or halts. */
+class PlainWork implements TransformWork<TopicRecord> {
+  readonly room = Number.POSITIVE_INFINITY
+  readonly waitMs = 0
   readonly #options: KafkaTransformOptions
-  readonly #settings: ReturnType<typeof settingsOf>
-  readonly #log: Log
-  readonly #connections: KafkaConnections
-  readonly #client: WireClient
-  readonly #producer: TransactionalProducer
-  readonly #transactions: ExclusiveTransactions
-  readonly #done = Promise.withResolvers<void>()
-  readonly #stopping = new AbortController()
-  readonly #tally = { records: 0, outputs: 0, transactions: 0, aborted: 0 }
-  #input: TransformInput | null = null
-  #failure: OncewardError | null = null
-  /** Offsets of the last transaction that the broker has confirmed. */
-  #lastOffsets: readonly ConsumedOffset[] = []
 
   constructor(options: KafkaTransformOptions) {
-    const { from, group, start, instance, protocol, sessionTimeoutMs, rebalanceTimeoutMs, heartbeatMs } =
-      options
-    const { requestTimeoutMs, connectTimeoutMs } = options
-    const timeouts = {
-      sessionTimeoutMs,
-      rebalanceTimeoutMs,
-      heartbeatMs,
-      requestTimeoutMs,
-      connectTimeoutMs,
-    }
-    const given = { group, start, instance, protocol, ...timeouts }
-    const declared = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
     this.#options = options
-    this.#log = options.log ?? silent
-    this.#settings = settingsOf(topic(from, declared), { name: group, generation: 1 })
-    this.#connections = new KafkaConnections(options)
-    this.#client = new WireClient(options, this.#settings)
-    this.#producer = new TransactionalProducer(this.#connections, {
-      transactionalId: `onceward.${group}.${instance ?? randomUUID()}`,
-      ...(options.transactionTimeoutMs !== undefined && {
-        transactionTimeoutMs: options.transactionTimeoutMs,
-      }),
-    })
-    this.#transactions = new ExclusiveTransactions(this.#producer, {
-      log: this.#log,
-      stopping: this.#stopping.signal,
-      onRival: instance === undefined ? null : () => this.#halt(rivalled(instance, group)),
-      onRefused: error => this.#halt(error),
-    })
-    this.#done.promise.catch(() => {})
   }
 
-  get finished(): Promise<void> {
-    return this.#done.promise
-  }
+  received(): void {}
 
-  get tally() {
-    return { ...this.#tally }
-  }
-
-  async start(): Promise<void> {
-    try {
-      await this.#connections.check()
-      const { partitions } = await this.#connections.describeTopic(this.#options.from)
-      await this.#producer.start()
-      this.#input = new TransformInput({
-        client: this.#client,
-        settings: this.#settings,
-        partitions: partitions.length,
-        log: this.#log,
-        begin: (member, offsets) => this.#begin(member, offsets),
-        endPending: stable => this.#endPending(stable),
-        onHalt: error => this.#halt(error),
-      })
-      void this.#run(this.#input).catch(error => {
-        this.#halt(error)
-        return this.#close()
-      })
-    } catch (error) {
-      await this.#close()
-      throw error
-    }
-  }
-
-  async drain(): Promise<void> {
-    this.#stopping.abort()
-    if (this.#input === null) await this.#close()
-    else this.#input.stop()
-    await this.#done.promise
-  }
-
-  async #run(input: TransformInput): Promise<void> {
-    for (;;) {
-      const batch = await input.next(this.#options.batchMax ?? 1_000)
-      if (batch === null) break
-      const committed = await this.#settle(batch, input)
-      input.conclude(batch, committed)
-      if (!committed && !this.#stopping.signal.aborted) {
-        this.#tally.aborted++
-        input.rewind()
-      }
-    }
-    await this.#close()
-  }
-
-  /**
-   * Runs the function before it opens the transaction, so the transaction stays open for milliseconds only.
-   */
-  async #settle(batch: InputBatch, input: TransformInput): Promise<boolean> {
-    try {
-      const outputs: TopicRecord[] = []
-      for (const record of batch.records) outputs.push(...(await this.#apply(record)))
-      return await this.#transactions.run(() => this.#transact(batch, outputs, input))
-    } catch (error) {
-      if (halting.includes(codeOf(error))) this.#halt(error)
-      return false
-    }
-  }
-
-  /** True when the transaction is committed; false when another member owns one of its partitions. */
-  async #transact(
-    batch: InputBatch,
-    outputs: readonly TopicRecord[],
-    input: TransformInput,
+  async run(
+    batch: readonly Delivery[],
+    commit: (plan: TransformPlan<TopicRecord>) => Promise<boolean>,
   ): Promise<boolean> {
-    if (!input.isOurs(batch)) return false
-    if (outputs.length > 0) await this.#producer.send(outputs)
-    await this.#producer.sendOffsets(this.#memberOf(batch.member), batch.offsets)
-    if (!input.isOurs(batch)) {
-      await this.#producer.abort()
-      return false
-    }
-    await this.#producer.commit()
-    this.#lastOffsets = batch.offsets
-    this.#tally.transactions++
-    this.#tally.records += batch.records.length
-    this.#tally.outputs += outputs.length
-    return true
-  }
-
-  async #begin(member: Member, offsets: readonly ConsumedOffset[]): Promise<void> {
-    await this.#transactions.run(async () => {
-      if (!member.live) throw new Error('no longer a member of the group')
-      await this.#producer.sendOffsets(this.#memberOf(member), offsets)
-      await this.#producer.commit()
-      this.#lastOffsets = offsets
-    })
-  }
-
-  /**
-   * Commits the offsets of the last transaction again when they are still pending.
-   *
-   * If a broker is killed after it answers a commit but before it writes the markers, it may skip the markers
-   * after its restart. Its coordinator looks for the partitions before they are loaded and treats them as
-   * deleted (seen with Kafka 4.3). The offsets then stay pending and the whole group waits. The end of any
-   * later transaction of the same producer resolves them. While they are pending no other member has read
-   * further, so the request names no member. A refusal would lead to an abort, and an abort would revert the
-   * committed offsets.
-   */
-  async #endPending(stable: ReadonlyMap<number, number>): Promise<void> {
-    const mine = this.#lastOffsets
-    const isPending = mine.some(
-      ({ partition, next }) => Number(next) > (stable.get(partition) ?? Number.POSITIVE_INFINITY),
-    )
-    if (!isPending) return
-    this.#log.warn('offsets of a committed transaction are still pending; committing them again', {
-      group: this.#settings.group,
-      offsets: mine.map(({ partition, next }) => `${partition}@${next}`),
-    })
-    const anonymous = { groupId: this.#settings.group, generation: -1, memberId: '', instanceId: null }
-    await this.#transactions.run(async () => {
-      await this.#producer.sendOffsets(anonymous, mine)
-      await this.#producer.commit()
-    })
-  }
-
-  #memberOf({ id: memberId, epoch: generation }: Member): TransactionMember {
-    const { group: groupId, instance: instanceId } = this.#settings
-    return { groupId, generation, memberId, instanceId }
+    const outputs: TopicRecord[] = []
+    for (const delivery of batch) outputs.push(...(await this.#apply(toInput(delivery))))
+    return commit({ outputs, stops: new Map(), halt: null })
   }
 
   async #apply(record: KafkaTransformInput): Promise<readonly TopicRecord[]> {
@@ -292,36 +116,4 @@ class Transform implements KafkaTransform {
       )
     }
   }
-
-  #halt(error: unknown): void {
-    this.#failure ??=
-      error instanceof OncewardError
-        ? error
-        : new OncewardError('consumer_halted', `The transform failed: ${errorText(error, 500)}`, {
-            cause: error,
-          })
-    this.#log.error('transform halted; no transaction is left open', { reason: this.#failure.message })
-    this.#stopping.abort()
-    this.#input?.stop()
-  }
-
-  async #close(): Promise<void> {
-    this.#producer.close()
-    if (this.#input !== null) await this.#input.close().catch(() => {})
-    else await this.#client.close()
-    await this.#connections.close()
-    if (this.#failure === null) this.#done.resolve()
-    else this.#done.reject(this.#failure)
-  }
-}
-
-function codeOf(error: unknown): OncewardError['code'] {
-  return error instanceof OncewardError ? error.code : 'consumer_halted'
-}
-
-function rivalled(instance: string, group: string): OncewardError {
-  return new OncewardError(
-    'configuration',
-    `Another process of group ${group} runs as instance ${instance}: each fences the other's transactions. No transaction is left half committed. Give every process its own instance, or raise transactionTimeoutMs if transactions take long.`,
-  )
 }

@@ -1,4 +1,5 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
+import { isTransform } from '../../contract/define-transform.ts'
 import { createPool, type OwnPool } from '../../drivers/postgres/pool.ts'
 import type { PostgresQueue } from '../../drivers/postgres/queue/declaration.ts'
 import { type DatabaseFacts, readDatabase } from '../../drivers/postgres/server/read-database.ts'
@@ -18,15 +19,17 @@ import { placeOf, within } from './within.ts'
  * Every server is asked once, side by side, and none is waited for longer than 15 s.
  */
 export async function checkLive(all: readonly Checked[], access: LiveAccess): Promise<Finding[]> {
+  // A transform keeps nothing in a database.
+  const storing = all.filter(({ consumer }) => !isTransform(consumer))
   const [rabbit, kafka, stored] = await Promise.all([
     checkRabbit(all, access),
     checkKafka(all, access),
-    checkDatabase(all, access),
+    storing.length > 0 || all.length === 0 ? checkDatabase(storing, access) : notStored,
   ])
   const windows = new Map([...rabbit.windows, ...kafka.windows])
   const clusters = new Map([...rabbit.clusters, ...kafka.clusters])
   const checkedNames = new Set(all.map(({ consumer }) => consumer.name))
-  const memory = all.flatMap(({ consumer, file }) =>
+  const memory = storing.flatMap(({ consumer, file }) =>
     judgeAll(
       memoryRules,
       {
@@ -64,6 +67,8 @@ interface StoredAnswer {
   /** By file: what a declared effect says of its tables. */
   readonly unfit: ReadonlyMap<string, string>
 }
+
+const notStored: StoredAnswer = { findings: [], facts: null, unfit: new Map() }
 
 async function checkDatabase(all: readonly Checked[], access: LiveAccess): Promise<StoredAnswer> {
   const { databaseUrl, env, wallMs } = access

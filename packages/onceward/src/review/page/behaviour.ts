@@ -1,8 +1,10 @@
+import { isTransform } from '../../contract/define-transform.ts'
 import type { FailureClass } from '../../contract/failure-section.ts'
 import { leaderState } from '../../engine/batch/conclude-batch.ts'
 import { type AttemptFacts, decideOutcome, noAttempts } from '../../engine/batch/decide-outcome.ts'
 import type { Decision, Fact, Outcome } from '../../engine/batch/outcome.ts'
 import { ignore, park, reject, type Verdict } from '../../engine/batch/verdicts.ts'
+import { decideTransform } from '../../engine/transform/decide-transform.ts'
 import type { Consumer } from '../../index.ts'
 import type { ProblemKind } from '../../message/received.ts'
 
@@ -140,18 +142,20 @@ function laterMessages(fact: Fact, decision: Decision, { order }: Relevant): Beh
 
 function decidedInTheEnd(
   fact: Fact,
-  { failure }: Relevant,
+  consumer: Relevant,
 ): { readonly decision: Decision; readonly attempts: number | null } {
-  if (fact.kind !== 'failed') return { decision: decideOutcome(fact, noAttempts, failure), attempts: null }
+  const { failure } = consumer
+  const decide = isTransform(consumer) ? decideTransform : decideOutcome
+  if (fact.kind !== 'failed') return { decision: decide(fact, noAttempts, failure), attempts: null }
   const after = (total: number): AttemptFacts => ({
     ...noAttempts,
     total,
     byClass: { [fact.failure.class]: total },
     same: total,
   })
-  let decision = decideOutcome(fact, after(1), failure)
+  let decision = decide(fact, after(1), failure)
   for (let total = 1; total <= attemptsLookedAt; total++) {
-    decision = decideOutcome(fact, after(total), failure)
+    decision = decide(fact, after(total), failure)
     if (!unfinished.has(decision.outcome)) return { decision, attempts: total }
   }
   return { decision, attempts: null }

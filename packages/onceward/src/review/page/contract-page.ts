@@ -1,14 +1,17 @@
+import { isTransform, type Transform } from '../../contract/define-transform.ts'
 import { durationText } from '../../contract/duration.ts'
 import type { Outcome } from '../../engine/batch/outcome.ts'
 import type { Consumer } from '../../index.ts'
 import { type Behaviour, behaviourOf, behaviourText, type Situation } from './behaviour.ts'
 import { describeFrom, describeGroup, describePublish, describeSource, describeTarget } from './describe.ts'
 import { commonAssumptions, notPromised, promiseOf, type SinkPromise, sourceAssumptions } from './promise.ts'
+import { transformPage } from './transform-page.ts'
 
 /**
  * The contract of one consumer on one page: answers to review questions, computed by the functions that run.
  */
 export interface ContractPage {
+  readonly kind: 'consumer' | 'transform'
   readonly name: string
   readonly owner: string
   readonly risk: string
@@ -23,12 +26,17 @@ export interface ContractPage {
 }
 
 /** Pure. Of addresses it shows only hosts, and no secrets. */
-export function contractPage(consumer: Consumer): ContractPage {
+export function contractPage(consumer: Consumer | Transform): ContractPage {
+  return isTransform(consumer) ? transformPage(consumer as Transform) : consumerPage(consumer as Consumer)
+}
+
+function consumerPage(consumer: Consumer): ContractPage {
   const { name, owner, risk, description, source, generation } = consumer
   const promise = promiseOf(consumer)
   const input = describeSource(source)
   const behaviour = behaviourOf(consumer)
   return {
+    kind: 'consumer',
     name,
     owner,
     risk,
@@ -118,14 +126,14 @@ function duplicateText({ dedup }: Consumer, behaviour: readonly Behaviour[]): st
 }
 
 /** The part of the page's table that answers one question, as a sentence. */
-function saidOf(behaviour: readonly Behaviour[], about: readonly Situation[]): string {
+export function saidOf(behaviour: readonly Behaviour[], about: readonly Situation[]): string {
   return behaviour
     .filter(({ situation }) => about.includes(situation))
     .map(one => `${one.when}: ${behaviourText(one)}`)
     .join('; ')
 }
 
-function orderText({ order, effect }: Consumer, behaviour: readonly Behaviour[]): string {
+export function orderText({ order, effect }: Consumer, behaviour: readonly Behaviour[]): string {
   const guard =
     effect?.apply?.remembers === true ? 'the version guard ignores older facts and records gaps; ' : ''
   if (order === 'none')
@@ -195,17 +203,21 @@ function evidenceText({ evidence, retention }: Consumer): string {
   return `a receipt for each message, ${kept}; ${term}`
 }
 
-function objectivesText({ objectives }: Consumer): string {
+export function objectivesText({ objectives }: Consumer, keepsMarkers = true): string {
   const { lagMaxMs, applyP99MaxMs, duplicateShareMax, setAsideMax, setAsideAgeMaxMs } = objectives
-  return [
+  const flow = [
     `no message waits longer than ${durationText(lagMaxMs)}`,
     `99 of 100 batches within ${durationText(applyP99MaxMs)}`,
+  ]
+  if (!keepsMarkers) return flow.join('; ')
+  return [
+    ...flow,
     `at most ${setAsideMax} of one reason wait for a person, and none for longer than ${durationText(setAsideAgeMaxMs)}`,
     `at most ${Number((duplicateShareMax * 100).toFixed(2))} % repeats`,
   ].join('; ')
 }
 
-function ownerText({ owner, producer, failure }: Consumer): string {
+export function ownerText({ owner, producer, failure }: Consumer): string {
   return [
     owner,
     ...(failure.deadLetterOwner === owner ? [] : [`dead letters: ${failure.deadLetterOwner}`]),

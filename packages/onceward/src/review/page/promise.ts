@@ -12,8 +12,8 @@ export type Often =
 
 /** One sink, its guarantee and the assumptions of that guarantee. */
 export interface SinkPromise {
-  readonly sink: 'database' | 'external' | 'publish'
-  /** The target's name; null for the database. */
+  readonly sink: 'database' | 'external' | 'publish' | 'kafka'
+  /** The target's name; null for the database, and for the outputs of a transform. */
   readonly name: string | null
   readonly often: Often
   readonly text: string

@@ -14,7 +14,7 @@ export function renderPage(page: ContractPage): string {
   const situations = page.behaviour.map(one => `| ${plain(one.when)} | ${plain(behaviourText(one))} |`)
   const list = (lines: readonly string[]) => lines.map(line => `- ${plain(line)}`).join('\n')
   return [
-    `# Consumer contract: ${code(page.name)}`,
+    `# ${page.kind === 'transform' ? 'Transform' : 'Consumer'} contract: ${code(page.name)}`,
     ...(page.description === null ? [] : [plain(page.description)]),
     `| | |\n| --- | --- |\n${rows.join('\n')}\n| Risk | ${plain(page.risk)} |`,
     '## Guarantees',

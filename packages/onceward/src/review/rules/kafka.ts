@@ -1,4 +1,5 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
+import { isTransform } from '../../contract/define-transform.ts'
 import { durationText } from '../../contract/duration.ts'
 import { isGrave } from '../../contract/failure-rules.ts'
 import type { ClusterState, TopicState } from '../../drivers/kafka/describe-cluster.ts'
@@ -124,10 +125,10 @@ export const kafkaRules: readonly Rule<KafkaSubject>[] = [
     title: 'The group’s offsets outlive its records',
     reason:
       'A group that is idle for longer loses its offsets while its records are still there. It then halts until an operator sets a position.',
-    fix: "Raise offsets.retention.minutes on the brokers, or use settle.when 'with effect', which keeps the position in the database.",
+    fix: "Raise offsets.retention.minutes on the brokers, or use settle.when 'with effect', which keeps the position of a consumer in the database.",
     judge: ofTopic((topic, { cluster, consumer, declaration }) =>
       cluster.offsetsKeptMs !== null &&
-      consumer.settle.when !== 'with effect' &&
+      (isTransform(consumer) || consumer.settle.when !== 'with effect') &&
       topic.recordRetentionMs > cluster.offsetsKeptMs
         ? `offsets of group ${declaration.group ?? `${consumer.name}.${consumer.generation}`} are kept ${durationText(cluster.offsetsKeptMs)}, records of ${declaration.topic} ${keptText(topic.recordRetentionMs)}`
         : null,

@@ -1,5 +1,6 @@
 import type { SourceDeclaration } from '../../contract/contract.ts'
 import type { Consumer } from '../../contract/define-consumer.ts'
+import { isTransform } from '../../contract/define-transform.ts'
 import type { PublishPlace } from '../../contract/publish-target.ts'
 import type { ClusterState } from '../../drivers/kafka/describe-cluster.ts'
 import type { BrokerState } from '../../drivers/rabbitmq/describe-broker.ts'
@@ -18,7 +19,8 @@ export type RabbitPlace = Extract<PublishPlace, { broker: 'rabbitmq' }>
 export type KafkaPlace = Extract<PublishPlace, { topic: string }>
 
 /** The consumer creates queues for dead letters and retries, but no topics. */
-export function outletsOf({ source, effect, failure }: Consumer): DeclaredOutlet[] {
+export function outletsOf(consumer: Consumer): DeclaredOutlet[] {
+  const { source, effect, failure } = consumer
   const published = Object.entries(effect?.publish ?? {}).map(([name, place]) => ({
     setting: `effect.publish.${name}`,
     place,
@@ -31,6 +33,7 @@ export function outletsOf({ source, effect, failure }: Consumer): DeclaredOutlet
   })
   return [
     ...published,
+    ...(isTransform(consumer) ? consumer.to.map(name => to('to', name)) : []),
     ...(failure.deadLetter === null ? [] : [to('failure.deadLetter', failure.deadLetter)]),
     ...failure.retryLevelsMs.map(levelMs => to('failure.mode', levelQueue(topic, levelMs))),
   ]

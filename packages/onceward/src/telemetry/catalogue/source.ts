@@ -89,7 +89,8 @@ export const source = {
     kind: 'counter',
     unit: '{commit}',
     labels: ['consumer', 'status'],
-    description: 'Commits of log positions at the broker; status is success or failure',
+    description:
+      'Commits of log positions at the broker, of a transform its transactions; status is success or failure',
   },
   settleMissed: {
     name: 'onceward.consumer.ack.failures',

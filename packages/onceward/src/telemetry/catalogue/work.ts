@@ -122,7 +122,7 @@ export const effects = {
     unit: '{message}',
     labels: ['broker', 'messaging.system', 'messaging.operation.name'],
     fixed: { 'messaging.operation.name': 'send' },
-    description: 'Messages of the outbox that a broker confirmed',
+    description: 'Messages of the outbox, and outputs of transforms, that a broker confirmed',
   },
   publishFailures: {
     name: 'onceward.outbox.publish.failures',

@@ -61,6 +61,27 @@ export const logs = {
     'kafka/transform.test.ts',
     "shows every output once, killed again and again, <named ? 'with' : 'without'> a name of its own",
   ),
+  transformPolicy: proof(
+    'kafka/transform-policy.test.ts',
+    'retries in place, a bounded number of times, in the order of the partition',
+  ),
+  transformHostile: proof(
+    'kafka/transform-policy.test.ts',
+    'sets hostile records aside with their origin, in the transaction of their offset',
+  ),
+  transformOutage: proof(
+    'kafka/transform-policy.test.ts',
+    'pauses for an unavailable dependency, and sets nothing aside',
+  ),
+  transformMetrics: proof('kafka/transform-policy.test.ts', 'counts as a consumer does, and reports its lag'),
+  transformDies: proof(
+    'kafka/transform-kill.test.ts',
+    'at <point> writes each output and each dead letter once',
+  ),
+  transformRun: proof(
+    'examples/10-kafka-transform/payment-converter.test.ts',
+    'says whether it works, and is reviewed like a consumer',
+  ),
   transformPromise: proof('kafka/transform.test.ts', 'the promise says what it does not cover'),
   stream: proof(
     'rabbitmq-stream/source.test.ts',
