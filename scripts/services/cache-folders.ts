@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { withExclusiveLock } from '../bootstrap/exclusive-lock.mjs'
+import { atOffset } from './port-offset.ts'
 import type { Log } from './service.ts'
 
 export function cacheFolder(): string {
@@ -13,9 +14,11 @@ export function cacheFolder(): string {
 /** Things fetched once and never written to again: jars, system roots. */
 export const downloadFolder = (name: string) => join(cacheFolder(), 'downloads', name)
 
+export const stateFolder = () => join(cacheFolder(), atOffset('run'))
+
 /** State of a running service: data, logs, configuration, pid file. */
 export function runFolder(name: string): string {
-  const folder = join(cacheFolder(), 'run', name)
+  const folder = join(stateFolder(), name)
   mkdirSync(folder, { recursive: true })
   return folder
 }

@@ -1,5 +1,6 @@
 import { kafkaAnswers } from './kafka.ts'
 import { exchange } from './network.ts'
+import { atOffset } from './port-offset.ts'
 import { rabbitmqAnswers, rabbitmqEndpoints } from './rabbitmq.ts'
 import { mustRun, runCommand, timed } from './run-command.ts'
 import { untilReady } from './server-process.ts'
@@ -81,7 +82,7 @@ const recipes: Record<ServiceName, Recipe> = {
   },
 }
 
-const containerName = (name: ServiceName) => `onceward-${name}`
+const containerName = (name: ServiceName) => atOffset(`onceward-${name}`)
 
 let engine: Promise<boolean> | undefined
 /** Asked once per process: an engine does not come and go within a command. */

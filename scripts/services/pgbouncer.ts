@@ -6,7 +6,7 @@ import {
   reachableFolder,
   unprivilegedUser,
 } from '../../packages/onceward/src/runtime/embedded/unprivileged-user.ts'
-import { cacheFolder, whileLocked } from './cache-folders.ts'
+import { stateFolder, whileLocked } from './cache-folders.ts'
 import { assertPortsFree } from './network.ts'
 import { needProgram } from './run-command.ts'
 import { launchDetached, recordedServer, recordServer, stopServer, untilReady } from './server-process.ts'
@@ -61,7 +61,7 @@ function writeConfiguration(file: string, text: string): void {
 async function start(postgresUrl: string, log: Log): Promise<string> {
   // pgbouncer refuses root as PostgreSQL does, so its configuration too must be within reach of `nobody`.
   const user = unprivilegedUser()
-  const folder = reachableFolder(join(cacheFolder(), 'run', 'pgbouncer', 'etc'), user, 'pgbouncer')
+  const folder = reachableFolder(join(stateFolder(), 'pgbouncer', 'etc'), user, 'pgbouncer')
   if (!existsSync(folder)) makeOwnedFolder(folder, user)
   const file = join(folder, 'pgbouncer.ini')
   const text = configuration(postgresUrl)

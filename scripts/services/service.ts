@@ -1,4 +1,5 @@
 import type { ProcessIdentity } from '../../packages/onceward/src/runtime/embedded/process-identity.ts'
+import { portOffset } from './port-offset.ts'
 
 export const serviceNames = ['postgres', 'rabbitmq', 'kafka'] as const
 export type ServiceName = (typeof serviceNames)[number]
@@ -32,13 +33,13 @@ export type Runner = {
  * begin to give out ports to clients: a client that had one of ours kept its server from starting.
  */
 export const ports = {
-  postgres: 27432,
-  amqp: 27672,
-  management: 27673,
-  erlangDistribution: 27674,
-  epmd: 27675,
-  stream: 27552,
-  kafka: 29192,
-  kafkaController: 29193,
-  pgbouncer: 27433,
+  postgres: 27432 + portOffset,
+  amqp: 27672 + portOffset,
+  management: 27673 + portOffset,
+  erlangDistribution: 27674 + portOffset,
+  epmd: 27675 + portOffset,
+  stream: 27552 + portOffset,
+  kafka: 29192 + portOffset,
+  kafkaController: 29193 + portOffset,
+  pgbouncer: 27433 + portOffset,
 } as const
