@@ -20,6 +20,9 @@ import { selectorsOf } from './selectors.ts'
  * staged here.
  */
 const notStaged = [
+  'onceward_effect_results_total',
+  'onceward_consumer_dead_letters_total',
+  'onceward_outbox_publish_failures_total',
   'onceward_consumer_ack_failures_total',
   'onceward_work_expired_leases_total',
   'onceward_consumer_commit_failures_total',

@@ -43,7 +43,7 @@ export const objectivesOptions = [
       default: 10_000,
     },
   ),
-  option('objectives.applyP99Max', lookBack(1), '99th percentile of the time to apply a batch', {
+  option('objectives.applyP99Max', lookBack(1), '99th percentile of the time of a handler call', {
     default: computed(get => get('batch.handlerTimeoutMs') / 2),
     defaultText: 'half of `batch.handlerTimeout`',
   }),
