@@ -15,6 +15,11 @@ const landed = [
     name: 'evidence',
     sha256: 'd591a5241237f2be31ab84e5a57207a7aeb875cb8eae20ffa768e49d54fa42bc',
   },
+  {
+    version: 3,
+    name: 'tenants',
+    sha256: 'aac387b62f638b05acb1534472235f901e595a8d0cd164d265528e36f1329db3',
+  },
 ]
 
 const described = migrations.map(({ version, name, sql }) => ({
