@@ -13,7 +13,11 @@ export interface CuttingProxy {
 }
 
 /** Passes connections to PostgreSQL on, and cuts one of them at the given COMMIT of a batch. */
-export async function openCuttingProxy(databaseUrl: string, kind: Cut, commit: number): Promise<CuttingProxy> {
+export async function openCuttingProxy(
+  databaseUrl: string,
+  kind: Cut,
+  commit: number,
+): Promise<CuttingProxy> {
   const target = new URL(databaseUrl)
   const happened = Promise.withResolvers<void>()
   const sockets = new Set<Socket>()

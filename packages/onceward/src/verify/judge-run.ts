@@ -28,16 +28,14 @@ export async function judgeRun(
   messages: readonly FedMessage[],
   fault: Fault,
 ): Promise<Judgement> {
-  const serial = serialClasses.includes(fault.class) || (isKill(fault) && isSerialKill(fault))
+  const serial = serialClasses.includes(fault.class) || isSerialFault(fault)
   const result = await runScenario(bench, { messages, fault, serial, world: usualWorld })
   return judge(baseline, result, messages, fault)
 }
 
-const isKill = ({ class: kind }: Fault) => kind === 'point' || kind === 'statement' || kind === 'restart'
-
-/** Statements were counted in a serial run. Passages after the first exist only there. */
-function isSerialKill({ trigger }: Fault): boolean {
-  return trigger?.on === 'statement' || (trigger?.hit ?? 1) > 1
+/** Statements were counted in a serial run, and only there a batch is followed by another one. */
+function isSerialFault({ trigger, number }: Fault): boolean {
+  return trigger?.on === 'statement' || (trigger?.hit ?? number) > 1
 }
 
 function judge(

@@ -32,7 +32,7 @@ export function planFaults(
       at('freeze', 'batch.committed'),
     ],
     restart: [...spread('restart').slice(0, 3), at('restart', 'batch.concluded')],
-    processes: [whole('processes'), { ...whole('processes'), number: 2 }],
+    processes: [whole('processes')],
     batch: [whole('batch')],
     order: [1, 2, 3].map(number => ({ class: 'order', trigger: null, number })),
     twice: [whole('twice')],

@@ -1,7 +1,13 @@
-import { appendFile } from 'node:fs/promises'
+import { appendFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { publish } from '../drivers/postgres/queue/publish.ts'
-import { countUnfinished, expireLeases, scratchQueue } from '../drivers/postgres/verify/scratch-copy.ts'
+import {
+  countUnfinished,
+  expireLeases,
+  readFilePosition,
+  scratchQueue,
+} from '../drivers/postgres/verify/scratch-copy.ts'
 import type { ChildOrders, ContractFacts, HandlerWorld, Observed } from './child/orders.ts'
 import type { ChildPool, VerifiedProcess } from './child-pool.ts'
 import { type CuttingProxy, openCuttingProxy } from './cutting-proxy.ts'
@@ -193,9 +199,8 @@ class ScenarioRun {
   }
 
   async #fileOf(messages: readonly FedMessage[]): Promise<string> {
-    const path = `${this.#bench.folder}/${this.#database.name}.jsonl`
-    await appendFile(path, messages.map(({ body }) => `${body.toString('utf8')}\n`).join(''))
-    return path
+    await appendFile(this.#logFile, messages.map(({ body }) => `${body.toString('utf8')}\n`).join(''))
+    return this.#logFile
   }
 
   async #publish(messages: readonly FedMessage[]): Promise<void> {
@@ -204,14 +209,14 @@ class ScenarioRun {
   }
 
   #start(change: Partial<ChildOrders>): VerifiedProcess {
-    const { file, policy, stubPort, allowed, facts, folder } = this.#bench
+    const { file, policy, stubPort, allowed, facts } = this.#bench
     const { serial = this.#scenario.fault === null, world } = this.#scenario
     const started = this.#bench.children.start({
       task: 'run',
       file,
       policy,
       databaseUrl: this.#database.url,
-      logFile: facts.needsLog ? `${folder}/${this.#database.name}.jsonl` : null,
+      logFile: facts.needsLog ? this.#logFile : null,
       serial,
       sizeMax: null,
       handlerWorld: world,
@@ -229,13 +234,26 @@ class ScenarioRun {
   /** Rejects when the time of the run is over, or a process ends that should not. */
   async #untilDecided(): Promise<void> {
     for (;;) {
-      const left = await countUnfinished(this.#database.pool)
+      const left = await this.#unfinished()
       if (left === 0) return
       const failed = await Promise.race([...this.#processes.map(one => one.ended), sleep(pollMs, null)])
       if (failed?.error) throw new Error(failed.error)
       if (Date.now() > this.#deadline)
         throw new Error(`${left} messages were not decided within ${this.#bench.runMaxMs / 1_000} s`)
     }
+  }
+
+  /** Messages that are not decided, or bytes of the log that are not read. Unreachable: as before. */
+  async #unfinished(): Promise<number> {
+    const { pool } = this.#database
+    const left = await countUnfinished(pool)
+    if (!this.#bench.facts.needsLog) return left
+    const { size } = await stat(this.#logFile)
+    return left + size - (await readFilePosition(pool))
+  }
+
+  get #logFile(): string {
+    return join(this.#bench.folder, `${this.#database.name}.jsonl`)
   }
 
   async close(): Promise<void> {

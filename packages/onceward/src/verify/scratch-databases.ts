@@ -21,8 +21,9 @@ export class ScratchDatabases {
   readonly #server: string
   readonly #prefix: string
   readonly #standing = new Set<string>()
-  readonly #dropping: Promise<void>[] = []
+  #dropping: Promise<void> = Promise.resolve()
   #copies = 0
+  #next: Promise<ScratchDatabase> | null = null
   #copying: Promise<unknown> = Promise.resolve()
 
   private constructor(server: string, admin: OwnPool) {
@@ -65,8 +66,17 @@ export class ScratchDatabases {
     }
   }
 
-  /** One copy at a time: PostgreSQL refuses to copy a template that another session copies. */
+  /**
+   * One copy at a time: PostgreSQL refuses to copy a template that another session copies. The next one is
+   * made ahead.
+   */
   copy(): Promise<ScratchDatabase> {
+    const made = this.#next ?? this.#copyInTurn()
+    this.#next = this.#copyInTurn()
+    return made
+  }
+
+  #copyInTurn(): Promise<ScratchDatabase> {
     const made = this.#copying.then(() => this.#copy())
     this.#copying = made.catch(() => {})
     return made
@@ -78,10 +88,10 @@ export class ScratchDatabases {
     const url = this.#urlOf(name)
     const pool = createPool(`${url}?application_name=onceward%20verify`, { max: 2 })
     await adoptCopy(pool)
-    // Not awaited: the server writes everything it has to disk for each drop.
+    // Not awaited, and one at a time: the server writes everything it has to disk for each drop.
     const drop = async () => {
       await pool.end()
-      this.#dropping.push(this.#drop(name).catch(() => {}))
+      this.#dropping = this.#dropping.then(() => this.#drop(name)).catch(() => {})
     }
     return { url, name, pool, drop }
   }
@@ -120,7 +130,8 @@ export class ScratchDatabases {
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.#dropping)
+    await this.#next?.then(({ pool }) => pool.end()).catch(() => {})
+    await this.#dropping
     for (const name of [...this.#standing]) await this.#drop(name).catch(() => {})
     await this.#admin.end()
   }

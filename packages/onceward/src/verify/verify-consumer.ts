@@ -81,7 +81,8 @@ class Verification {
     const failed = this.#judged.filter(({ verdict }) => verdict === 'failed')
     const classes = new Set(failed.map(({ fault }) => fault.class))
     for (const group of failures.groups(failed, classes)) {
-      const smallest = await shrink(this.#bench, baseline, group[0]!, () => this.#leftMs(0) > 0)
+      const isTime = () => this.#options.shrink !== false && this.#leftMs(0) > 0
+      const smallest = await shrink(this.#bench, baseline, group[0]!, isTime)
       failures.addJudged(smallest, group.length - 1, classes)
     }
     return this.#report(plan, baseline, failures)

@@ -33,6 +33,8 @@ export interface VerifyOptions {
   readonly fault?: string | undefined
   /** Only these lines of the samples. */
   readonly lines?: readonly number[] | undefined
+  /** Default true: a failure is repeated with fewer messages, as long as the budget allows. */
+  readonly shrink?: boolean | undefined
   /** Runs at a time. Default 2. */
   readonly jobs?: number | undefined
   /** `host:port` of servers that the handler may reach directly. */

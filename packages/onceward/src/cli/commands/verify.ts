@@ -1,10 +1,13 @@
+import { writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { Command } from 'commander'
 import { durationMs } from '../../contract/duration.ts'
 import { OncewardError } from '../../errors.ts'
 import { policyHelp } from '../../runtime/load-consumer.ts'
 import { type FaultClass, faultClasses } from '../../verify/fault.ts'
+import { htmlText } from '../../verify/html.ts'
 import { loadInvariants } from '../../verify/invariants.ts'
+import { junitText } from '../../verify/junit.ts'
 import { reportText } from '../../verify/report-text.ts'
 import { verifyConsumer } from '../../verify/verify-consumer.ts'
 import type { VerifyProgress } from '../../verify/verify-options.ts'
@@ -82,6 +85,8 @@ Exit codes: 0 survived, 1 did not survive, 2 wrong use.`,
         allow: flags.allow,
         onProgress: progressLine(flags.json === true),
       })
+      if (flags.junit !== undefined) await writeFile(flags.junit, junitText(report))
+      if (flags.html !== undefined) await writeFile(flags.html, htmlText(report))
       print(
         flags.json === true,
         { ok: report.ok, survived: report.survived, of: report.of, failures: report.failures },

@@ -33,5 +33,13 @@ export async function countUnfinished(client: SqlClient): Promise<number> {
   return Number(rows[0].n)
 }
 
+/** The byte up to which a file is read; 0 before its first line. */
+export async function readFilePosition(client: SqlClient): Promise<number> {
+  const { rows } = await client.query(
+    'select coalesce(max(next::bigint), 0) as next from onceward.checkpoint',
+  )
+  return Number(rows[0].next)
+}
+
 /** The queue from which a verified consumer reads. */
 export const scratchQueue = 'onceward.verify'
