@@ -1,3 +1,5 @@
+import { createPool } from '../drivers/postgres/pool.ts'
+import { readCaptured } from '../drivers/postgres/verify/read-captured.ts'
 import { OncewardError } from '../errors.ts'
 import { readSamples, type Sample, sampleOf } from '../review/samples/sample.ts'
 import type { ContractFacts, SampleOrder } from './child/orders.ts'
@@ -17,6 +19,7 @@ export async function readMessages(options: VerifyOptions, bench: OpenBench): Pr
   const given = await givenSamples(options)
   if (given !== null) return describe(options, bench, given, [])
   const { facts } = await describe(options, bench, [], [])
+  if (options.capturedFrom !== undefined) return captured(options, bench, facts, options.capturedFrom)
   if (facts.jsonSchema === null) throw noSamples(options.file)
   const bodies = generateBodies(facts.jsonSchema, options.seed ?? 1)
   const note = `${bodies.length} messages were generated from the schema of the contract; pass samples for real ones.`
@@ -27,6 +30,25 @@ export async function readMessages(options: VerifyOptions, bench: OpenBench): Pr
     [note],
   )
 }
+
+/** Messages that the user's database holds for this consumer. It is only read. */
+async function captured(
+  options: VerifyOptions,
+  bench: OpenBench,
+  { name }: ContractFacts,
+  url: string,
+): Promise<ReadMessages> {
+  const pool = createPool(url, { max: 1 })
+  const found = await readCaptured(pool, name, capturedMax).finally(() => pool.end())
+  if (found.length === 0)
+    throw new OncewardError('usage', `The database holds no messages for consumer ${name}. Nothing was run.`)
+  const samples = found.map(({ body, ...more }, index) =>
+    sampleOf({ base64: body.toString('base64'), ...more }, index + 1),
+  )
+  return describe(options, bench, samples, [`${found.length} messages were read from onceward.held.`])
+}
+
+const capturedMax = 20
 
 async function givenSamples({ samples }: VerifyOptions): Promise<readonly Sample[] | null> {
   if (samples === undefined) return null

@@ -20,6 +20,8 @@ export interface VerifyOptions {
   readonly prepare?: ((pool: Pick<OwnPool, 'query'>) => Promise<void>) | undefined
   /** A file of JSON lines, or bodies. Default: generated from the schema of the contract. */
   readonly samples?: string | readonly unknown[] | undefined
+  /** Instead of samples: a database from which messages held for the consumer are read. */
+  readonly capturedFrom?: string | undefined
   /** Rules that must hold after every run: each returns the rows that break it. */
   readonly invariants?: Readonly<Record<string, Invariant>> | undefined
   /** Default 2 minutes. Faults that do not fit are reported as not run. */

@@ -11,10 +11,12 @@ import { junitText } from '../../verify/junit.ts'
 import { reportText } from '../../verify/report-text.ts'
 import { verifyConsumer } from '../../verify/verify-consumer.ts'
 import type { VerifyProgress } from '../../verify/verify-options.ts'
-import { print, safe } from '../output.ts'
+import { attachDatabase } from '../database.ts'
+import { consoleLog, print, safe } from '../output.ts'
 
 interface VerifyFlags {
   samples?: string
+  captured?: boolean
   schema?: string
   migrate?: string
   policy?: string
@@ -40,6 +42,7 @@ export function verifyCommand(): Command {
     )
     .argument('<file>', 'module whose default export is a consumer')
     .option('--samples <file>', 'messages as JSON lines. Default: generated from the schema of the contract')
+    .option('--captured', 'messages that ONCEWARD_DATABASE_URL holds for the consumer; it is only read')
     .option('--schema <file>', 'SQL that creates the tables, such as a dump without data')
     .option('--migrate <command>', 'command that creates them in ONCEWARD_DATABASE_URL')
     .option('--invariant <select...>', 'query that must return no rows after every run')
@@ -68,6 +71,7 @@ Exit codes: 0 survived, 1 did not survive, 2 wrong use.`,
       const report = await verifyConsumer({
         file,
         samples: flags.samples,
+        capturedFrom: flags.captured ? (await attachDatabase(consoleLog(false))).url : undefined,
         schema: flags.schema,
         migrate: flags.migrate,
         policy: flags.policy,

@@ -24,5 +24,6 @@ export const exhibit: Exhibit = {
   tables: balances,
   samples: payments,
   only: ['rollback'],
+  more: { fault: 'rollback:2' },
   says: /keeps something in memory between messages/,
 }

@@ -16,5 +16,6 @@ export const exhibit: Exhibit = {
   tables: 'create table receipt (id text primary key, number integer not null)',
   samples: payments,
   only: ['point'],
+  more: { fault: 'point:batch.committed:1' },
   says: /keeps something in memory between messages/,
 }

@@ -13,5 +13,6 @@ export const exhibit: Exhibit = {
   tables: balances,
   samples: payments,
   only: ['rollback'],
+  more: { fault: 'rollback:1' },
   says: /keeps something in memory between messages/,
 }

@@ -16,5 +16,6 @@ export const exhibit: Exhibit = {
   tables: balances,
   samples: payments,
   only: ['statement'],
+  more: { fault: 'statement:1' },
   says: /sends a statement on another connection .*update balance/,
 }

@@ -13,5 +13,6 @@ export const exhibit: Exhibit = {
   tables: 'create table latest (account text primary key, amount bigint not null, version bigint not null)',
   samples: [payment(1), payment(2)],
   only: ['order'],
+  more: { fault: 'order:1' },
   says: /depends on the order of arrival/,
 }

@@ -16,6 +16,6 @@ export const exhibit: Exhibit = {
   mistake: 'the message id is made when the message arrives',
   tables: balances,
   samples: payments,
-  only: ['twice'],
+  only: [],
   says: /identity\.id depends on the (call|random), not only on the message/,
 }

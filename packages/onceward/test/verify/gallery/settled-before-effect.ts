@@ -13,5 +13,6 @@ export const exhibit: Exhibit = {
   tables: balances,
   samples: payments,
   only: ['statement'],
+  more: { fault: 'statement:1' },
   says: /settles before the effect .*loses the messages in flight/,
 }

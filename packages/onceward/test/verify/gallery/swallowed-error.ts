@@ -16,6 +16,6 @@ export const exhibit: Exhibit = {
   mistake: 'the error of a statement is caught and ignored',
   tables: balances,
   samples: [payment(1), payment(2)],
-  only: ['twice'],
+  only: [],
   says: /catches the error of a statement on `tx` and continues/,
 }

@@ -12,6 +12,6 @@ export const exhibit: Exhibit = {
   mistake: 'the idempotency key of a call contains the time',
   tables: '',
   samples: payments,
-  only: ['twice'],
+  only: [],
   says: /The key calls\.key gets its value from the clock or from random numbers/,
 }
