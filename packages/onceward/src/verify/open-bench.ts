@@ -28,7 +28,7 @@ export async function openBench(options: VerifyOptions): Promise<OpenBench> {
   opened.defer(() => children.close())
   const server = await openServer(options)
   opened.defer(() => server.close())
-  const databases = await ScratchDatabases.open(server.url, (url, pool) => prepare(options, url, pool))
+  const databases = await ScratchDatabases.open(server.url, server.isOwn, (url, pool) => prepare(options, url, pool))
   opened.defer(() => databases.close())
   const stub = createServer((request, response) => {
     request.resume().on('end', () => response.end('{}'))
@@ -45,18 +45,21 @@ export async function openBench(options: VerifyOptions): Promise<OpenBench> {
 
 interface Server {
   readonly url: string
+  /** Started here: no other process uses it. */
+  readonly isOwn: boolean
   close(): Promise<void>
 }
 
 /** The configured server, or an embedded one whose folder is kept for the next time. */
 async function openServer({ databaseUrl }: VerifyOptions): Promise<Server> {
   const url = databaseUrl ?? process.env.ONCEWARD_VERIFY_DATABASE_URL
-  if (url !== undefined) return { url, close: () => Promise.resolve() }
+  if (url !== undefined) return { url, isOwn: false, close: () => Promise.resolve() }
   const { startEmbeddedPostgres } = await import('../runtime/embedded/index.ts')
   const dataDir = join(process.cwd(), '.onceward', 'verify-postgres')
   const settings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }
   const server = await startEmbeddedPostgres({ dataDir, settings })
-  return { url: server.url, close: () => (server.reused ? Promise.resolve() : server.stop()) }
+  const { reused } = server
+  return { url: server.url, isOwn: !reused, close: () => (reused ? Promise.resolve() : server.stop()) }
 }
 
 async function prepare(options: VerifyOptions, url: string, pool: OwnPool): Promise<void> {

@@ -31,6 +31,7 @@ export interface Bench {
   readonly runMaxMs: number
   readonly folder: string
   readonly invariants: Readonly<Record<string, Invariant>>
+  readonly signal?: AbortSignal | undefined
 }
 
 export interface Scenario {
@@ -55,6 +56,7 @@ export interface RunResult {
 
 /** One run of the user's consumer on a fresh database, with at most one fault. */
 export async function runScenario(bench: Bench, scenario: Scenario): Promise<RunResult> {
+  bench.signal?.throwIfAborted()
   const database = await bench.databases.copy()
   const run = new ScenarioRun(bench, scenario, database)
   try {
@@ -234,6 +236,7 @@ class ScenarioRun {
   /** Rejects when the time of the run is over, or a process ends that should not. */
   async #untilDecided(): Promise<void> {
     for (;;) {
+      this.#bench.signal?.throwIfAborted()
       const left = await this.#unfinished()
       if (left === 0) return
       const failed = await Promise.race([...this.#processes.map(one => one.ended), sleep(pollMs, null)])

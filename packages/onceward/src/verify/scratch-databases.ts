@@ -32,21 +32,33 @@ export class ScratchDatabases {
     this.#prefix = `${mark}${randomBytes(4).toString('hex')}`
   }
 
-  /** Creates the template. `prepare` gets the address of a database with the Onceward schema. */
+  /**
+   * Creates the template. `prepare` gets the address of a database with the Onceward schema. `isOwn`: no
+   * other verification uses the server, so what an interrupted one left is dropped.
+   */
   static async open(
     server: string,
+    isOwn: boolean,
     prepare: (url: string, pool: OwnPool) => Promise<void>,
   ): Promise<ScratchDatabases> {
     const admin = createPool(server, { max: 3 })
     const databases = new ScratchDatabases(server, admin)
     try {
       await refuseNamed(admin)
+      if (isOwn) await databases.#sweep()
       await databases.#makeTemplate(prepare)
       return databases
     } catch (error) {
       await databases.close()
       throw error
     }
+  }
+
+  async #sweep(): Promise<void> {
+    const { rows } = await this.#admin.query('select datname from pg_database where starts_with(datname, $1)', [
+      mark,
+    ])
+    for (const { datname } of rows) await this.#drop(datname)
   }
 
   get #template(): string {

@@ -38,6 +38,7 @@ export async function verifyConsumer(options: VerifyOptions): Promise<VerifyRepo
       allowed: options.allow ?? [],
       runMaxMs,
       invariants: options.invariants ?? {},
+      signal: options.signal,
     }
     return await new Verification(options, bench, messages, notes, began).run()
   } finally {

@@ -41,6 +41,8 @@ export interface VerifyOptions {
   readonly jobs?: number | undefined
   /** `host:port` of servers that the handler may reach directly. */
   readonly allow?: readonly string[] | undefined
+  /** Ends the verification with an error; scratch databases are dropped. */
+  readonly signal?: AbortSignal | undefined
   readonly onProgress?: ((progress: VerifyProgress) => void) | undefined
 }
 
