@@ -31,7 +31,8 @@ const tables = `
     format('%I.%I', n.nspname, c.relname) as quoted
   from pg_class c join pg_namespace n on n.oid = c.relnamespace
   where c.relkind in ('r', 'p') and not c.relispartition
-    and n.nspname not in ('pg_catalog', 'information_schema', 'onceward') and n.nspname not like 'pg_%'
+    and n.nspname not in ('pg_catalog', 'information_schema') and n.nspname not like 'pg\\_%'
+    and n.nspname not like 'onceward%'
   order by 1, 2`
 
 export async function readTables(client: SqlClient): Promise<readonly TableFacts[]> {

@@ -26,6 +26,7 @@ const runMaxMs = 60_000
  */
 export async function verifyConsumer(options: VerifyOptions): Promise<VerifyReport> {
   const began = performance.now()
+  if (options.fault !== undefined) parseFault(options.fault)
   const opened = await openBench({ ...options, file: resolve(options.file) })
   try {
     const { facts, messages, notes } = await readMessages({ ...options, file: resolve(options.file) }, opened)

