@@ -24,7 +24,7 @@ export async function openBench(options: VerifyOptions): Promise<OpenBench> {
   await using opened = new AsyncDisposableStack()
   const folder = await mkdtemp(join(tmpdir(), 'onceward-verify-'))
   opened.defer(() => rm(folder, { recursive: true, force: true }))
-  const children = new ChildPool((options.jobs ?? 2) + 1)
+  const children = new ChildPool(options.jobs ?? 2)
   opened.defer(() => children.close())
   const server = await openServer(options)
   opened.defer(() => server.close())
