@@ -28,7 +28,9 @@ export async function openBench(options: VerifyOptions): Promise<OpenBench> {
   opened.defer(() => children.close())
   const server = await openServer(options)
   opened.defer(() => server.close())
-  const databases = await ScratchDatabases.open(server.url, server.isOwn, (url, pool) => prepare(options, url, pool))
+  const databases = await ScratchDatabases.open(server.url, server.isOwn, (url, pool) =>
+    prepare(options, url, pool),
+  )
   opened.defer(() => databases.close())
   const stub = createServer((request, response) => {
     request.resume().on('end', () => response.end('{}'))

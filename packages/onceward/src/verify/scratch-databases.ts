@@ -55,9 +55,10 @@ export class ScratchDatabases {
   }
 
   async #sweep(): Promise<void> {
-    const { rows } = await this.#admin.query('select datname from pg_database where starts_with(datname, $1)', [
-      mark,
-    ])
+    const { rows } = await this.#admin.query(
+      'select datname from pg_database where starts_with(datname, $1)',
+      [mark],
+    )
     for (const { datname } of rows) await this.#drop(datname)
   }
 

@@ -55,15 +55,28 @@ const contract: ContractFacts = {
 
 describe('verify, without servers', () => {
   it('a fault is read from its own name', () => {
-    for (const name of ['statement:3', 'point:batch.committed:2', 'order:2', 'rollback:1', 'twice', 'freeze:4'])
+    for (const name of [
+      'statement:3',
+      'point:batch.committed:2',
+      'order:2',
+      'rollback:1',
+      'twice',
+      'freeze:4',
+    ])
       assert.equal(faultName(parseFault(name)), name)
     for (const wrong of ['statement', 'point:nowhere:1', 'kill', 'order:x', 'statement:0'])
       assert.throws(() => parseFault(wrong), /is not a fault/, wrong)
   })
 
   it('rows are compared as sets, and masked columns are not compared', () => {
-    const clean = snapshot([{ id: 1, at: 'x' }, { id: 2, at: 'x' }])
-    const run = snapshot([{ id: 2, at: 'y' }, { at: 'y', id: 1 }])
+    const clean = snapshot([
+      { id: 1, at: 'x' },
+      { id: 2, at: 'x' },
+    ])
+    const run = snapshot([
+      { id: 2, at: 'y' },
+      { at: 'y', id: 1 },
+    ])
     assert.deepEqual(compareSnapshots(clean, run, new Set(['booking.at'])), [])
     assert.equal(compareSnapshots(clean, run, new Set())[0]!.missing.length, 2)
   })
@@ -89,14 +102,15 @@ describe('verify, without servers', () => {
     const classes = faults.map(fault => fault.class)
     const firsts = new Set(classes).size
     assert.equal(new Set(classes.slice(0, firsts)).size, firsts)
-    assert.deepEqual(
-      faults.filter(fault => fault.class === 'statement').map(faultName),
-      ['statement:1', 'statement:2', 'statement:3'],
-    )
-    assert.deepEqual(
-      faults.filter(fault => fault.class === 'point').map(faultName),
-      ['point:batch.marked:1', 'point:batch.marked:2'],
-    )
+    assert.deepEqual(faults.filter(fault => fault.class === 'statement').map(faultName), [
+      'statement:1',
+      'statement:2',
+      'statement:3',
+    ])
+    assert.deepEqual(faults.filter(fault => fault.class === 'point').map(faultName), [
+      'point:batch.marked:1',
+      'point:batch.marked:2',
+    ])
     assert.match(skipped.resent!, /no business key/)
     assert.match(skipped.rebuild!, /does not allow rebuild/)
   })
@@ -112,12 +126,15 @@ describe('verify, without servers', () => {
   it('conflicts come after the messages, and poison between them', () => {
     const messages = [message(1), message(2)]
     const conflict = feedOf({ class: 'conflict', number: 1 }, messages, { seed: 1, byKey: false })
-    assert.deepEqual(conflict.after.map(({ body }) => body.toString()), ['other 1', 'other 2'])
+    assert.deepEqual(
+      conflict.after.map(({ body }) => body.toString()),
+      ['other 1', 'other 2'],
+    )
     const poison = feedOf({ class: 'poison', number: 1 }, messages, { seed: 1, byKey: false })
-    assert.deepEqual(poison.first.map(({ body }) => body.toString()).filter((_, at) => at % 2 === 1), [
-      'body 1',
-      'body 2',
-    ])
+    assert.deepEqual(
+      poison.first.map(({ body }) => body.toString()).filter((_, at) => at % 2 === 1),
+      ['body 1', 'body 2'],
+    )
   })
 
   it('messages are generated from a JSON Schema: own ids differ, entities repeat', () => {

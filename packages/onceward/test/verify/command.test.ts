@@ -46,7 +46,15 @@ describe('onceward verify', await skipWithout('postgres'), () => {
     const { code, stdout, stderr } = await verify(
       [
         ...[consumer, '--samples', samples, '--schema', schema, '--only', 'batch', '--budget', '60s'],
-        ...['--invariant', 'select * from balance where total < 0', '--json', '--junit', junit, '--html', html],
+        ...[
+          '--invariant',
+          'select * from balance where total < 0',
+          '--json',
+          '--junit',
+          junit,
+          '--html',
+          html,
+        ],
       ],
       { ONCEWARD_VERIFY_DATABASE_URL: server },
     )

@@ -69,7 +69,8 @@ Exit codes: 0 survived, 1 did not survive, 2 wrong use.`,
     )
     .action(async (file: string, flags: VerifyFlags) => {
       const interrupted = new AbortController()
-      const interrupt = () => interrupted.abort(new OncewardError('usage', 'Interrupted. Nothing was proven.'))
+      const interrupt = () =>
+        interrupted.abort(new OncewardError('usage', 'Interrupted. Nothing was proven.'))
       for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, interrupt)
       const report = await verifyConsumer({
         file,

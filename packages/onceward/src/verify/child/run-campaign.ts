@@ -2,8 +2,8 @@ import type { Consumer } from '../../contract/define-consumer.ts'
 import type { SqlTransaction } from '../../contract/handler.ts'
 import type { Environment } from '../../environment.ts'
 import type { Store } from '../../ports/store.ts'
-import { openReplay } from '../../runtime/replay.ts'
 import { differs, type TableComparison } from '../../replay/rebuild/compare-tables.ts'
+import { openReplay } from '../../runtime/replay.ts'
 import type { ChildOrders } from './orders.ts'
 
 /** Replays the file of all messages by a campaign, as an operator would after a doubt. */
