@@ -48,7 +48,7 @@ const namesOnly = (code: string) => withoutComments(code).replaceAll(/'(?:[^'\\\
 /** From the ground up. */
 const rooms = [
   ...['message', 'ports', 'drivers', 'contract', 'engine', 'work', 'telemetry', 'effects', 'operations'],
-  ...['replay', 'evidence', 'review', 'runtime', 'testing', 'cli'],
+  ...['replay', 'evidence', 'review', 'runtime', 'verify', 'testing', 'cli'],
 ]
 
 describe('import boundaries', () => {
@@ -128,7 +128,7 @@ describe('import boundaries', () => {
   test('commands use public doors, the runtime and the views, never the inside', () => {
     const doors = Object.values(doorFiles())
     const allowed = [
-      ...['cli/', 'evidence/', 'runtime/', 'telemetry/', 'review/', 'operations/', 'replay/'],
+      ...['cli/', 'evidence/', 'runtime/', 'telemetry/', 'review/', 'operations/', 'replay/', 'verify/'],
       ...['contract/', 'message/iso-time.ts', 'message/deceptive.ts', 'errors.ts', 'environment.ts'],
       'drivers/broker-security.ts',
       ...doors,
@@ -349,7 +349,8 @@ const publicNames: Record<string, string> = {
     publisherConformance PublisherFactory PublisherFeature PublisherUnderTest rangeReaderConformance RangeReaderFactory RangeReaderFeature RangeReaderUnderTest Reach
     replicationConformance RollbackProbe runSimulation ScenarioName ScheduleResult SimulationFailure SimulationOptions SimulationReport simulationScenarios
     sourceConformance SourceFactory SourceFeature SourceUnderTest storeConformance StoreFactory StoreFeature StoreUnderTest
-    SynchronousStandby TestEnvironment TestEnvironmentOptions traceSchedule until UntilOptions`,
+    SynchronousStandby TestEnvironment TestEnvironmentOptions traceSchedule until UntilOptions
+    assertVerified FaultClass Invariant verifyConsumer VerifyFailure VerifyOptions VerifyProgress VerifyReport`,
 }
 
 function doorFiles(): Record<string, string> {
