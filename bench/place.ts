@@ -35,7 +35,8 @@ export interface PreparedPlace extends Place {
   drop(): Promise<void>
 }
 
-const tables = `
+/** What the effects and the inboxes by hand write to. */
+export const tables = `
   create table bench_inbox (
     consumer integer not null,
     at       timestamptz not null default now(),

@@ -1,0 +1,235 @@
+import pg from 'pg'
+import { ensureRedis, stopRedis } from '../../scripts/services/redis.ts'
+import { median } from '../median.ts'
+import { type PreparedPlace, tables } from '../place.ts'
+import type { IdOrder, Load } from '../workload.ts'
+import { installPeers, versionOf } from './install.ts'
+import type { PeerPlace } from './peer.ts'
+import { type ListedPeer, listPeers } from './peers.ts'
+import { PeerRun } from './run.ts'
+
+export interface PeersPlan {
+  readonly rounds: number
+  readonly roles: readonly string[] | null
+  readonly peerSeconds: number
+  readonly peerKills: number
+}
+
+export interface KillOutcome {
+  readonly lost: number
+  readonly doubled: number
+  /** From the second start until everything was applied; null when it was not by the deadline. */
+  readonly recoverySeconds: number | null
+}
+
+export interface PeerResult {
+  readonly name: string
+  readonly version: string | null
+  readonly reads: ListedPeer['reads']
+  readonly configuration: string
+  /** Messages per second: the lower median of ordered and random ids. */
+  readonly rate: number
+  readonly rates: { readonly [ids in IdOrder]?: readonly number[] }
+  /** Lost and doubled effects of all kills together. */
+  readonly wrongAfterKill: number
+  readonly kills: readonly KillOutcome[]
+  /** Runs that ended with an error, which stands in the output of the bench. */
+  readonly failedRuns: number
+}
+
+const warmUpCount = 2_000
+const countMin = 1_000
+const countMax = 100_000
+/** The first part of the messages warms the process up; the rate is that of the rest. */
+const warmShare = 0.2
+const killShare = 0.4
+const runTimeoutMs = 300_000
+const recoveryTimeoutMs = 90_000
+
+/** Rounds in turns over all peers, each beginning with another one; the kills come after the rates. */
+export async function measurePeers(
+  place: PreparedPlace,
+  plan: PeersPlan,
+  say: (line: string) => void,
+): Promise<readonly PeerResult[]> {
+  await installPeers(say)
+  const redis = await ensureRedis({ log: say })
+  if ('unavailable' in redis) throw new Error(`redis is needed but ${redis.unavailable}`)
+  const places = await PeerPlaces.open(place, redis.url)
+  try {
+    const entries = (await listPeers(plan.roles)).map(peer => new PeerEntry(peer, places, plan, say))
+    for (let round = 0; round <= plan.rounds; round++)
+      for (const entry of rotated(entries, round * 5)) await entry.attempt(() => entry.measureRound(round))
+    for (let round = 1; round <= plan.peerKills; round++)
+      for (const entry of entries) await entry.attempt(() => entry.killOnce(round))
+    return entries.map(entry => entry.result())
+  } finally {
+    await places.close()
+    await stopRedis()
+  }
+}
+
+class PeerEntry {
+  readonly #peer: ListedPeer
+  readonly #places: PeerPlaces
+  readonly #plan: PeersPlan
+  readonly #say: (line: string) => void
+  readonly #rates: { [ids in IdOrder]?: number[] } = {}
+  readonly #kills: KillOutcome[] = []
+  #count = warmUpCount
+  #failedRuns = 0
+
+  constructor(peer: ListedPeer, places: PeerPlaces, plan: PeersPlan, say: (line: string) => void) {
+    this.#peer = peer
+    this.#places = places
+    this.#plan = plan
+    this.#say = say
+  }
+
+  /** One tool's failure does not end the run of the others. */
+  async attempt(work: () => Promise<void>): Promise<void> {
+    try {
+      await work()
+    } catch (error) {
+      this.#failedRuns++
+      this.#say(`failed  ${this.#peer.name}  ${(error as Error).stack}`)
+    }
+  }
+
+  /** Round 0 is not counted: it decides how many messages a run takes. */
+  async measureRound(round: number): Promise<void> {
+    const orders: readonly IdOrder[] = this.#peer.storesIds && round > 0 ? ['ordered', 'random'] : ['ordered']
+    for (const ids of orders) {
+      const rate = await this.#measureOne({ ids, round, count: this.#count })
+      this.#say(`round ${round || 'warm-up'}  ${this.#peer.name}, ${ids} ids  ${Math.round(rate)}/s`)
+      if (round === 0) this.#count = countFor(rate, this.#plan.peerSeconds)
+      else this.#rates[ids] = [...(this.#rates[ids] ?? []), rate]
+    }
+  }
+
+  async killOnce(round: number): Promise<void> {
+    const load: Load = { ids: 'random', round: 100 + round, count: this.#count, keys: 'distinct' }
+    const outcome = await this.#places.with(this.#peer, load, async run => {
+      run.start('first')
+      await run.until(killShare, runTimeoutMs)
+      await run.kill()
+      const again = performance.now()
+      run.start('after a kill')
+      const { share, atMs } = await this.#settled(run)
+      const recoverySeconds = share < 1 ? null : (atMs - again) / 1_000
+      return { ...(await run.wrong()), recoverySeconds }
+    })
+    this.#kills.push(outcome)
+    this.#say(`kill ${round}  ${this.#peer.name}  ${JSON.stringify(outcome)}`)
+  }
+
+  result(): PeerResult {
+    const { name, packageName, reads, configuration } = this.#peer
+    const medians = Object.values(this.#rates).map(median)
+    return {
+      name,
+      version: packageName === null ? null : versionOf(packageName),
+      reads,
+      configuration,
+      rate: medians.length === 0 ? 0 : Math.round(Math.min(...medians)),
+      rates: this.#rates,
+      wrongAfterKill: this.#kills.reduce((sum, { lost, doubled }) => sum + lost + doubled, 0),
+      kills: this.#kills,
+      failedRuns: this.#failedRuns,
+    }
+  }
+
+  #measureOne(load: Load): Promise<number> {
+    return this.#places.with(this.#peer, load, async run => {
+      run.start('first')
+      const warm = await run.until(warmShare, runTimeoutMs)
+      const end = await run.until(1, runTimeoutMs)
+      if (end.share !== 1) throw new Error(`${this.#peer.name}: ended at ${end.share} of the sum`)
+      return ((end.share - warm.share) * load.count) / ((end.atMs - warm.atMs) / 1_000)
+    })
+  }
+
+  /**
+   * A doubled effect can hide a missing one in the sum, so the run ends when nothing is missing. The look
+   * after that catches effects that are doubled late.
+   */
+  async #settled(run: PeerRun) {
+    const deadline = performance.now() + recoveryTimeoutMs
+    let progress = await run.until(1, recoveryTimeoutMs)
+    while ((await run.wrong()).lost > 0 && performance.now() < deadline)
+      progress = await run.until(Number.POSITIVE_INFINITY, 200)
+    const finished = progress
+    await run.until(Number.POSITIVE_INFINITY, 1_000)
+    return (await run.wrong()).lost > 0 ? { ...finished, share: 0 } : { ...finished, share: 1 }
+  }
+}
+
+/**
+ * A database for each run, copied from one that has the tables, so that no peer pays for another's rows. Each
+ * peer creates its own schema: Onceward would refuse a copy of its tables as a restored database.
+ */
+class PeerPlaces {
+  readonly #place: PreparedPlace
+  readonly #redisUrl: string
+  readonly #template: string
+  readonly #admin: pg.Client
+  #runs = 0
+
+  private constructor(place: PreparedPlace, redisUrl: string, template: string, admin: pg.Client) {
+    this.#place = place
+    this.#redisUrl = redisUrl
+    this.#template = template
+    this.#admin = admin
+  }
+
+  static async open(place: PreparedPlace, redisUrl: string): Promise<PeerPlaces> {
+    const admin = new pg.Client({ connectionString: urlOf(place, 'postgres') })
+    await admin.connect()
+    const template = `${new URL(place.databaseUrl).pathname.slice(1)}_peers`
+    await admin.query(`create database ${template}`)
+    const client = new pg.Client({ connectionString: urlOf(place, template) })
+    await client.connect()
+    await client.query(tables)
+    await client.end()
+    return new PeerPlaces(place, redisUrl, template, admin)
+  }
+
+  async with<T>(peer: ListedPeer, load: Load, work: (run: PeerRun) => Promise<T>): Promise<T> {
+    const name = `${this.#template}_${++this.#runs}`
+    await this.#admin.query(`create database ${name} template ${this.#template}`)
+    const { rabbitmqUrl, streamUrl, kafkaBootstrap } = this.#place
+    const place: PeerPlace = {
+      databaseUrl: urlOf(this.#place, name),
+      rabbitmqUrl,
+      streamUrl,
+      kafkaBootstrap,
+      redisUrl: this.#redisUrl,
+      queue: name,
+    }
+    const run = await PeerRun.prepare(peer, place, load)
+    try {
+      return await work(run)
+    } finally {
+      await run.end()
+      await this.#admin.query(`drop database ${name} with (force)`)
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#admin.query(`drop database ${this.#template} with (force)`)
+    await this.#admin.end()
+  }
+}
+
+function urlOf({ databaseUrl }: PreparedPlace, database: string): string {
+  return Object.assign(new URL(databaseUrl), { pathname: `/${database}` }).href
+}
+
+function countFor(rate: number, seconds: number): number {
+  return Math.round(Math.min(countMax, Math.max(countMin, rate * seconds)))
+}
+
+function rotated<T>(list: readonly T[], by: number): T[] {
+  const at = list.length === 0 ? 0 : by % list.length
+  return [...list.slice(at), ...list.slice(0, at)]
+}
