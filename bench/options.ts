@@ -40,8 +40,9 @@ export interface Options {
   readonly latencySeconds: number
   readonly memoryCount: number
   readonly rebalanceCount: number
-  /** How long one run of a peer should last, by its rate in the warm-up. */
-  readonly peerSeconds: number
+  /** Messages of one run of a peer that handles batches, and of one that handles messages one by one. */
+  readonly peerCount: number
+  readonly slowPeerCount: number
   readonly peerKills: number
 }
 
@@ -95,7 +96,8 @@ export function readOptions(args: readonly string[]): Options {
     latencySeconds: values.quick ? 4 : 10,
     memoryCount: values.quick ? 100_000 : alone ? 1_000_000 : 300_000,
     rebalanceCount: values.quick ? 400_000 : 800_000,
-    peerSeconds: values.quick ? 1.5 : 4,
+    peerCount: values.quick ? 15_000 : 60_000,
+    slowPeerCount: values.quick ? 1_500 : 6_000,
     peerKills: values.quick ? 1 : 3,
   }
 }

@@ -34,6 +34,7 @@ function bullmq(backend: Backend, marker: boolean, openEffect: (place: Place) =>
         ? ', appendonly with everysec'
         : `, createPostgresBackend with ${handlerConnections} connections`),
     storesIds: marker,
+    handlesBatches: false,
     async fill(place, load) {
       const queue = new Queue(place.queue, ...backendOf(backend, place, {}))
       for (const chunk of chunksOf(incrementsOf(load), 1_000))

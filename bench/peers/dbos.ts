@@ -46,6 +46,7 @@ function dbos(name: string, register: Register, form: string): Peer {
       `${queueOptions.minPollingIntervalMs}, ${handlerConnections} connections each for system and data; ` +
       `one workflow a message, ${form}`,
     storesIds: true,
+    handlesBatches: false,
     fill: enqueueAll,
     async work(place) {
       const apply = register(place)

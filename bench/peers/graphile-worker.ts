@@ -22,6 +22,7 @@ function graphileWorker(name: string, openEffect: (place: Place) => Effect, stor
       `concurrentJobs ${handlerConnections}, localQueue.size 500, completeJobBatchDelay 0; after the kill ` +
       'forceUnlockWorkers for the dead worker, which otherwise keeps its jobs for four hours',
     storesIds,
+    handlesBatches: false,
     async fill({ databaseUrl }, load) {
       const utils = await makeWorkerUtils({ connectionString: databaseUrl })
       await utils.migrate()

@@ -20,6 +20,7 @@ export const kafkajs: Peer = {
     `eachMessage, partitionsConsumedConcurrently ${evenPartitions} of ${evenPartitions} partitions, ` +
     `sessionTimeout 10 s, ${handlerConnections} connections, one transaction a message (marker, update)`,
   storesIds: true,
+  handlesBatches: false,
   fill: fillTopic,
   async work({ kafkaBootstrap, databaseUrl, queue }) {
     const pool = new pg.Pool({ connectionString: databaseUrl, max: handlerConnections })

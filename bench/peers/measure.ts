@@ -11,7 +11,8 @@ import { PeerRun } from './run.ts'
 export interface PeersPlan {
   readonly rounds: number
   readonly roles: readonly string[] | null
-  readonly peerSeconds: number
+  readonly peerCount: number
+  readonly slowPeerCount: number
   readonly peerKills: number
 }
 
@@ -37,9 +38,6 @@ export interface PeerResult {
   readonly failedRuns: number
 }
 
-const warmUpCount = 2_000
-const countMin = 1_000
-const countMax = 100_000
 /** The first part of the messages warms the process up; the rate is that of the rest. */
 const warmShare = 0.2
 const killShare = 0.4
@@ -58,7 +56,7 @@ export async function measurePeers(
   const places = await PeerPlaces.open(place, redis.url)
   try {
     const entries = (await listPeers(plan.roles)).map(peer => new PeerEntry(peer, places, plan, say))
-    for (let round = 0; round <= plan.rounds; round++)
+    for (let round = 1; round <= plan.rounds; round++)
       for (const entry of rotated(entries, round * 5)) await entry.attempt(() => entry.measureRound(round))
     for (let round = 1; round <= plan.peerKills; round++)
       for (const entry of entries) await entry.attempt(() => entry.killOnce(round))
@@ -76,7 +74,6 @@ class PeerEntry {
   readonly #say: (line: string) => void
   readonly #rates: { [ids in IdOrder]?: number[] } = {}
   readonly #kills: KillOutcome[] = []
-  #count = warmUpCount
   #failedRuns = 0
 
   constructor(peer: ListedPeer, places: PeerPlaces, plan: PeersPlan, say: (line: string) => void) {
@@ -96,14 +93,12 @@ class PeerEntry {
     }
   }
 
-  /** Round 0 is not counted: it decides how many messages a run takes. */
   async measureRound(round: number): Promise<void> {
-    const orders: readonly IdOrder[] = this.#peer.storesIds && round > 0 ? ['ordered', 'random'] : ['ordered']
+    const orders: readonly IdOrder[] = this.#peer.storesIds ? ['ordered', 'random'] : ['ordered']
     for (const ids of orders) {
       const rate = await this.#measureOne({ ids, round, count: this.#count })
-      this.#say(`round ${round || 'warm-up'}  ${this.#peer.name}, ${ids} ids  ${Math.round(rate)}/s`)
-      if (round === 0) this.#count = countFor(rate, this.#plan.peerSeconds)
-      else this.#rates[ids] = [...(this.#rates[ids] ?? []), rate]
+      this.#say(`round ${round}  ${this.#peer.name}, ${ids} ids  ${Math.round(rate)}/s`)
+      this.#rates[ids] = [...(this.#rates[ids] ?? []), rate]
     }
   }
 
@@ -137,6 +132,10 @@ class PeerEntry {
       kills: this.#kills,
       failedRuns: this.#failedRuns,
     }
+  }
+
+  get #count(): number {
+    return this.#peer.handlesBatches ? this.#plan.peerCount : this.#plan.slowPeerCount
   }
 
   #measureOne(load: Load): Promise<number> {
@@ -223,10 +222,6 @@ class PeerPlaces {
 
 function urlOf({ databaseUrl }: PreparedPlace, database: string): string {
   return Object.assign(new URL(databaseUrl), { pathname: `/${database}` }).href
-}
-
-function countFor(rate: number, seconds: number): number {
-  return Math.round(Math.min(countMax, Math.max(countMin, rate * seconds)))
 }
 
 function rotated<T>(list: readonly T[], by: number): T[] {

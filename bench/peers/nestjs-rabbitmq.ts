@@ -20,6 +20,7 @@ export const nestjsRabbitmq: Peer = {
     `@RabbitSubscribe, prefetchCount ${prefetchCount}, ${handlerConnections} connections, one transaction a ` +
     'message (marker, update), then the ack; quorum queue',
   storesIds: true,
+  handlesBatches: false,
   fill: ({ rabbitmqUrl, queue }, load) => fillRabbitmq(rabbitmqUrl!, queue, bodiesOf(load)),
   async work({ rabbitmqUrl, databaseUrl, queue }) {
     const pool = new pg.Pool({ connectionString: databaseUrl, max: handlerConnections })

@@ -56,6 +56,7 @@ function onceward(reads: Reads, form: Form): Peer {
         ? 'defaults; handleBatch with one set-based update'
         : 'defaults; handle with one update',
     storesIds: true,
+    handlesBatches: form === 'batch',
     async fill(place, load) {
       const pool = createPool(place.databaseUrl, { max: 1 })
       await migrate(pool)

@@ -18,6 +18,8 @@ export interface Peer {
   readonly configuration: string
   /** The rate is measured with ordered and with random ids when the database stores the message's id. */
   readonly storesIds: boolean
+  /** It gets more messages, so that a run is not over at once. */
+  readonly handlesBatches: boolean
   /** Puts the load where `work` reads it; not timed. */
   fill(place: PeerPlace, load: Load): Promise<void>
   /** Starts to consume and stays until the process is killed. The second start of a run follows a kill. */

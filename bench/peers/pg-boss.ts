@@ -31,6 +31,7 @@ export const pgBoss: Peer = {
     'transactional: true, batchSize 500, localConcurrency 2, burstWhenBatchFull, partition: true, ' +
     'heartbeatSeconds 10, supervise and monitor every 5 s; one set-based update a batch',
   storesIds: true,
+  handlesBatches: true,
   async fill({ databaseUrl, queue }, load) {
     const boss = await startBoss(databaseUrl)
     await boss.createQueue(queue, { partition: true, retryLimit: 5, heartbeatSeconds: 10 })

@@ -39,6 +39,7 @@ export const pgTransactionalOutbox: Peer = {
     `polling listener, nextMessagesBatchSize ${batch} with a fixed batchSizeStrategy, every 10 ms, ` +
     `concurrency parallel, ${handlerConnections} connections, read committed, lock 5 s, no clean-up`,
   storesIds: true,
+  handlesBatches: false,
   async fill(place, load) {
     const pool = new pg.Pool({ connectionString: place.databaseUrl })
     const database = new URL(place.databaseUrl).pathname.slice(1)
