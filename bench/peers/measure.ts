@@ -1,12 +1,11 @@
-import pg from 'pg'
 import { ensureRedis, stopRedis } from '../../scripts/services/redis.ts'
 import { median } from '../median.ts'
-import { type PreparedPlace, tables } from '../place.ts'
+import type { PreparedPlace } from '../place.ts'
 import type { IdOrder, Load } from '../workload.ts'
 import { installPeers, versionOf } from './install.ts'
-import type { PeerPlace } from './peer.ts'
 import { type ListedPeer, listPeers } from './peers.ts'
-import { PeerRun } from './run.ts'
+import { PeerPlaces } from './places.ts'
+import type { PeerRun } from './run.ts'
 
 export interface PeersPlan {
   readonly rounds: number
@@ -21,6 +20,8 @@ export interface KillOutcome {
   readonly doubled: number
   /** From the second start until everything was applied; null when it was not by the deadline. */
   readonly recoverySeconds: number | null
+  /** Share of the messages that had their effect when the process was killed. */
+  readonly killedAt: number
 }
 
 export interface PeerResult {
@@ -108,11 +109,13 @@ class PeerEntry {
       run.start('first')
       await run.until(killShare, runTimeoutMs)
       await run.kill()
+      const killedAt = (await run.until(0, 0)).share
+      if (killedAt >= 1) throw new Error(`${this.#peer.name} was done before it was killed`)
       const again = performance.now()
       run.start('after a kill')
       const { share, atMs } = await this.#settled(run)
       const recoverySeconds = share < 1 ? null : (atMs - again) / 1_000
-      return { ...(await run.wrong()), recoverySeconds }
+      return { ...(await run.wrong()), recoverySeconds, killedAt }
     })
     this.#kills.push(outcome)
     this.#say(`kill ${round}  ${this.#peer.name}  ${JSON.stringify(outcome)}`)
@@ -161,67 +164,6 @@ class PeerEntry {
     await run.until(Number.POSITIVE_INFINITY, 1_000)
     return (await run.wrong()).lost > 0 ? { ...finished, share: 0 } : { ...finished, share: 1 }
   }
-}
-
-/**
- * A database for each run, copied from one that has the tables, so that no peer pays for another's rows. Each
- * peer creates its own schema: Onceward would refuse a copy of its tables as a restored database.
- */
-class PeerPlaces {
-  readonly #place: PreparedPlace
-  readonly #redisUrl: string
-  readonly #template: string
-  readonly #admin: pg.Client
-  #runs = 0
-
-  private constructor(place: PreparedPlace, redisUrl: string, template: string, admin: pg.Client) {
-    this.#place = place
-    this.#redisUrl = redisUrl
-    this.#template = template
-    this.#admin = admin
-  }
-
-  static async open(place: PreparedPlace, redisUrl: string): Promise<PeerPlaces> {
-    const admin = new pg.Client({ connectionString: urlOf(place, 'postgres') })
-    await admin.connect()
-    const template = `${new URL(place.databaseUrl).pathname.slice(1)}_peers`
-    await admin.query(`create database ${template}`)
-    const client = new pg.Client({ connectionString: urlOf(place, template) })
-    await client.connect()
-    await client.query(tables)
-    await client.end()
-    return new PeerPlaces(place, redisUrl, template, admin)
-  }
-
-  async with<T>(peer: ListedPeer, load: Load, work: (run: PeerRun) => Promise<T>): Promise<T> {
-    const name = `${this.#template}_${++this.#runs}`
-    await this.#admin.query(`create database ${name} template ${this.#template}`)
-    const { rabbitmqUrl, streamUrl, kafkaBootstrap } = this.#place
-    const place: PeerPlace = {
-      databaseUrl: urlOf(this.#place, name),
-      rabbitmqUrl,
-      streamUrl,
-      kafkaBootstrap,
-      redisUrl: this.#redisUrl,
-      queue: name,
-    }
-    const run = await PeerRun.prepare(peer, place, load)
-    try {
-      return await work(run)
-    } finally {
-      await run.end()
-      await this.#admin.query(`drop database ${name} with (force)`)
-    }
-  }
-
-  async close(): Promise<void> {
-    await this.#admin.query(`drop database ${this.#template} with (force)`)
-    await this.#admin.end()
-  }
-}
-
-function urlOf({ databaseUrl }: PreparedPlace, database: string): string {
-  return Object.assign(new URL(databaseUrl), { pathname: `/${database}` }).href
 }
 
 function rotated<T>(list: readonly T[], by: number): T[] {

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { connect } from 'amqplib'
 import pg from 'pg'
+import { openKafkaLogs } from '../logs/kafka.ts'
 import { keyCount, type Load, sumOf } from '../workload.ts'
 import type { PeerPlace } from './peer.ts'
 import type { ListedPeer } from './peers.ts'
@@ -85,6 +86,7 @@ export class PeerRun {
     await this.kill()
     await this.#client.end()
     if (this.#peer.reads === 'rabbitmq') await deleteQueue(this.#place)
+    if (this.#peer.reads === 'kafka') await deleteTopic(this.#place)
   }
 
   async #look(): Promise<Progress> {
@@ -106,4 +108,10 @@ async function deleteQueue({ rabbitmqUrl, queue }: PeerPlace): Promise<void> {
   const channel = await connection.createChannel()
   await channel.deleteQueue(queue)
   await connection.close()
+}
+
+async function deleteTopic({ kafkaBootstrap, queue }: PeerPlace): Promise<void> {
+  const logs = openKafkaLogs(kafkaBootstrap!)
+  await logs.delete(queue, [])
+  await logs.close()
 }
