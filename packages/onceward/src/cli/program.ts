@@ -29,6 +29,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   check: async () => (await import('./commands/check.ts')).checkCommand(),
   alerts: async () => (await import('./commands/alerts.ts')).alertsCommand(),
   dashboard: async () => (await import('./commands/dashboard.ts')).dashboardCommand(),
+  console: async () => (await import('./commands/console.ts')).consoleCommand(),
   runbook: async () => (await import('./commands/runbook.ts')).runbookCommand(),
 }
 
