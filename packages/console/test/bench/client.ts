@@ -5,9 +5,17 @@ export class Client {
   #cookie = ''
   csrf = ''
 
-  constructor(url: string, headers: Readonly<Record<string, string>> = {}) {
+  readonly #fetch: (request: Request) => Promise<Response>
+
+  /** `send`: without a server between, so that the host can be any. */
+  constructor(
+    url: string,
+    headers: Readonly<Record<string, string>> = {},
+    send: (request: Request) => Promise<Response> = fetch,
+  ) {
     this.#url = url.replace(/\/$/, '')
     this.#headers = headers
+    this.#fetch = send
   }
 
   get cookie(): string {
@@ -44,7 +52,7 @@ export class Client {
     body: unknown,
     headers: Readonly<Record<string, string>>,
   ): Promise<Answer> {
-    const response = await fetch(`${this.#url}/api/${path}`, {
+    const request = new Request(`${this.#url}/api/${path}`, {
       method,
       redirect: 'manual',
       headers: {
@@ -57,6 +65,7 @@ export class Client {
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     })
+    const response = await this.#fetch(request)
     for (const set of response.headers.getSetCookie()) this.#cookie = set.split(';')[0]!
     const text = await response.text()
     return { status: response.status, headers: response.headers, text, body: jsonOf(text) }
