@@ -134,4 +134,24 @@ describe('rights behind a proxy', await skipWithout('postgres'), () => {
     assert.equal(status, 403)
     assert.match(body.error.message, /stranger is not registered in onceward.person/)
   })
+
+  it('writes every act that it refuses to the audit, with issuer and subject', async () => {
+    const viewer = await as('viewer')
+    await viewer.post('messages/1/note-fix', { consumer, because: 'x' })
+    const other = await as('other')
+    await other.post('messages/1/note-fix', { consumer, because: 'x' })
+    const { rows } = await incident.pool.query(
+      `select action, outcome, consumer, reason, actor from onceward.audit where action = 'console: parked fix' order by seq desc limit 2`,
+    )
+    assert.deepEqual(
+      rows.map(({ actor, ...row }) => [actor.replace(/ \(via test_.*/, ''), row]).reverse(),
+      [
+        ['viewer (via proxy viewer)', 'This needs the role operator. Nothing was changed.'],
+        ['other (via proxy other)', 'Consumer invoice_booking was not found.'],
+      ].map(([actor, reason]) => [
+        actor,
+        { action: 'console: parked fix', outcome: 'refused', consumer, reason },
+      ]),
+    )
+  })
 })

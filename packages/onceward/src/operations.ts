@@ -2,7 +2,9 @@ export {
   actingAs,
   type ConsoleLogin,
   isListedPerson,
+  type RefusedAct,
   readConsoleLogin,
+  recordRefusal,
 } from './drivers/postgres/acting-as.ts'
 export type { AuditRow } from './drivers/postgres/audit/read-audit.ts'
 export type { DeclaredLoss } from './drivers/postgres/losses/read-losses.ts'

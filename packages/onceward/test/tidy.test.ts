@@ -346,7 +346,7 @@ const publicNames: Record<string, string> = {
     deleteParked DeletionRequest DiffLine diffLines dropStuck explain Explanation findRedrive Fixed fixPayload groupParked HeldWork isListedPerson KeyView LedgerDetail LedgerEntry
     listApprovals listAudit listBrokers listClosed listDestinations listHeld listLedger listParked listReaders listRedrives listStuck noteStateFixed
     openGuardedPool ParkedDetails ParkedFilter ParkedGroup ParkedPreview ParkedRow ParkedState parkedStates PayloadMember previewParked Ramp RampResult rampRedrive readBody
-    readConsoleLogin readLosses readRestore readStatus reconcileEffect RedriveReport RedriveSummary releaseHeld renameConsumer renderPage requestDeletion RestoreView
+    readConsoleLogin readLosses readRestore readStatus reconcileEffect RedriveReport RedriveSummary releaseHeld recordRefusal RefusedAct renameConsumer renderPage requestDeletion RestoreView
     retireDestination retryEffect runRedrive searchMember separateConsumer showKey showLedger showParked showRedrive skipParked SqlPool startRedrive Status stopRedrive
     Story StuckMessage TimelineEntry verifyAudit`,
   './file': 'createFileSource file FileDeclaration FileOptions FileSourceOptions',

@@ -15,6 +15,11 @@ const landed = [
     name: 'evidence',
     sha256: 'd591a5241237f2be31ab84e5a57207a7aeb875cb8eae20ffa768e49d54fa42bc',
   },
+  {
+    version: 3,
+    name: 'console',
+    sha256: 'c2737a5180f9124cf912bd445d238b80bd3316bbbc6291e2af996d7532055837',
+  },
 ]
 
 const described = migrations.map(({ version, name, sql }) => ({

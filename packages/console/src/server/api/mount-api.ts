@@ -1,5 +1,5 @@
 import type { Context, Hono } from 'hono'
-import { actingAs, isListedPerson, readConsoleLogin } from 'onceward/operations'
+import { actingAs, isListedPerson, readConsoleLogin, recordRefusal } from 'onceward/operations'
 import { currentSession } from '../auth/current-session.ts'
 import type { Session } from '../auth/sessions.ts'
 import { notFound, notSignedIn, Problem } from '../http/problem.ts'
@@ -20,9 +20,14 @@ export function mountApi(app: Hono, parts: Parts): void {
       const session = signedIn(parts, context)
       if (!limit.allows(session.csrf)) throw new Problem(429, 'too_many', 'Too many requests. Wait a moment.')
       if (route.method !== 'get') assertToken(session, context)
-      await assertRole(parts, route, session)
-      const input = await readInput(route, context)
-      return answer(context, await route.handle(callOf(parts, session, context), input))
+      try {
+        await assertRole(parts, route, session)
+        const input = await readInput(route, context)
+        return answer(context, await route.handle(callOf(parts, session, context), input))
+      } catch (error) {
+        await recordIfRefused(parts, route, session, context, error)
+        throw error
+      }
     })
   }
   app.all('/api/*', () => {
@@ -57,6 +62,26 @@ async function assertRole({ pool }: Parts, { role, act }: Route, session: Sessio
       'not_listed',
       `${session.identity.name} is not registered in onceward.person of the database that ${login} uses. Nothing was changed.`,
     )
+}
+
+/** An act that its function refused is in the audit already; this is for acts that did not reach it. */
+async function recordIfRefused(
+  { pool }: Parts,
+  { act }: Route,
+  session: Session,
+  context: Context,
+  error: unknown,
+): Promise<void> {
+  if (act === undefined || !(error instanceof Problem) || ![403, 404].includes(error.status)) return
+  const body = (await context.req.json().catch(() => ({}))) as { consumer?: unknown }
+  const consumer = typeof body?.consumer === 'string' ? body.consumer : null
+  const subject = Object.values(context.req.param()).join(' ')
+  await recordRefusal(actingAs(pool, actorOf(session)), {
+    action: act,
+    consumer,
+    subject,
+    why: error.message,
+  })
 }
 
 async function readInput(route: Route, context: Context): Promise<Input> {

@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { get, type Json } from '../api.ts'
+import { overview } from '../overview-state.ts'
 import { type Act, ActDialog } from '../parts/act-dialog.tsx'
 import { Groups } from '../parts/groups.tsx'
 import { Badge, Card, count, Empty, Head, Time } from '../parts/text.tsx'
@@ -51,6 +52,17 @@ export function MessagesPage() {
     picked.value = new Set()
     void load(null)
   }, [q])
+
+  // While nobody selects or reads on, the first page follows the database.
+  const counts = JSON.stringify(
+    (overview.value?.groups ?? []).map(({ cause, state, count }: Json) => [cause, state, count]),
+  )
+  const seen = useRef(counts)
+  useEffect(() => {
+    if (seen.current === counts) return
+    seen.current = counts
+    if (picked.value.size === 0 && act.value === null && rows.value.length <= 50) void load(null)
+  }, [counts])
 
   const search = (text: string) => go(text === '' ? 'messages' : `messages?q=${encodeURIComponent(text)}`)
   const chosen = rows.value.filter(({ id }) => picked.value.has(id))

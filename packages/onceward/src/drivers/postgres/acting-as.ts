@@ -1,3 +1,4 @@
+import { inTransaction } from './in-transaction.ts'
 import type { PooledClient, SqlPool } from './pool.ts'
 
 /**
@@ -54,4 +55,27 @@ export async function isListedPerson(pool: SqlPool, name: string): Promise<boole
     [name],
   )
   return rows[0].listed
+}
+
+/** An act that the console refused before the database could. The pool acts as the person. */
+export interface RefusedAct {
+  readonly action: string
+  readonly consumer: string | null
+  readonly subject: string | null
+  readonly why: string
+}
+
+/** Writes the refusal to the audit. A login that is not a console writes none. */
+export async function recordRefusal(
+  pool: SqlPool,
+  { action, consumer, subject, why }: RefusedAct,
+): Promise<void> {
+  await inTransaction(pool, client =>
+    client.query('select onceward.console_refused($1, $2, $3, $4) where onceward.is_console()', [
+      action,
+      consumer,
+      subject,
+      why,
+    ]),
+  )
 }
