@@ -119,7 +119,7 @@ describe('the API of the console', await skipWithout('postgres'), () => {
     assert.deepEqual(
       preview.body.diff
         .filter(({ sign }: Record<string, string>) => sign !== ' ')
-        .map(({ text }: Record<string, string>) => text.trim()),
+        .map(({ text }: { text: string }) => text.trim()),
       ['"currency": "USD",', '"currency": "EUR",'],
     )
     const other = await ann.post(`messages/${id}/fix`, {

@@ -93,8 +93,6 @@ describe('the pages in a browser', await skipWithoutBrowser(), () => {
 
   for (const [scheme, width] of [
     ['light', 1280],
-    ['dark', 1280],
-    ['light', 390],
     ['dark', 390],
   ] as const)
     it(`have no serious finding of axe-core and no sideways scrolling: ${scheme}, ${width} wide`, async () => {

@@ -61,6 +61,7 @@ describe('rights behind a proxy', await skipWithout('postgres'), () => {
       { 'x-onceward-proxy-secret': '' },
       { 'x-onceward-proxy-secret': 'guessed guessed guessed' },
       { 'x-forwarded-user': '' },
+      { 'x-forwarded-user': 'ann (via link)' },
     ] as Record<string, string>[]) {
       const client = await as('admin', headers)
       assert.equal((await client.get('overview')).status, 401)

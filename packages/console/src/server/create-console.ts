@@ -15,6 +15,7 @@ import { securityHeaders } from './http/security-headers.ts'
 import { mountLive } from './live/mount-live.ts'
 import type { Console, ConsoleOptions } from './options.ts'
 import { mountPages } from './pages.ts'
+import { isPersonName } from './rights/person-name.ts'
 import { everything } from './rights/rights.ts'
 
 const connectionsMax = 8
@@ -52,6 +53,7 @@ export function createConsole(options: ConsoleOptions): Console {
     fetch: async request => withHeaders(await app.fetch(request)),
     signInLink: person => {
       if (auth.kind !== 'link') throw new Error('Sign-in links exist only with link auth.')
+      if (!isPersonName(person)) throw new Error(`${JSON.stringify(person)} cannot be the name of a person.`)
       return `${basePath}#link=${parts.links.create(person, everything)}`
     },
     close: () => pool.end(),

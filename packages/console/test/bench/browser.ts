@@ -29,9 +29,13 @@ function isFresh(): boolean {
 /** A browser on the pages as they are in the sources. */
 export async function openBrowser(): Promise<Browser> {
   if ('unavailable' in found) throw new Error(found.unavailable)
-  await whileLocked('console-pages', () => {}, async () => {
-    if (!isFresh() && buildPages() !== 0) throw new Error('Vite could not build the pages.')
-  })
+  await whileLocked(
+    'console-pages',
+    () => {},
+    async () => {
+      if (!isFresh() && buildPages() !== 0) throw new Error('Vite could not build the pages.')
+    },
+  )
   return chromium.launch({ executablePath: found.path, args: ['--no-sandbox', '--disable-dev-shm-usage'] })
 }
 

@@ -3,6 +3,7 @@ import { cookieNames, isSecure, readCookie, writeCookie } from '../http/cookies.
 import { Problem } from '../http/problem.ts'
 import { RateLimit } from '../http/rate-limit.ts'
 import type { Parts } from '../parts.ts'
+import { isPersonName } from '../rights/person-name.ts'
 import type { Identity, Rights } from '../rights/rights.ts'
 import { OpenId } from './open-id.ts'
 import { newSecret } from './sessions.ts'
@@ -15,7 +16,6 @@ export function mountSignIn(app: Hono, parts: Parts): void {
   const attempts = new RateLimit(1, 20)
 
   const open = (context: Context, identity: Identity, rights: Rights) => {
-    assertName(identity.name)
     const { id } = sessions.open(identity, rights, readCookie(context.req.raw, names.session))
     context.header('set-cookie', writeCookie(names.session, id, isSecure(auth)), { append: true })
   }
@@ -60,19 +60,10 @@ export function mountSignIn(app: Hono, parts: Parts): void {
     const query = new URL(context.req.url).searchParams
     const found = id === undefined ? null : await openId.end(id, query).catch(() => null)
     context.header('set-cookie', writeCookie(names.signIn, '', isSecure(auth), 0))
-    if (found === null) return context.redirect(`${basePath}#sign-in=failed`)
+    if (found === null || !isPersonName(found.identity.name))
+      return context.redirect(`${basePath}#sign-in=failed`)
     if (found.rights === null) return context.redirect(`${basePath}#sign-in=no-rights`)
     open(context, found.identity, found.rights)
     return context.redirect(basePath)
   })
-}
-
-/** The database strips what follows "(via": such a name could pass for another person. */
-function assertName(name: string): void {
-  if (name.trim() === '' || name.length > 200 || /[()\p{Cc}\p{Cf}]/u.test(name))
-    throw new Problem(
-      403,
-      'name',
-      'The name of this account has characters that a person’s name may not have.',
-    )
 }

@@ -1,4 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
+import { isPersonName } from '../rights/person-name.ts'
 import { type Identity, type Rights, rightsOf } from '../rights/rights.ts'
 import type { ProxyAuth } from './auth.ts'
 
@@ -12,7 +13,7 @@ export function proxyIdentity(
   const names = { ...defaults, ...auth.headers }
   if (!sameSecret(headers.get(names.secret) ?? '', auth.secret)) return null
   const name = headers.get(names.user)?.trim() ?? ''
-  if (name === '') return null
+  if (!isPersonName(name)) return null
   const groups = (headers.get(names.groups) ?? '').split(',').map(group => group.trim())
   const rights = rightsOf(groups, auth.grants)
   return rights === null ? null : { identity: { name, issuer: 'proxy', subject: name }, rights }
