@@ -30,6 +30,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   verify: async () => (await import('./commands/verify.ts')).verifyCommand(),
   alerts: async () => (await import('./commands/alerts.ts')).alertsCommand(),
   dashboard: async () => (await import('./commands/dashboard.ts')).dashboardCommand(),
+  console: async () => (await import('./commands/console.ts')).consoleCommand(),
   runbook: async () => (await import('./commands/runbook.ts')).runbookCommand(),
 }
 
