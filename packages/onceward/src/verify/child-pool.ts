@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
-import type { ChildMessage, ChildOrders, ContractFacts, Observed } from './child/orders.ts'
+import type { ChildMessage, ChildObservation, ChildOrders, ContractFacts } from './child/orders.ts'
 
 const entry = fileURLToPath(
   new URL(import.meta.url.endsWith('.ts') ? 'child/main.ts' : 'child/main.js', import.meta.url),
@@ -17,7 +17,7 @@ export interface VerifiedProcess {
   readonly ended: Promise<{ readonly signal: NodeJS.Signals | null; readonly error: string | null }>
   readonly facts: Promise<ContractFacts>
   /** Lets the consumer finish, and resolves with what the process saw; null if it died. */
-  drain(): Promise<Observed | null>
+  drain(): Promise<ChildObservation | null>
   kill(): Promise<void>
 }
 
@@ -68,7 +68,7 @@ function watchChild(child: ChildProcess): VerifiedProcess {
   const facts = Promise.withResolvers<ContractFacts>()
   const triggered = Promise.withResolvers<void>()
   const ended = Promise.withResolvers<{ signal: NodeJS.Signals | null; error: string | null }>()
-  const seen = Promise.withResolvers<Observed | null>()
+  const seen = Promise.withResolvers<ChildObservation | null>()
   let stderr = ''
   let error: string | null = null
   child.stderr?.on('data', chunk => {

@@ -1,4 +1,4 @@
-import type { Leak, Observed } from './child/orders.ts'
+import type { ChildObservation, Leak } from './child/orders.ts'
 import { differingColumns, type Masks } from './compare-snapshots.ts'
 import type { FedMessage } from './feed.ts'
 import { type Bench, type RunResult, runScenario } from './run-scenario.ts'
@@ -18,7 +18,7 @@ export interface VolatileColumn {
 
 export interface Baseline {
   readonly snapshot: Snapshot
-  readonly observed: Observed
+  readonly observed: ChildObservation
   readonly leaks: readonly Leak[]
   readonly volatile: readonly VolatileColumn[]
   readonly masks: Masks
@@ -56,7 +56,7 @@ export async function cleanRun(
   return baselineOf(await runScenario(bench, { messages, fault: null, world: usualWorld }), volatile)
 }
 
-const nothing: Observed = { points: {}, statements: [], leaks: [], calls: 0 }
+const nothing: ChildObservation = { points: {}, statements: [], leaks: [], calls: 0 }
 
 function baselineOf(
   { snapshot, observed, trouble }: RunResult,

@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import { connect, createServer, type Socket } from 'node:net'
 
-/** Where the connection is lost: before the server gets COMMIT, or after it, before the client gets the answer. */
+/** The connection is lost before the server gets COMMIT, or before the client gets its answer. */
 export type Cut = 'before commit' | 'after commit'
 
 export interface CuttingProxy {

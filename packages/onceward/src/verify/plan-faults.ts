@@ -1,6 +1,6 @@
 import type { CrashPoint } from '../crash-points.ts'
 import { randomNumbers } from './child/handler-world.ts'
-import type { ContractFacts, Observed } from './child/orders.ts'
+import type { ChildObservation, ContractFacts } from './child/orders.ts'
 import { type Fault, type FaultClass, faultClasses } from './fault.ts'
 import { type FedMessage, shuffle } from './feed.ts'
 
@@ -14,7 +14,7 @@ export interface Plan {
 /** The faults of a contract, from what a clean run passed. Pure: the same seed gives the same plan. */
 export function planFaults(
   facts: ContractFacts,
-  { points, statements }: Pick<Observed, 'points' | 'statements'>,
+  { points, statements }: Pick<ChildObservation, 'points' | 'statements'>,
   messages: readonly FedMessage[],
   { seed, only }: { readonly seed: number; readonly only: readonly FaultClass[] | null },
 ): Plan {
@@ -55,8 +55,8 @@ const fault = (kind: FaultClass, trigger: Fault['trigger']): Fault => ({ class: 
 const whole = (kind: FaultClass) => fault(kind, null)
 const at = (kind: FaultClass, point: CrashPoint) => fault(kind, { on: 'point', point, hit: 1 })
 
-/** The first passage of each point, then one in the middle. Connecting and draining are the same each time. */
-function pointsOf(points: Observed['points']): Fault[] {
+/** The first passage of each point, then one in the middle. */
+function pointsOf(points: ChildObservation['points']): Fault[] {
   const passed = Object.entries(points).filter(([, hits]) => hits > 0) as [CrashPoint, number][]
   const middle = passed.filter(([, hits]) => hits > 2)
   return [

@@ -14,7 +14,7 @@ export interface ReadMessages {
   readonly notes: readonly string[]
 }
 
-/** The samples as messages, with what the contract reads from each. Unreadable ones are left out and noted. */
+/** The samples as messages, with what the contract reads from each. Unreadable ones are only noted. */
 export async function readMessages(options: VerifyOptions, bench: OpenBench): Promise<ReadMessages> {
   const given = await givenSamples(options)
   if (given !== null) return describe(options, bench, given, [])
@@ -45,7 +45,7 @@ async function captured(
   const samples = found.map(({ body, ...more }, index) =>
     sampleOf({ base64: body.toString('base64'), ...more }, index + 1),
   )
-  return describe(options, bench, samples, [`${found.length} messages were read from onceward.held.`])
+  return describe(options, bench, samples, [`${found.length} messages are those that the database holds.`])
 }
 
 const capturedMax = 20

@@ -8,7 +8,7 @@ import {
   readFilePosition,
   scratchQueue,
 } from '../drivers/postgres/verify/scratch-copy.ts'
-import type { ChildOrders, ContractFacts, HandlerWorld, Observed } from './child/orders.ts'
+import type { ChildObservation, ChildOrders, ContractFacts, HandlerWorld } from './child/orders.ts'
 import type { ChildPool, VerifiedProcess } from './child-pool.ts'
 import { type CuttingProxy, openCuttingProxy } from './cutting-proxy.ts'
 import type { Fault } from './fault.ts'
@@ -34,7 +34,7 @@ export interface Bench {
   readonly signal?: AbortSignal | undefined
 }
 
-export interface Scenario {
+export interface VerifyRun {
   readonly messages: readonly FedMessage[]
   readonly fault: Fault | null
   /** One message after the other. Default: only without a fault. */
@@ -46,7 +46,7 @@ export interface Scenario {
 export interface RunResult {
   readonly snapshot: Snapshot
   /** What the processes saw; those that died are missing. */
-  readonly observed: readonly Observed[]
+  readonly observed: readonly ChildObservation[]
   /** False: the fault's moment did not come in this run. */
   readonly reached: boolean
   /** Why the run did not end by itself; null if it did. */
@@ -55,7 +55,7 @@ export interface RunResult {
 }
 
 /** One run of the user's consumer on a fresh database, with at most one fault. */
-export async function runScenario(bench: Bench, scenario: Scenario): Promise<RunResult> {
+export async function runScenario(bench: Bench, scenario: VerifyRun): Promise<RunResult> {
   bench.signal?.throwIfAborted()
   const database = await bench.databases.copy()
   const run = new ScenarioRun(bench, scenario, database)
@@ -69,13 +69,13 @@ export async function runScenario(bench: Bench, scenario: Scenario): Promise<Run
 
 class ScenarioRun {
   readonly #bench: Bench
-  readonly #scenario: Scenario
+  readonly #scenario: VerifyRun
   readonly #database: ScratchDatabase
   readonly #processes: VerifiedProcess[] = []
   readonly #deadline: number
   #proxy: CuttingProxy | null = null
 
-  constructor(bench: Bench, scenario: Scenario, database: ScratchDatabase) {
+  constructor(bench: Bench, scenario: VerifyRun, database: ScratchDatabase) {
     this.#bench = bench
     this.#scenario = scenario
     this.#database = database
@@ -100,7 +100,7 @@ class ScenarioRun {
     } catch (error) {
       trouble = (error as Error).message
     }
-    const observed: Observed[] = []
+    const observed: ChildObservation[] = []
     for (const one of this.#processes) {
       const seen = await Promise.race([one.drain(), sleep(8_000, null)])
       if (seen !== null) observed.push(seen)

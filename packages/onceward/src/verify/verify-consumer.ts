@@ -90,7 +90,7 @@ class Verification {
     return this.#report(plan, baseline, failures)
   }
 
-  /** One copy of the template tells which columns are keys. */
+  /** A copy of the template shows which columns are keys. */
   async #keyColumns(): Promise<ReadonlySet<string>> {
     const database = await this.#bench.databases.copy()
     try {

@@ -11,16 +11,16 @@ import { type Running, runConsumer } from '../../runtime/run-consumer.ts'
 import { describeContract } from './describe.ts'
 import { callCount } from './handler-calls.ts'
 import { installHandlerWorld } from './handler-world.ts'
-import type { ChildMessage, ChildOrders, Leak, Observed, Trigger } from './orders.ts'
+import type { ChildMessage, ChildObservation, ChildOrders, Leak, Trigger } from './orders.ts'
 import { runCampaignHere } from './run-campaign.ts'
 import { verifiedConsumer } from './verified-consumer.ts'
 import { watchOutside } from './watch-outside.ts'
 import { openTransactions, watchStatements } from './watch-statements.ts'
 
-export type Send = (message: ChildMessage) => void
+export type SendToParent = (message: ChildMessage) => void
 
 /** Carries out the parent's orders in this process. */
-export async function carryOut(orders: ChildOrders, send: Send): Promise<void> {
+export async function carryOut(orders: ChildOrders, send: SendToParent): Promise<void> {
   setAddresses(orders.databaseUrl)
   const watch = new ChildWatch(orders)
   if (orders.task !== 'describe') watch.install()
@@ -44,7 +44,7 @@ async function run(
   { databaseUrl }: ChildOrders,
   store: Store<SqlTransaction> | undefined,
   watch: ChildWatch,
-  send: Send,
+  send: SendToParent,
 ): Promise<void> {
   const running: Running = await runConsumer(consumer, {
     databaseUrl,
@@ -105,7 +105,7 @@ class ChildWatch {
     watchOutside({ onLeak, stubPort, allowed: new Set([`${hostname}:${port}`, ...allowed]) })
   }
 
-  observed(): Observed {
+  observed(): ChildObservation {
     const open = openTransactions().map(what => ({ kind: 'open transaction', what }) as const)
     return {
       points: this.#points,

@@ -8,7 +8,7 @@ export type Trigger =
 
 /** What a child process is to do. It does one thing, then it ends. */
 export interface ChildOrders {
-  /** `run`: until the parent asks it to drain. `campaign`: replays the file. `describe`: reads the samples. */
+  /** `run`: until the parent ends it. `campaign`, `rebuild`: replays the file. `describe`: reads samples. */
   readonly task: 'run' | 'campaign' | 'rebuild' | 'describe'
   /** The consumer's module. */
   readonly file: string
@@ -48,7 +48,7 @@ export interface SampleOrder {
 }
 
 /** What a child saw. */
-export interface Observed {
+export interface ChildObservation {
   readonly points: Readonly<Record<string, number>>
   readonly statements: readonly string[]
   readonly leaks: readonly Leak[]
@@ -104,6 +104,6 @@ export interface ContractFacts {
 export type ChildMessage =
   | { readonly kind: 'ready' }
   | { readonly kind: 'running' }
-  | { readonly kind: 'observed'; readonly observed: Observed }
+  | { readonly kind: 'observed'; readonly observed: ChildObservation }
   | { readonly kind: 'facts'; readonly facts: ContractFacts }
   | { readonly kind: 'failed'; readonly error: string }

@@ -12,7 +12,7 @@ export interface OutsideWatcher {
   readonly allowed: ReadonlySet<string>
 }
 
-/** Watches connections and files that a handler opens. Connections are redirected: no real server is called. */
+/** Watches connections and files of handlers. Connections are redirected: no real server is called. */
 export function watchOutside(watcher: OutsideWatcher): void {
   watchConnections(watcher)
   watchFiles(watcher)

@@ -22,7 +22,7 @@ const foreign = new Map<object, string>()
 /** Transactions that a handler began on its own connection and did not end. */
 export const openTransactions = (): readonly string[] => [...foreign.values()]
 
-/** Watches every statement that passes through `pg`, also in a copy of `pg` that the consumer's module uses. */
+/** Watches every statement that passes through `pg`, also in another copy that the consumer uses. */
 export function watchStatements(consumerFile: string, watcher: StatementWatcher): void {
   const copies = new Set([pg.Client.prototype])
   try {

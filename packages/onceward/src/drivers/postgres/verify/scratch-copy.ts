@@ -24,7 +24,7 @@ export async function recordedEnvironment(client: SqlClient): Promise<string | n
   return named[0]?.name ?? null
 }
 
-/** Messages that are not decided yet: in the queue, stored for a worker, or waiting for their next attempt. */
+/** Messages that are not decided yet: in the queue, or stored for a worker or the next attempt. */
 export async function countUnfinished(client: SqlClient): Promise<number> {
   const { rows } = await client.query(`
     select (select count(*) from onceward.queue_message m join onceward.queue q on q.id = m.queue_id
