@@ -16,6 +16,12 @@ export function failureProblems(contract: ConsumerContract, wrong: Report): void
       'failure.exhausted',
       "'stop' blocks a lane, and order 'none' has no lanes: use order 'key' or 'partition'",
     )
+  for (const [name, policy] of Object.entries(failure.policies ?? {}))
+    if (policy?.terminal === 'ignored' && name !== 'business conflict')
+      wrong(
+        `failure.policies.${name}.terminal`,
+        "'ignored' would drop the message: only a business conflict shows that its effect is there",
+      )
   passingProblems(contract, failure, wrong)
 }
 

@@ -20,6 +20,7 @@ import { selectorsOf } from './selectors.ts'
  * staged here.
  */
 const notStaged = [
+  'onceward_consumer_braked',
   'onceward_consumer_ack_failures_total',
   'onceward_work_expired_leases_total',
   'onceward_consumer_commit_failures_total',

@@ -15,6 +15,11 @@ const landed = [
     name: 'evidence',
     sha256: 'd591a5241237f2be31ab84e5a57207a7aeb875cb8eae20ffa768e49d54fa42bc',
   },
+  {
+    version: 3,
+    name: 'brakes',
+    sha256: '431f29dd49c1d6e7115ec40912e2e0b372a2b457a83c260d83ec9ce419dd515e',
+  },
 ]
 
 const described = migrations.map(({ version, name, sql }) => ({

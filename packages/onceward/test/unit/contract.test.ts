@@ -103,6 +103,12 @@ const refusals: readonly Refusal[] = [
     text: /no messages are lost/,
   },
   {
+    what: 'a failure that would be dropped',
+    changes: { failure: { policies: { transient: { terminal: 'ignored' } } } },
+    place: 'failure.policies.transient.terminal',
+    text: /would drop the message/,
+  },
+  {
     what: 'stopping a lane there is not',
     changes: { failure: { exhausted: 'stop' } },
     place: 'failure.exhausted',
@@ -327,11 +333,11 @@ describe('a contract that is accepted', () => {
     assert.deepEqual(failure, {
       attemptsMax: 5,
       mode: 'block',
-      exhausted: 'set aside',
+      exhausted: 'parked',
       jitter: true,
       classes: {},
-      sameMax: null,
       breaker: { failuresMax: 5, pauseMs: 1_000, pauseMaxMs: 60_000 },
+      brake: { messagesMin: 20, shareMin: 0.25, pauseMs: 1_000, pauseMaxMs: 60_000 },
       unreadable: 'quarantined',
       unexpected: 'parked',
       rejected: 'dead-lettered',
@@ -342,6 +348,8 @@ describe('a contract that is accepted', () => {
     })
     assert.deepEqual(rules.transient, {
       attemptsMax: 5,
+      retried: true,
+      sameMax: null,
       ownBudget: false,
       delayMs: 1_000,
       delayMaxMs: 60_000,

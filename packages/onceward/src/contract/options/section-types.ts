@@ -13,6 +13,7 @@ import type { BreakerOptions, EmailTarget, ExternalTarget } from '../external-ta
 import type {
   ClassPolicy,
   DeadLetterSection,
+  FailureBrake,
   FailureBreaker,
   FailureSection,
   ParkingSection,
@@ -43,6 +44,7 @@ export interface SectionTypes {
   failure: FailureSection
   'failure.policies.*': ClassPolicy
   'failure.poison': PoisonSection
+  'failure.brake': FailureBrake
   'failure.breaker': FailureBreaker
   'failure.deadLetter': DeadLetterSection
   'failure.parking': ParkingSection

@@ -62,11 +62,13 @@ async function decideEach<M, Tx>(
   context: ConsumerContext<M, Tx>,
 ): Promise<readonly Decided<M>[]> {
   const outageMs = context.breaker.outageMs(facts, firstTries(context))
-  const counted = await countAttempts(facts, outageMs, session, context)
+  const braked = context.brakes.judge(facts)
+  const counted = await countAttempts(facts, outageMs, braked, session, context)
   const decisions = new Map<Received<M>, Decision>()
   const decide = (received: Received<M>, fact: Fact) => {
     const random = context.env.random()
-    const attempt = { ...(counted.get(received) ?? noAttempts), random, outageMs }
+    const brakedMs = braked.get(received) ?? null
+    const attempt = { ...(counted.get(received) ?? noAttempts), random, outageMs, brakedMs }
     decisions.set(received, decideWithBrokerRetry(received, fact, attempt, context))
   }
   for (const [received, fact] of facts)
@@ -94,6 +96,7 @@ function sharedDecision<M>(facts: ReadonlyMap<Received<M>, Fact>): Decision | nu
 async function countAttempts<M, Tx>(
   facts: ReadonlyMap<Received<M>, Fact>,
   outageMs: number | null,
+  braked: ReadonlyMap<Received, number>,
   session: StoreSession<Tx>,
   { consumer }: ConsumerContext<M, Tx>,
 ): Promise<ReadonlyMap<Received<M>, AttemptCount>> {
@@ -101,9 +104,10 @@ async function countAttempts<M, Tx>(
   const failed: Received<M>[] = []
   const records: AttemptRecord[] = []
   for (const [received, fact] of facts) {
-    if (!countsAsAttempt(fact, consumer.failure, outageMs)) continue
+    if (received.id === null || braked.has(received) || !countsAsAttempt(fact, consumer.failure, outageMs))
+      continue
     failed.push(received)
-    records.push(attemptRecord(received.id!, fact))
+    records.push(attemptRecord(received.id, fact))
   }
   if (failed.length === 0) return counted
   const totals = await session.countAttempts(records)
@@ -115,6 +119,17 @@ function attemptRecord(id: string, fact: Fact): AttemptRecord {
   if (fact.kind === 'failed') {
     const { class: failureClass, code, error, place } = fact.failure
     return { id, failureClass, code, error, place }
+  }
+  if (fact.kind === 'unreadable') {
+    const { kind, text } = fact.problem
+    const failureClass = kind === 'invalid' ? 'validation' : 'poison'
+    return {
+      id,
+      failureClass,
+      code: kind.replaceAll(' ', '_'),
+      error: storableText(text, 2_000) ?? '',
+      place: '',
+    }
   }
   const { reason, code } = fact.kind === 'verdict' ? fact.verdict : { reason: '', code: 'retry' }
   return { id, failureClass: 'verdict', code, error: storableText(reason, 2_000) ?? '', place: '' }
@@ -258,6 +273,7 @@ function heldRecord<M, Tx>(
     version: waits?.version ?? null,
     dueInMs: waits?.withinMs ?? (decision.outcome === 'deferred' ? decision.retryDelayMs : null),
     attempts: Math.max(decision.attempts, delivery.held?.attempts ?? 0),
+    copied: isSetAside(status) || decision.exhausted !== null,
     body: delivery.body,
     headers: toStoredJson(delivery.headers),
     properties: toStoredJson(delivery.properties),

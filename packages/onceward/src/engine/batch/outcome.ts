@@ -55,6 +55,8 @@ export type Fact =
   | { readonly kind: 'failed'; readonly failure: Failure }
   /** Its process crashed on it too often: its handler did not run. */
   | { readonly kind: 'killed'; readonly attempts: number; readonly deaths: number }
+  /** Its event type is paused: its handler did not run. */
+  | { readonly kind: 'braked'; readonly cause: string; readonly delayMs: number }
   /** An earlier message of its lane, or the first one of its id, did not succeed. */
   | { readonly kind: 'behind'; readonly leader: Leader; readonly delayMs: number }
 
@@ -79,13 +81,15 @@ export interface Decision {
   /** Only with `retry`, `deferred` and `rerouted`. */
   readonly retryDelayMs: number
   readonly attempts: number
+  /** The class whose attempts ran out and thereby ended the message; null if none did. */
+  readonly exhausted: string | null
   /** Only with `waiting`. */
   readonly waits: Waits | null
   /** Later messages of its key wait behind it. */
   readonly blocksKey: boolean
   /** It is stored without a place in its key's order. */
   readonly outOfTurn: boolean
-  /** It failed because a dependency is unavailable: no attempt was counted. */
+  /** It failed because of a dependency, or while its event type is paused: no attempt was counted. */
   readonly outage: boolean
 }
 
@@ -100,5 +104,9 @@ const passes: ReadonlySet<Verdict['kind']> = new Set(['ignore', 'applied', 'dupl
 /** With order, later messages of the lane must wait behind such a message. */
 export function stopsLane(fact: Fact): boolean {
   if (fact.kind === 'key held') return fact.inTurn
-  return fact.kind === 'failed' || (fact.kind === 'verdict' && !passes.has(fact.verdict.kind))
+  return (
+    fact.kind === 'failed' ||
+    fact.kind === 'braked' ||
+    (fact.kind === 'verdict' && !passes.has(fact.verdict.kind))
+  )
 }

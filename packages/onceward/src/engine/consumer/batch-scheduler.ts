@@ -9,6 +9,7 @@ import { type ConsumerContext, firstTries } from '../consumer-context.ts'
 import type { CrashSuspects } from '../crash-suspects/crash-suspects.ts'
 import { SuspectReader } from '../crash-suspects/suspect-reader.ts'
 import { SuspectRunner, type SuspectTry } from '../crash-suspects/suspect-runner.ts'
+import type { BrakeEvent } from '../retry/brakes.ts'
 import type { BreakerView } from '../retry/breaker.ts'
 import { PendingRetries } from '../retry/pending-retries.ts'
 import { BatchSize } from './batch-size.ts'
@@ -36,6 +37,8 @@ export interface SchedulerOptions<Tx> {
   readonly onError: (error: unknown) => void
   /** Called when a dependency becomes unavailable, and with null when it is available again. */
   readonly onOutage: (outage: BreakerView | null) => void
+  /** Called when event types are paused or released. */
+  readonly onBrake: (events: readonly BrakeEvent[]) => void
 }
 
 /**
@@ -78,6 +81,8 @@ export class BatchScheduler<M, Tx> {
       onCommitted: decided => {
         this.#suspectReader?.decided(decided)
         this.#learnOutage(decided)
+        const events = context.brakes.learn(decided)
+        if (events.length > 0) options.onBrake(events)
       },
     })
     const isLive = (received: Received) => this.#runner.isLive(received)

@@ -1,6 +1,7 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
 import type { Environment } from '../../environment.ts'
 import { SharedLock } from '../batch/shared-lock.ts'
+import { Brakes } from '../retry/brakes.ts'
 import { Breaker } from '../retry/breaker.ts'
 
 /**
@@ -8,6 +9,7 @@ import { Breaker } from '../retry/breaker.ts'
  */
 export interface SharedLimits {
   readonly breaker: Breaker
+  readonly brakes: Brakes
   readonly writeLock: SharedLock
 }
 
@@ -15,5 +17,9 @@ export function createSharedLimits<M, Tx>(
   { failure }: Consumer<M, Tx>,
   { clock }: Environment,
 ): SharedLimits {
-  return { breaker: new Breaker(failure, clock), writeLock: new SharedLock() }
+  return {
+    breaker: new Breaker(failure, clock),
+    brakes: new Brakes(failure, clock),
+    writeLock: new SharedLock(),
+  }
 }

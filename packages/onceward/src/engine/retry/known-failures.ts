@@ -46,8 +46,6 @@ export const byCode: Known = {
   '40P01': 'contention',
   '42501': 'configuration',
   '42P01': 'configuration',
-  '42703': 'configuration',
-  '42883': 'configuration',
   '44000': 'business conflict',
   XX001: 'configuration',
   XX002: 'configuration',
@@ -59,6 +57,9 @@ export const byCode: Known = {
   tx_not_awaited: 'poison',
   tx_control: 'poison',
 }
+
+/** Errors about the contract itself. They concern every message, and halt the consumer. */
+export const haltingCodes: ReadonlySet<string> = new Set(['effect_halted', 'effect_unknown_target'])
 
 /** By the first two characters of an SQLSTATE. */
 export const bySqlClass: Known = {

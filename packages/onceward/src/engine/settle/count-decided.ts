@@ -49,7 +49,7 @@ export function decisionCounter<M, Tx>(
 }
 
 function explain(received: Received, decision: Decision, counts: Counts): void {
-  const { outcome, failureClass, code, error, attempts } = decision
+  const { outcome, failureClass, code, error, exhausted } = decision
   const skipped = skipReason(decision)
   if (skipped !== null) counts.add('skips', { reason: skipped })
   if (error !== null) counts.add('failures', { class: failureClass })
@@ -58,7 +58,7 @@ function explain(received: Received, decision: Decision, counts: Counts): void {
   if (code === 'behind_horizon') counts.add('behindHorizon', {})
   if (!setAside.has(outcome)) return
   counts.add('setAside', { outcome, class: failureClass })
-  if (attempts > 1 && failureClass !== 'poison') counts.add('exhausted', { class: failureClass })
+  if (exhausted !== null) counts.add('exhausted', { class: exhausted })
   const problem = received.readable ? null : received.problem.kind
   const unreadable = problem !== null && code === problem.replaceAll(' ', '_')
   if (unreadable) counts.add('unreadable', { reason: problem })
@@ -69,9 +69,10 @@ function explain(received: Received, decision: Decision, counts: Counts): void {
 }
 
 /** Why an effect was not repeated; null if nothing was skipped. */
-function skipReason({ outcome, status, code }: Decision): string | null {
+function skipReason({ outcome, status, code, failureClass }: Decision): string | null {
   if (outcome === 'already held') return 'held'
   if (outcome === 'stale') return 'version'
+  if (outcome === 'ignored' && failureClass !== '') return failureClass
   if (outcome !== 'duplicate') return null
   return status === null ? 'marker' : code === '' ? 'business key' : 'effect'
 }

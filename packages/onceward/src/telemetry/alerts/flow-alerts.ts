@@ -43,6 +43,17 @@ export const flowAlerts = [
     threshold: () => 'paused for 10m',
   },
   {
+    name: 'OncewardBraked',
+    severity: 'critical',
+    runbook: 'braked',
+    forMs: 0,
+    metrics: ['braked'],
+    expression: ({ series }) => `${onceOf(series('braked'), ['consumer', 'type', 'cause', 'version'])} == 1`,
+    summary:
+      'Event type {{ $labels.type }} is paused: most of its messages fail with {{ $labels.cause }} under version {{ $labels.version }}',
+    threshold: () => 'any paused event type',
+  },
+  {
     name: 'OncewardStalled',
     severity: 'critical',
     severityElsewhere: 'warning',

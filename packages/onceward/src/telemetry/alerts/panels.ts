@@ -46,6 +46,7 @@ const flow: readonly Panel[] = [
     queries: [
       { legend: '{{consumer}} up', expression: series => `min by (consumer) (${series('up')})` },
       gauge('paused', ['consumer'], '{{consumer}} paused'),
+      gauge('braked', ['consumer', 'type'], '{{consumer}} {{type}} paused'),
     ],
   },
   {

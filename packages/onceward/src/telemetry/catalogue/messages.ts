@@ -65,7 +65,7 @@ export const messages = {
     unit: '{skip}',
     labels: [...byMessage, 'reason'],
     description:
-      'Effects that were skipped because of the marker, the business key, the version, or the effect’s own result',
+      'Effects that were skipped because of the marker, the business key, the version, the effect’s own result, or a business conflict that counts as success',
   },
   results: {
     name: 'onceward.effect.results',

@@ -1,5 +1,6 @@
 import { firstSet } from './0001-first-set/index.ts'
 import { evidence } from './0002-evidence/index.ts'
+import { brakes } from './0003-brakes.ts'
 
 export interface Migration {
   readonly version: number
@@ -20,4 +21,5 @@ export interface Migration {
 export const migrations: readonly Migration[] = [
   { version: 1, name: 'first set', sql: firstSet, compatibleFrom: 1 },
   { version: 2, name: 'evidence', sql: evidence, compatibleFrom: 1 },
+  { version: 3, name: 'brakes', sql: brakes, compatibleFrom: 1 },
 ]

@@ -80,6 +80,26 @@ export const flowRunbooks: readonly Runbook[] = [
     over: 'it is not paused and lag falls.',
   },
   {
+    name: 'braked',
+    title: 'An event type is paused because most of its messages fail.',
+    means:
+      'Many messages of one event type, under several keys, failed in the handler for one new cause, as after a bad deployment. Nothing of the type is set aside and no attempt is counted. Other types continue. One message is tried now and then.',
+    steps: [
+      {
+        text: 'Which type, which cause, under which version?',
+        commands: () => ['onceward brakes'],
+      },
+      {
+        text: 'Was this version just deployed, or was a table changed? Roll back, deploy the fixed handler, or fix the table. The type continues automatically once a message is applied, within `failure.brake.pauseMaxMs`.',
+      },
+      {
+        text: 'If the messages themselves are wrong, let them fail: their attempts count again, and they are set aside.',
+        commands: ({ name }) => [`onceward brakes release TYPE --consumer ${name} --because REASON`],
+      },
+    ],
+    over: '`onceward brakes` lists nothing, and lag falls.',
+  },
+  {
     name: 'stalled',
     title: 'No messages arrive although some wait.',
     means:
