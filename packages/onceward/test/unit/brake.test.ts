@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { findMassFailure, type LatestTry } from '../../src/engine/retry/brake.ts'
+import { findMassFailure, type LatestEnd } from '../../src/engine/retry/brake.ts'
 
 const rules = { messagesMin: 20, shareMin: 0.25 }
-const tries = (count: number, cause: string | null, keys = 5): LatestTry[] =>
+const tries = (count: number, cause: string | null, keys = 5): LatestEnd[] =>
   Array.from({ length: count }, (_, n) => ({ key: `k${n % keys}`, cause }))
 
 describe('a mass failure', () => {

@@ -17,7 +17,7 @@ const rows: readonly [what: string, error: unknown, expected: string][] = [
   ['a value PostgreSQL refuses', coded('22P02'), 'validation'],
   ['a violated constraint', coded('23505'), 'business conflict'],
   ['a missing table', coded('42P01'), 'configuration'],
-  ['a missing column', coded('42703'), 'unclassified'],
+  ['a missing column', coded('42703'), 'poison'],
   ['a wrong password', coded('28P01'), 'configuration'],
   ['a full disk', coded('53100'), 'overload'],
   ['an unknown SQLSTATE', coded('P0001'), 'unclassified'],

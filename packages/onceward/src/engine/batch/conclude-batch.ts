@@ -62,18 +62,19 @@ async function decideEach<M, Tx>(
   context: ConsumerContext<M, Tx>,
 ): Promise<readonly Decided<M>[]> {
   const outageMs = context.breaker.outageMs(facts, firstTries(context))
-  const braked = context.brakes.judge(facts)
-  const counted = await countAttempts(facts, outageMs, braked, session, context)
+  const probes = context.brakes.failedProbes(facts)
+  const counted = await countAttempts(facts, outageMs, probes, session, context)
   const decisions = new Map<Received<M>, Decision>()
-  const decide = (received: Received<M>, fact: Fact) => {
+  const decide = (received: Received<M>, fact: Fact, brakedMs = probes.get(received) ?? null) => {
     const random = context.env.random()
-    const brakedMs = braked.get(received) ?? null
     const attempt = { ...(counted.get(received) ?? noAttempts), random, outageMs, brakedMs }
     decisions.set(received, decideWithBrokerRetry(received, fact, attempt, context))
   }
   for (const [received, fact] of facts)
     if (fact.kind === 'handled') decisions.set(received, appliedDecision)
     else decide(received, fact)
+  for (const [received, brakedMs] of context.brakes.overrule(decisions))
+    decide(received as Received<M>, facts.get(received as Received<M>)!, brakedMs)
   decideBehind(marked, decisions, decide, context.consumer.order)
   await capParking(decisions, session, context)
   const decideRepeat = (received: Received<M>, first: Received<M>) => {
@@ -96,7 +97,7 @@ function sharedDecision<M>(facts: ReadonlyMap<Received<M>, Fact>): Decision | nu
 async function countAttempts<M, Tx>(
   facts: ReadonlyMap<Received<M>, Fact>,
   outageMs: number | null,
-  braked: ReadonlyMap<Received, number>,
+  probes: ReadonlyMap<Received, number>,
   session: StoreSession<Tx>,
   { consumer }: ConsumerContext<M, Tx>,
 ): Promise<ReadonlyMap<Received<M>, AttemptCount>> {
@@ -104,7 +105,7 @@ async function countAttempts<M, Tx>(
   const failed: Received<M>[] = []
   const records: AttemptRecord[] = []
   for (const [received, fact] of facts) {
-    if (received.id === null || braked.has(received) || !countsAsAttempt(fact, consumer.failure, outageMs))
+    if (received.id === null || probes.has(received) || !countsAsAttempt(fact, consumer.failure, outageMs))
       continue
     failed.push(received)
     records.push(attemptRecord(received.id, fact))

@@ -5,7 +5,7 @@ import type { MarkerStatus } from '../../ports/store.ts'
 import { processDied } from '../../ports/suspects.ts'
 import { haltingCodes } from '../retry/known-failures.ts'
 import { retryDelayMs } from '../retry/retry-delay.ts'
-import { type Decision, type Fact, type Failure, givenUpCode, type Outcome } from './outcome.ts'
+import { brakedCode, type Decision, type Fact, type Failure, givenUpCode, type Outcome } from './outcome.ts'
 import type { Verdict } from './verdicts.ts'
 
 export type FailurePolicy = Pick<
@@ -26,7 +26,7 @@ export interface AttemptFacts {
    * Null otherwise.
    */
   readonly outageMs: number | null
-  /** Set while its event type is paused: the wait. Such failures say nothing about the message either. */
+  /** Set if its event type is or becomes paused: the wait. Such a failure sets nothing aside. */
   readonly brakedMs: number | null
 }
 
@@ -59,7 +59,7 @@ export function decideOutcome(fact: Fact, attempt: AttemptFacts, policy: Failure
       return killed(fact, policy)
     case 'braked': {
       const reason = `${pausedType}: ${fact.cause}`
-      return { ...held(reason, fact.delayMs, policy), failureClass: 'brake', code: 'braked' }
+      return { ...held(reason, fact.delayMs, policy), failureClass: 'brake', code: brakedCode }
     }
     case 'behind':
       return behind(fact.leader, fact.delayMs)
@@ -169,7 +169,7 @@ function ofFailure(failure: Failure, attempt: AttemptFacts, policy: FailurePolic
     return { ...decision('retry', `a dependency is unavailable: ${error}`), ...details, ...outage }
   }
   if (attempt.brakedMs !== null)
-    return { ...held(`${pausedType}: ${error}`, attempt.brakedMs, policy), ...details, outage: true }
+    return { ...held(`${pausedType}: ${error}`, attempt.brakedMs, policy), ...details, braked: true }
   const attempts = spent(failure.class, attempt, policy)
   const delayMs = retryDelayMs({ attempts, random: attempt.random }, { ...rules, jitter: policy.jitter })
   if (policy.exhausted === 'stop' && !uncounted.has(rules.terminal))
@@ -300,5 +300,6 @@ function decision(outcome: Outcome, reason: string): Decision {
     blocksKey: false,
     outOfTurn: false,
     outage: false,
+    braked: false,
   }
 }

@@ -66,6 +66,9 @@ export type Fact =
  */
 export type Leader = 'retry' | 'deferred' | 'parked' | 'gone'
 
+/** The code of messages that were not tried because their event type is paused. */
+export const brakedCode = 'braked'
+
 /** The code of messages that an operator gave up. */
 export const givenUpCode = 'given_up'
 
@@ -89,8 +92,10 @@ export interface Decision {
   readonly blocksKey: boolean
   /** It is stored without a place in its key's order. */
   readonly outOfTurn: boolean
-  /** It failed because of a dependency, or while its event type is paused: no attempt was counted. */
+  /** It failed because of a dependency: no attempt was counted. */
   readonly outage: boolean
+  /** It failed and waits because its event type is paused. */
+  readonly braked: boolean
 }
 
 /** The effects that its handler requested are due. */

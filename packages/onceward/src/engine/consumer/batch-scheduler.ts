@@ -37,7 +37,7 @@ export interface SchedulerOptions<Tx> {
   readonly onError: (error: unknown) => void
   /** Called when a dependency becomes unavailable, and with null when it is available again. */
   readonly onOutage: (outage: BreakerView | null) => void
-  /** Called when event types are paused or released. */
+  /** Called when event types are paused or released, and after every commit while one may be paused. */
   readonly onBrake: (events: readonly BrakeEvent[]) => void
 }
 
@@ -82,7 +82,7 @@ export class BatchScheduler<M, Tx> {
         this.#suspectReader?.decided(decided)
         this.#learnOutage(decided)
         const events = context.brakes.learn(decided)
-        if (events.length > 0) options.onBrake(events)
+        if (events.length > 0 || context.brakes.isAlert) options.onBrake(events)
       },
     })
     const isLive = (received: Received) => this.#runner.isLive(received)
@@ -131,6 +131,11 @@ export class BatchScheduler<M, Tx> {
     const isRevoked = ({ delivery }: Received) => revoked.has(delivery.partition)
     this.#lanes.forget(isRevoked)
     await this.#runner.without(isRevoked)
+  }
+
+  /** Called when a paused event type may continue. */
+  resumeBraked(): void {
+    this.#retries.resumeBraked()
   }
 
   stop(): void {

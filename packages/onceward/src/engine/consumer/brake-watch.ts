@@ -4,7 +4,10 @@ import type { BrakeLedger } from '../../ports/brakes.ts'
 import type { Enrolment } from '../../ports/store.ts'
 import type { BrakeEvent, Brakes } from '../retry/brakes.ts'
 
-/** How often a process with a paused type asks whether an operator or another process ended the pause. */
+/**
+ * How often a process asks for pauses that other processes or operators began or ended: while a type is
+ * paused here, or a message of it ended by a failure recently.
+ */
 const askMs = 2_000
 
 /** Reports paused event types, records them in the store, and learns of pauses that ended elsewhere. */
@@ -13,18 +16,30 @@ export class BrakeWatch {
   readonly #ledger: BrakeLedger | null
   readonly #enrolment: Enrolment
   readonly #env: Environment
+  readonly #onReleased: () => void
   /** Types whose pause is on record: without a record, its absence says nothing. */
   readonly #recorded = new Set<string>()
   #last: Promise<unknown> = Promise.resolve()
+  #events = 0
   #cancel: (() => void) | null = null
   #stopped = false
 
-  /** `ledger`: null for stores without one, and for campaigns, whose pauses concern them alone. */
-  constructor(brakes: Brakes, ledger: BrakeLedger | null, enrolment: Enrolment, env: Environment) {
+  /**
+   * `ledger`: null for stores without one, and for campaigns, whose pauses concern them alone. `onReleased` is
+   * called when messages that wait in this process may be tried.
+   */
+  constructor(
+    brakes: Brakes,
+    ledger: BrakeLedger | null,
+    enrolment: Enrolment,
+    env: Environment,
+    onReleased: () => void,
+  ) {
     this.#brakes = brakes
     this.#ledger = ledger
     this.#enrolment = enrolment
     this.#env = env
+    this.#onReleased = onReleased
   }
 
   /** Called before the first delivery: types that earlier processes paused are probed first. */
@@ -39,11 +54,14 @@ export class BrakeWatch {
     this.#askLater()
   }
 
+  /** Called after every commit. */
   learned(events: readonly BrakeEvent[]): void {
     for (const event of events) {
+      this.#events++
       this.#report(event)
       this.#record(event)
     }
+    if (events.some(({ event }) => event === 'released')) this.#onReleased()
     this.#askLater()
   }
 
@@ -86,7 +104,7 @@ export class BrakeWatch {
 
   #askLater(): void {
     if (this.#ledger === null || this.#stopped || this.#cancel !== null) return
-    if (this.#brakes.engaged.length === 0) return
+    if (!this.#brakes.isAlert) return
     this.#cancel = this.#env.timers.after(askMs, () => {
       this.#cancel = null
       void this.#ask()
@@ -97,13 +115,21 @@ export class BrakeWatch {
 
   async #ask(): Promise<void> {
     await this.#last
-    const recorded = [...this.#recorded]
-    const { open } = await this.#ledger!.read(this.#enrolment)
-    for (const type of recorded) {
-      if (open.some(one => one.type === type)) continue
+    const before = this.#events
+    const { open, released } = await this.#ledger!.read(this.#enrolment)
+    // A pause that began or ended here meanwhile is newer than this answer.
+    if (this.#events !== before) return
+    for (const { type, cause } of released) this.#brakes.know(type, cause)
+    for (const { type, cause } of open) {
+      this.#recorded.add(type)
+      this.#brakes.resume(type, cause)
+    }
+    for (const type of [...this.#recorded].filter(type => !open.some(one => one.type === type))) {
       this.#recorded.delete(type)
       const event = this.#brakes.release(type)
-      if (event !== null) this.#report(event)
+      if (event === null) continue
+      this.#report(event)
+      this.#onReleased()
     }
   }
 }

@@ -259,7 +259,8 @@ export class ConsumerProcess<M, Tx> {
     const { consumer, store, env, mode = 'live' } = this.#options
     if (consumer.failure.brake === null || this.#stage === 'enqueue') return
     const ledger = mode === 'live' ? (store.brakes ?? null) : null
-    const watch = new BrakeWatch(this.#shared.brakes, ledger, enrolment, env)
+    const onReleased = () => this.#scheduler?.resumeBraked()
+    const watch = new BrakeWatch(this.#shared.brakes, ledger, enrolment, env, onReleased)
     this.#brakeWatch = watch
     if (ledger !== null) await this.#watch.persist(() => watch.begin())
   }

@@ -1,3 +1,5 @@
+import type { Outcome } from '../batch/outcome.ts'
+
 /** How many messages of an event type must fail for one cause before the type is paused, and for how long. */
 export interface BrakeRules {
   /** Messages that failed for the cause, under at least two keys. */
@@ -9,8 +11,8 @@ export interface BrakeRules {
   readonly pauseMaxMs: number
 }
 
-/** The latest try of a message: it passed, or failed for a cause. */
-export interface LatestTry {
+/** The end of a message: it was applied (`cause` is null), or it failed for a cause and is not retried. */
+export interface LatestEnd {
   readonly key: string
   readonly cause: string | null
 }
@@ -22,14 +24,14 @@ const keysMin = 2
  * key is one producer or one entity: its messages are not a sign of a bad deployment.
  */
 export function findMassFailure(
-  recent: Iterable<LatestTry>,
+  recent: Iterable<LatestEnd>,
   { messagesMin, shareMin }: Pick<BrakeRules, 'messagesMin' | 'shareMin'>,
   isKnown: (cause: string) => boolean = () => false,
 ): string | null {
   const causes = new Map<string, { messages: number; readonly keys: Set<string> }>()
-  let tries = 0
+  let ends = 0
   for (const { key, cause } of recent) {
-    tries++
+    ends++
     if (cause === null) continue
     const found = causes.get(cause) ?? { messages: 0, keys: new Set<string>() }
     causes.set(cause, found)
@@ -37,13 +39,21 @@ export function findMassFailure(
     found.keys.add(key)
   }
   for (const [cause, { messages, keys }] of causes) {
-    const many = messages >= messagesMin && messages >= shareMin * tries
+    const many = messages >= messagesMin && messages >= shareMin * ends
     if (many && keys.size >= keysMin && !isKnown(cause)) return cause
   }
   return null
 }
 
-/** How many tries of a type are recent: enough for the share to mean something. */
+/** How many ends of a type are recent: enough for the share to mean something. */
 export function recentMax({ messagesMin, shareMin }: BrakeRules): number {
   return Math.max(100, Math.ceil((2 * messagesMin) / shareMin))
+}
+
+/** The outcomes that end a failed message. A failure that is retried says nothing about the handler. */
+export const finalOutcomes: ReadonlySet<Outcome> = new Set(['parked', 'dead-lettered', 'quarantined'])
+
+/** As operators and alerts name it. */
+export function causeText(code: string, place: string): string {
+  return place === '' ? code : `${code} at ${place}`
 }

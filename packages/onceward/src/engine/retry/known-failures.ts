@@ -70,6 +70,7 @@ export const bySqlClass: Known = {
   '3D': 'configuration',
   '3F': 'configuration',
   '40': 'transient',
+  '42': 'poison',
   '53': 'overload',
   '55': 'transient',
   '57': 'transient',
