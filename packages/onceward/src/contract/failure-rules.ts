@@ -7,6 +7,7 @@ import type {
   FailureClass,
   FailureSection,
   ParkingSection,
+  RedeliverySection,
 } from './failure-section.ts'
 import { optionReader, withDefaults } from './options/defaults.ts'
 import { contractOptions, type OptionTable } from './options/table.ts'
@@ -46,6 +47,8 @@ export interface FailureRules {
   readonly rules: Readonly<Record<PolicyClass, ClassRules>>
   readonly breaker: Required<FailureBreaker> | null
   readonly brake: Required<FailureBrake> | null
+  /** For messages that the broker delivers again and again; null: nothing. */
+  readonly redelivery: Required<RedeliverySection> | null
   /** The outcome of unreadable bytes, and of types and versions the contract does not list. */
   readonly unreadable: Terminal
   readonly unexpected: Terminal
@@ -96,6 +99,15 @@ export function failureRules<M, Tx>(
         ? null
         : withDefaults('failure.brake', failure.brake, contract, table),
     breaker: off ? null : withDefaults('failure.breaker', breaker, contract, table),
+    redelivery:
+      failure.redelivery === undefined
+        ? null
+        : (withDefaults(
+            'failure.redelivery',
+            failure.redelivery,
+            contract,
+            table,
+          ) as Required<RedeliverySection>),
     unreadable: policies.poison?.terminal ?? 'quarantined',
     unexpected: policies.poison?.terminal ?? 'parked',
     rejected: mayPass(contract) ? 'dead-lettered' : 'parked',

@@ -39,6 +39,8 @@ export interface FailureSection {
   breaker?: FailureBreaker | false
   /** Pauses an event type while most of its messages fail for one new cause. `false` switches it off. */
   brake?: FailureBrake | false
+  /** What happens to a message that the broker delivers again and again. Default: nothing. */
+  redelivery?: RedeliverySection
   /**
    * What happens to a message without attempts left. Default `parked`: it is kept for an operator, and with
    * order `key` later messages of its key wait behind it. `dead-lettered`: it is kept, and later messages
@@ -113,6 +115,20 @@ export interface FailureBrake {
    */
   pauseMs?: number
   pauseMaxMs?: number
+}
+
+export interface RedeliverySection {
+  /**
+   * Earlier deliveries of a message, as the broker counts them, from which on `action` applies. The count never
+   * decides whether a message was applied: a repeat of an applied one is still a duplicate.
+   */
+  countMax: number
+  /**
+   * Default `isolated`: the message is tried in a transaction of its own. `slowed`: it waits before it is
+   * tried, longer with each delivery, between `delayMs` and `delayMaxMs`. `set aside`: it is not tried, and
+   * ends as poison.
+   */
+  action?: 'slowed' | 'isolated' | 'set aside'
 }
 
 export interface DeadLetterSection {

@@ -10,6 +10,7 @@ import type { SavepointPolicy } from './batch/savepoint-policy.ts'
 import type { SharedLock } from './batch/shared-lock.ts'
 import type { Brakes } from './retry/brakes.ts'
 import type { Breaker } from './retry/breaker.ts'
+import type { Redelivery } from './retry/redelivery.ts'
 import type { SettleTiming } from './settle/settlement.ts'
 
 /**
@@ -45,6 +46,7 @@ export interface ConsumerContext<M = unknown, Tx = unknown> {
   readonly savepoints: SavepointPolicy
   readonly breaker: Breaker
   readonly brakes: Brakes
+  readonly redelivery: Redelivery
   /**
    * Detects messages older than the remaining markers. Absent if markers decide nothing, or if nothing can be
    * applied twice.

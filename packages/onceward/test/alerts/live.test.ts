@@ -21,6 +21,7 @@ import { selectorsOf } from './selectors.ts'
  */
 const notStaged = [
   'onceward_consumer_braked',
+  'onceward_consumer_redelivered_often_total',
   'onceward_consumer_ack_failures_total',
   'onceward_work_expired_leases_total',
   'onceward_consumer_commit_failures_total',

@@ -344,6 +344,7 @@ describe('a contract that is accepted', () => {
       deadLetter: null,
       deadLetterOwner: 'payments',
       parking: { perKeyMax: 10_000, totalMax: 1_000_000 },
+      redelivery: null,
       retryLevelsMs: [],
     })
     assert.deepEqual(rules.transient, {

@@ -137,6 +137,19 @@ const endOptions = [
   option('failure.brake.pauseMaxMs', pause, 'longest pause; each pause doubles the one before', {
     default: 60_000,
   }),
+  option('failure.redelivery', section()),
+  option(
+    'failure.redelivery.countMax',
+    wholeNumber(1, 1_000_000),
+    'earlier deliveries of a message, as the broker counts them, from which on `action` applies',
+    { missing: 'is missing: name the number of deliveries' },
+  ),
+  option(
+    'failure.redelivery.action',
+    word(['slowed', 'isolated', 'set aside']),
+    'what happens to it: it waits longer with each delivery, is tried in a transaction of its own, or is not tried',
+    { default: 'isolated' },
+  ),
   option(
     'failure.exhausted',
     word(['parked', 'dead-lettered', 'stop']),

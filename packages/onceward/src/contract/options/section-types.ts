@@ -18,6 +18,7 @@ import type {
   FailureSection,
   ParkingSection,
   PoisonSection,
+  RedeliverySection,
 } from '../failure-section.ts'
 import type { PublishTarget } from '../publish-target.ts'
 import type {
@@ -48,6 +49,7 @@ export interface SectionTypes {
   'failure.breaker': FailureBreaker
   'failure.deadLetter': DeadLetterSection
   'failure.parking': ParkingSection
+  'failure.redelivery': RedeliverySection
   batch: BatchSection
   inbox: InboxSection
   isolation: IsolationSection

@@ -19,7 +19,7 @@ import type { ClaimedBatch } from './claim-batch.ts'
 import { appliedDecision, countsAsAttempt, noAttempts, storedDecision } from './decide-outcome.ts'
 import { heldIdentities } from './held-identities.ts'
 import { isIdentifiedNow } from './identify-work.ts'
-import type { Decision, Fact, Leader, Outcome } from './outcome.ts'
+import { type Decision, type Fact, type Leader, type Outcome, redeliveredCode } from './outcome.ts'
 import { capParking } from './parking-caps.ts'
 import { finishWork, storeKept } from './stored-mode.ts'
 
@@ -131,6 +131,10 @@ function attemptRecord(id: string, fact: Fact): AttemptRecord {
       error: storableText(text, 2_000) ?? '',
       place: '',
     }
+  }
+  if (fact.kind === 'redelivered') {
+    const error = `delivered ${fact.count + 1} times`
+    return { id, failureClass: 'poison', code: redeliveredCode, error, place: '' }
   }
   const { reason, code } = fact.kind === 'verdict' ? fact.verdict : { reason: '', code: 'retry' }
   return { id, failureClass: 'verdict', code, error: storableText(reason, 2_000) ?? '', place: '' }

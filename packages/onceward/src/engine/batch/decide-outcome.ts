@@ -5,7 +5,15 @@ import type { MarkerStatus } from '../../ports/store.ts'
 import { processDied } from '../../ports/suspects.ts'
 import { haltingCodes } from '../retry/known-failures.ts'
 import { retryDelayMs } from '../retry/retry-delay.ts'
-import { brakedCode, type Decision, type Fact, type Failure, givenUpCode, type Outcome } from './outcome.ts'
+import {
+  brakedCode,
+  type Decision,
+  type Fact,
+  type Failure,
+  givenUpCode,
+  type Outcome,
+  redeliveredCode,
+} from './outcome.ts'
 import type { Verdict } from './verdicts.ts'
 
 export type FailurePolicy = Pick<
@@ -61,6 +69,8 @@ export function decideOutcome(fact: Fact, attempt: AttemptFacts, policy: Failure
       const reason = `${pausedType}: ${fact.cause}`
       return { ...held(reason, fact.delayMs, policy), failureClass: 'brake', code: brakedCode }
     }
+    case 'redelivered':
+      return redelivered(fact, attempt, policy)
     case 'behind':
       return behind(fact.leader, fact.delayMs)
   }
@@ -80,6 +90,7 @@ export function countsAsAttempt(
 ): boolean {
   if (fact.kind === 'verdict') return triedInVain.has(fact.verdict.kind)
   if (fact.kind === 'unreadable') return fact.problem.earlier === undefined
+  if (fact.kind === 'redelivered') return fact.delayMs === null
   if (fact.kind !== 'failed') return false
   const { attemptsMax, terminal, breaker } = rules[fact.failure.class]
   if ((outageMs !== null && breaker) || haltsAlways(fact.failure)) return false
@@ -252,6 +263,23 @@ function killed({ deaths, attempts }: { deaths: number; attempts: number }, poli
   if (policy.exhausted === 'stop')
     return { ...decision('retry', reason), ...details, retryDelayMs: policy.rules.poison.delayMaxMs }
   return ended(policy.exhausted, reason, { ...details, exhausted: 'poison' }, policy)
+}
+
+/** Its latest delivery ended without an outcome, as its earlier ones did: that is a failed attempt. */
+function redelivered(
+  { count, delayMs }: Extract<Fact, { kind: 'redelivered' }>,
+  { total }: AttemptFacts,
+  policy: FailurePolicy,
+): Decision {
+  const reason = `the broker delivered it ${count + 1} times`
+  if (delayMs !== null)
+    return {
+      ...held(`${reason}: it waits`, delayMs, policy),
+      failureClass: 'redelivery',
+      code: redeliveredCode,
+    }
+  const details = { failureClass: 'poison', code: redeliveredCode, attempts: Math.max(1, total) }
+  return ended(policy.rules.poison.terminal, reason, details, policy)
 }
 
 function behind(leader: 'retry' | 'deferred' | 'parked' | 'gone', delayMs: number): Decision {

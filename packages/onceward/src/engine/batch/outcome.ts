@@ -55,6 +55,8 @@ export type Fact =
   | { readonly kind: 'failed'; readonly failure: Failure }
   /** Its process crashed on it too often: its handler did not run. */
   | { readonly kind: 'killed'; readonly attempts: number; readonly deaths: number }
+  /** The broker delivered it too often. It waits `delayMs`; null: it is not tried. */
+  | { readonly kind: 'redelivered'; readonly count: number; readonly delayMs: number | null }
   /** Its event type is paused: its handler did not run. */
   | { readonly kind: 'braked'; readonly cause: string; readonly delayMs: number }
   /** An earlier message of its lane, or the first one of its id, did not succeed. */
@@ -68,6 +70,9 @@ export type Leader = 'retry' | 'deferred' | 'parked' | 'gone'
 
 /** The code of messages that were not tried because their event type is paused. */
 export const brakedCode = 'braked'
+
+/** The code of messages that the broker delivered too often. */
+export const redeliveredCode = 'delivery_count'
 
 /** The code of messages that an operator gave up. */
 export const givenUpCode = 'given_up'
@@ -112,6 +117,7 @@ export function stopsLane(fact: Fact): boolean {
   return (
     fact.kind === 'failed' ||
     fact.kind === 'braked' ||
+    fact.kind === 'redelivered' ||
     (fact.kind === 'verdict' && !passes.has(fact.verdict.kind))
   )
 }

@@ -184,7 +184,25 @@ export class BatchScheduler<M, Tx> {
     this.#batchesInFlight++
     if (suspects !== null) return void this.#runSuspects(suspects)
     const stops = this.#suspects?.any ? this.#suspects.isSuspect : undefined
-    void this.#runBatch(this.#lanes.cut(countMax, batchBytesMax, stops) as Received<M>[])
+    void this.#runBatch(this.#cut(countMax, stops) as Received<M>[])
+  }
+
+  /** A message that the broker delivered too often is a batch of its own, if the contract says so. */
+  #cut(countMax: number, stops: (received: Received) => boolean = () => false): readonly Received[] {
+    const { redelivery } = this.#context
+    if (!redelivery.isolatesSome) return this.#lanes.cut(countMax, batchBytesMax, stops)
+    let found = false
+    const alone = this.#lanes.cutGroup(received => {
+      if (found || stops(received) || !redelivery.isolates(received)) return false
+      found = true
+      return true
+    })
+    if (found) return alone
+    return this.#lanes.cut(
+      countMax,
+      batchBytesMax,
+      received => stops(received) || redelivery.isolates(received),
+    )
   }
 
   /**
@@ -243,7 +261,11 @@ export class BatchScheduler<M, Tx> {
       'messaging.system': messagingSystem(consumer.source.kind),
       'messaging.destination.name': deliveries[0]!.origin,
     })
-    if (redelivered > 0) env.metrics.add('redelivered', redelivered, { consumer: name })
+    if (redelivered === 0) return
+    env.metrics.add('redelivered', redelivered, { consumer: name })
+    const { redelivery } = this.#context
+    const often = deliveries.reduce((count, delivery) => count + (redelivery.isReached(delivery) ? 1 : 0), 0)
+    if (often > 0) env.metrics.add('redeliveredOften', often, { consumer: name })
   }
 
   async #read(deliveries: readonly Delivery[]): Promise<void> {

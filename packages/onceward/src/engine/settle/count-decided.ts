@@ -5,7 +5,7 @@ import type { Received } from '../../message/received.ts'
 import { processDied } from '../../ports/suspects.ts'
 import type { CounterKey, Labels, Metrics } from '../../telemetry/metrics.ts'
 import type { Decided } from '../batch/batch-attempt.ts'
-import type { Decision, Outcome } from '../batch/outcome.ts'
+import { type Decision, type Outcome, redeliveredCode } from '../batch/outcome.ts'
 
 const setAside: ReadonlySet<Outcome> = new Set(['parked', 'dead-lettered', 'quarantined'])
 const again: ReadonlySet<Outcome> = new Set(['retry', 'deferred', 'rerouted'])
@@ -64,8 +64,13 @@ function explain(received: Received, decision: Decision, counts: Counts): void {
   if (unreadable) counts.add('unreadable', { reason: problem })
   if (failureClass === 'poison')
     counts.add('poison', {
-      reason: unreadable ? problem : code === processDied ? 'process died' : 'fails alike',
+      reason: unreadable ? problem : (poisonReasons[code] ?? 'fails alike'),
     })
+}
+
+const poisonReasons: Readonly<Record<string, string>> = {
+  [processDied]: 'process died',
+  [redeliveredCode]: 'delivered too often',
 }
 
 /** Why an effect was not repeated; null if nothing was skipped. */

@@ -95,6 +95,17 @@ export class Settlements {
     env.reach('batch.settled')
   }
 
+  /** Those that were parked are counted by their code. */
+  #countBehindHorizon(decided: readonly Decided[]): void {
+    const { consumer, horizon, env } = this.#context
+    if (horizon?.isApplied === undefined) return
+    let count = 0
+    for (const { received, decision } of decided)
+      if (decision.outcome !== 'retry' && decision.code !== 'behind_horizon' && horizon.isApplied(received))
+        count++
+    if (count > 0) env.metrics.add('behindHorizon', count, { consumer: consumer.name })
+  }
+
   /**
    * Counts and logs decisions; returns the deliveries to settle. A worker's retries are durable in the store.
    */
@@ -103,6 +114,7 @@ export class Settlements {
     logDecided(consumer.name, decided, env.log)
     const { outcomes, conflicts } = this.#count(decided)
     this.#tally.decided(outcomes, conflicts)
+    this.#countBehindHorizon(decided)
     const durable: Delivery[] = []
     for (const { received, decision } of decided)
       if (decision.outcome !== 'retry' || stage === 'work') durable.push(received.delivery)

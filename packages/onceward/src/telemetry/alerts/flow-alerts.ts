@@ -54,6 +54,17 @@ export const flowAlerts = [
     threshold: () => 'any paused event type',
   },
   {
+    name: 'OncewardRedeliveredTooOften',
+    severity: 'warning',
+    runbook: 'redelivered-too-often',
+    forMs: 0,
+    metrics: ['redeliveredOften'],
+    applies: ({ failure }) => failure.redelivery !== null,
+    expression: ({ series }) => `${grown(series('redeliveredOften'), '1h')} > 0`,
+    summary: 'Messages are delivered again and again without an outcome',
+    threshold: ({ failure }) => `any with ${failure.redelivery?.countMax} earlier deliveries, in an hour`,
+  },
+  {
     name: 'OncewardStalled',
     severity: 'critical',
     severityElsewhere: 'warning',

@@ -59,6 +59,7 @@ const flow: readonly Panel[] = [
       rate('applied', 'consumer', '{{consumer}} applied'),
       rate('duplicates', 'consumer', '{{consumer}} duplicate'),
       rate('redelivered', 'consumer', '{{consumer}} marked redelivered'),
+      rate('redeliveredOften', 'consumer', '{{consumer}} redelivered too often'),
     ],
   },
   {

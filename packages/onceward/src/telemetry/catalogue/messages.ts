@@ -17,6 +17,14 @@ export const messages = {
     labels: byMessage,
     description: 'Deliveries the broker marked as redelivered',
   },
+  redeliveredOften: {
+    name: 'onceward.consumer.redelivered.often',
+    kind: 'counter',
+    unit: '{delivery}',
+    labels: ['consumer'],
+    description:
+      'Deliveries of messages that the broker delivered at least `failure.redelivery.countMax` times before',
+  },
   outcomes: {
     name: 'onceward.consumer.outcomes',
     kind: 'counter',

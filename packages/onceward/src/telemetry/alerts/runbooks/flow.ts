@@ -100,6 +100,23 @@ export const flowRunbooks: readonly Runbook[] = [
     over: '`onceward brakes` lists nothing, and lag falls.',
   },
   {
+    name: 'redelivered-too-often',
+    title: 'A message is delivered again and again without an outcome.',
+    means:
+      'The broker counted as many deliveries of a message as `failure.redelivery.countMax` allows. Processes die, lose their connection or are stopped while they have it. As the contract says, it is now tried alone, waits longer each time, or is set aside. The count never decides whether it was applied.',
+    steps: [
+      {
+        text: 'Do processes restart, or lose their connection? That explains many messages at once.',
+        queries: ({ series }) => [increased(series('sourceEvents'), '1h', ['kind'])],
+      },
+      {
+        text: 'If it is one message, it may crash its process: look for it among those that were set aside.',
+        commands: ({ name }) => [`onceward parked list --consumer ${name}`],
+      },
+    ],
+    over: 'no such delivery was counted for an hour.',
+  },
+  {
     name: 'stalled',
     title: 'No messages arrive although some wait.',
     means:
