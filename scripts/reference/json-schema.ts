@@ -108,7 +108,7 @@ function valueSchema(key: ValueKind): Schema {
     case 'from':
       return from
     case 'from or position':
-      return { oneOf: [{ const: 'position' }, ...(from.oneOf as Schema[])] }
+      return { oneOf: [{ enum: ['position', 'content'] }, ...(from.oneOf as Schema[])] }
     case 'versions':
       return {
         oneOf: [

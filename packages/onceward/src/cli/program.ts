@@ -16,6 +16,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   work: async () => (await import('./commands/work.ts')).workCommand(),
   parked: async () => (await import('./commands/parked.ts')).parkedCommand(),
   audit: async () => (await import('./commands/audit.ts')).auditCommand(),
+  brakes: async () => (await import('./commands/brakes.ts')).brakesCommand(),
   losses: async () => (await import('./commands/losses.ts')).lossesCommand(),
   ledger: async () => (await import('./commands/ledger.ts')).ledgerCommand(),
   replay: async () => (await import('./commands/replay.ts')).replayCommand(),

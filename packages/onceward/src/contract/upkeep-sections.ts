@@ -47,8 +47,9 @@ export interface RetentionSection {
    */
   action?: 'delete' | 'archive'
   /**
-   * What happens to a message older than the remaining markers. `park`: an operator decides; the default for
-   * risk money, regulatory and notification. `apply`: it is applied and reported.
+   * What happens to a message older than the remaining markers. Default `park`: an operator decides. `apply`:
+   * it is applied, counted and reported; the default for a projection, whose versions recognise a repeat,
+   * unless its risk is money, regulatory or notification.
    */
   behindHorizon?: 'park' | 'apply'
   /**

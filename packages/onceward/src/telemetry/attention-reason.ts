@@ -53,6 +53,6 @@ export function attentionReason(
   if (readingFailed && code !== processDied && unreadableCodes.has(code)) return 'unreadable'
   if (failureClass === 'poison') return 'poison'
   if (state === 'quarantined') return failureClass === 'corruption' ? 'corrupt' : 'quarantined'
-  const retried = (rules as Readonly<Record<string, { readonly attemptsMax: number }>>)[failureClass]
-  return failureClass !== 'verdict' && (retried?.attemptsMax ?? 1) > 1 ? 'exhausted' : 'set aside'
+  const of = (rules as Readonly<Record<string, { readonly retried: boolean }>>)[failureClass]
+  return failureClass !== 'verdict' && of?.retried === true ? 'exhausted' : 'set aside'
 }

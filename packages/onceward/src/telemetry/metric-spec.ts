@@ -11,6 +11,8 @@ export type Label =
   | 'class'
   | 'reason'
   | 'code'
+  | 'cause'
+  | 'version'
   | 'kind'
   | 'state'
   | 'status'

@@ -84,6 +84,14 @@ export const cases: Readonly<Record<AlertName, { fires: readonly Case[]; quiet: 
     fires: [at(20, exported('paused', '1x30'))],
     quiet: [at(20, exported('paused', '0x30')), at(8, exported('paused', '1x5 0x30'))],
   },
+  OncewardBraked: {
+    fires: [at(5, exported('braked', '1x30', { type: 'case-opened', cause: '42703', version: '7' }))],
+    quiet: [at(20), at(20, exported('braked', `1x3 ${unknown}`, { type: 't', cause: 'c', version: '1' }))],
+  },
+  OncewardRedeliveredTooOften: {
+    fires: [at(20, exported('redeliveredOften', '0 0 1x30'))],
+    quiet: [at(20, exported('redeliveredOften', '5x30'))],
+  },
   OncewardLagRising: {
     fires: [
       at(40, exported('lag', '0+1000x60', { partition: '0' })),

@@ -156,7 +156,7 @@ export const contractPairs: Record<string, { bad: Changes; good: Changes }> = {
       source: queue('q', { singleActiveConsumer: true }),
       failure: { exhausted: 'stop' },
     },
-    good: { failure: { exhausted: 'set aside' } },
+    good: { failure: { exhausted: 'dead-lettered' } },
   },
   OW133: {
     bad: { failure: { policies: { validation: { attemptsMax: 3 } } } },

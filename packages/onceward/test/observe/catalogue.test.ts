@@ -116,7 +116,8 @@ describe('the table of metrics', () => {
       if (spec.kind === 'histogram') assert.equal(spec.unit, 's')
     }
     const switches = specs.filter(({ unit }) => unit === '').map(prometheusName)
-    assert.deepEqual(switches, ['onceward_consumer_paused', 'onceward_consumer_up', 'onceward_consumer_info'])
+    const known = ['braked', 'paused', 'up', 'info'].map(name => `onceward_consumer_${name}`)
+    assert.deepEqual(switches, known)
   })
 
   test('a metric of a handler keeps the name its author chose', async () => {

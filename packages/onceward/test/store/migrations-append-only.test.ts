@@ -25,6 +25,11 @@ const landed = [
     name: 'console',
     sha256: 'c2737a5180f9124cf912bd445d238b80bd3316bbbc6291e2af996d7532055837',
   },
+  {
+    version: 5,
+    name: 'brakes',
+    sha256: '431f29dd49c1d6e7115ec40912e2e0b372a2b457a83c260d83ec9ce419dd515e',
+  },
 ]
 
 const described = migrations.map(({ version, name, sql }) => ({

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { contribution } from 'onceward'
+import { contribution, projection } from 'onceward'
 import type { ConsumerContract } from '../../src/contract/contract.ts'
 import { defineConsumer } from '../../src/contract/define-consumer.ts'
 import { durationMs, durationText } from '../../src/contract/duration.ts'
@@ -42,6 +42,21 @@ describe('durations', () => {
       5_000,
       0,
     ])
+  })
+
+  test('applies old messages by default only to a projection, whose versions recognise a repeat', () => {
+    const defaults = (['projection', 'money'] as const).map(risk => {
+      const rows = projection<{ id: string }>({
+        table: 'rows',
+        key: { id: 'id' },
+        version: { version: () => 1 },
+        columns: {},
+        gap: 'skips allowed',
+      })
+      return consumer({}, { risk, handle: undefined, effect: { apply: rows } } as never).retention!
+        .behindHorizon
+    })
+    assert.deepEqual(defaults, ['apply', 'park'])
   })
 
   test('that cannot be read are none', () => {
@@ -89,9 +104,9 @@ describe('the retention of a contract', () => {
       [2_555, 2_555, 'park', null],
       [3_650, 3_650, 'park', null],
       [90, 90, 'park', null],
-      [30, 30, 'apply', null],
-      [14, 14, 'apply', null],
-      [7, 7, 'apply', null],
+      [30, 30, 'park', null],
+      [14, 14, 'park', null],
+      [7, 7, 'park', null],
     ])
   })
 

@@ -25,6 +25,11 @@ const markersByRisk: Record<Risk, string> = {
 const longest = (term: string, repeatsMs = 0) => (durationMs(term)! < repeatsMs ? repeatsMs : term)
 
 const parksOldMessages: ReadonlySet<Risk> = new Set(['money', 'regulatory', 'notification'])
+
+/** Only an effect that recognises its repeats may be applied again unchecked. */
+const behindHorizon = computed(get =>
+  get('effect.apply')?.remembers === true && !parksOldMessages.has(get('risk')) ? 'apply' : 'park',
+)
 const asMarkers = computed(get => get('retention.markers'))
 const atLeastMarkers = { default: asMarkers, defaultText: 'and minimum: as long as markers' }
 const likeMarkers = { default: asMarkers, defaultText: ': as long as markers' }
@@ -67,8 +72,9 @@ export const retentionOptions = [
     word(['park', 'apply']),
     'what happens to a message older than the remaining markers',
     {
-      default: computed(get => (parksOldMessages.has(get('risk')) ? 'park' : 'apply')),
-      defaultText: 'by risk',
+      default: behindHorizon,
+      defaultText:
+        '`apply` for a projection whose risk is not money, regulatory or notification, else `park`',
     },
   ),
   option(

@@ -21,6 +21,7 @@ export const acts = {
   redriveStage: 'onceward.redrive_stage($1, $2)',
   redriveStart: `onceward.redrive_start($1, $2, $3::bigint[], decode($4, 'hex'), $5, $6)`,
   redriveStop: 'onceward.redrive_stop($1, $2)',
+  releaseBrake: 'onceward.release_brake($1, $2, $3)',
   /** Without the lease count, the row is released however often it was leased. */
   releaseHeld:
     'onceward.release_held($1, $2, coalesce($3, (select epoch from onceward.held where id = $2)), $4)',

@@ -24,6 +24,7 @@ export async function applyEffects<M, Tx>(
     const fact = known.get(received)
     if (fact !== undefined) facts.set(received, fact)
   }
+  context.brakes.holdBack(marked.fresh, facts)
   const due = dueMessages(batch, marked, facts)
   if (due.length > 0) await runDue(due, facts, session, context)
   if (known.size > 0) putBehind(marked.fresh, known, facts)

@@ -9,6 +9,7 @@ import { type ConsumerContext, firstTries } from '../consumer-context.ts'
 import type { CrashSuspects } from '../crash-suspects/crash-suspects.ts'
 import { SuspectReader } from '../crash-suspects/suspect-reader.ts'
 import { SuspectRunner, type SuspectTry } from '../crash-suspects/suspect-runner.ts'
+import type { BrakeEvent } from '../retry/brakes.ts'
 import type { BreakerView } from '../retry/breaker.ts'
 import { PendingRetries } from '../retry/pending-retries.ts'
 import { eventTypeReader } from '../settle/event-type.ts'
@@ -38,6 +39,8 @@ export interface SchedulerOptions<Tx> {
   readonly onError: (error: unknown) => void
   /** Called when a dependency becomes unavailable, and with null when it is available again. */
   readonly onOutage: (outage: BreakerView | null) => void
+  /** Called when event types are paused or released, and after every commit while one may be paused. */
+  readonly onBrake: (events: readonly BrakeEvent[]) => void
 }
 
 /**
@@ -82,6 +85,8 @@ export class BatchScheduler<M, Tx> {
       onCommitted: decided => {
         this.#suspectReader?.decided(decided)
         this.#learnOutage(decided)
+        const events = context.brakes.learn(decided)
+        if (events.length > 0 || context.brakes.isAlert) options.onBrake(events)
       },
     })
     const isLive = (received: Received) => this.#runner.isLive(received)
@@ -132,6 +137,11 @@ export class BatchScheduler<M, Tx> {
     await this.#runner.without(isRevoked)
   }
 
+  /** Called when a paused event type may continue. */
+  resumeBraked(): void {
+    this.#retries.resumeBraked()
+  }
+
   stop(): void {
     this.#intake.stop()
     this.#retries.cancelAll()
@@ -178,7 +188,25 @@ export class BatchScheduler<M, Tx> {
     this.#batchesInFlight++
     if (suspects !== null) return void this.#runSuspects(suspects)
     const stops = this.#suspects?.any ? this.#suspects.isSuspect : undefined
-    void this.#runBatch(this.#lanes.cut(countMax, batchBytesMax, stops) as Received<M>[])
+    void this.#runBatch(this.#cut(countMax, stops) as Received<M>[])
+  }
+
+  /** A message that the broker delivered too often is a batch of its own, if the contract says so. */
+  #cut(countMax: number, stops: (received: Received) => boolean = () => false): readonly Received[] {
+    const { redelivery } = this.#context
+    if (!redelivery.isolatesSome) return this.#lanes.cut(countMax, batchBytesMax, stops)
+    let found = false
+    const alone = this.#lanes.cutGroup(received => {
+      if (found || stops(received) || !redelivery.isolates(received)) return false
+      found = true
+      return true
+    })
+    if (found) return alone
+    return this.#lanes.cut(
+      countMax,
+      batchBytesMax,
+      received => stops(received) || redelivery.isolates(received),
+    )
   }
 
   /**
@@ -221,18 +249,22 @@ export class BatchScheduler<M, Tx> {
   async #take(deliveries: readonly Delivery[]): Promise<void> {
     if (deliveries.length === 0) return
     const redelivered = deliveries.reduce((count, delivery) => count + (delivery.redelivered ? 1 : 0), 0)
-    this.#countTaken(deliveries.length, redelivered)
+    this.#countTaken(deliveries, redelivered)
     this.#options.tally.delivered(deliveries.length, redelivered)
     this.#options.crashSuspects?.look(deliveries)
     this.#countRead(deliveries, await this.#read(deliveries))
     this.#context.env.reach('batch.received')
   }
 
-  #countTaken(count: number, redelivered: number): void {
+  #countTaken(deliveries: readonly Delivery[], redelivered: number): void {
     const { consumer, stage, env } = this.#context
+    const { redelivery } = this.#context
     const labels = { consumer: consumer.name }
-    if (stage === 'work') return env.metrics.add('leases', count, labels)
-    if (redelivered > 0) env.metrics.add('redelivered', redelivered, labels)
+    if (stage === 'work') return env.metrics.add('leases', deliveries.length, labels)
+    if (redelivered === 0) return
+    env.metrics.add('redelivered', redelivered, labels)
+    const often = deliveries.reduce((count, delivery) => count + (redelivery.isReached(delivery) ? 1 : 0), 0)
+    if (often > 0) env.metrics.add('redeliveredOften', often, labels)
   }
 
   /** Types are known after reading. A message that is still being validated counts as type `other`. */

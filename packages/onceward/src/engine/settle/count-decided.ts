@@ -4,7 +4,7 @@ import { messagingSystem } from '../../ports/messaging-system.ts'
 import { processDied } from '../../ports/suspects.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
 import type { Decided } from '../batch/batch-attempt.ts'
-import type { Decision, Outcome } from '../batch/outcome.ts'
+import { type Decision, type Outcome, redeliveredCode } from '../batch/outcome.ts'
 import { eventTypeReader } from './event-type.ts'
 import { type MessageGroup, MessageGroups } from './message-counts.ts'
 
@@ -77,7 +77,7 @@ export function decisionCounter<M, Tx>(
 }
 
 function explain({ received, decision, copied }: Decided, group: MessageGroup): void {
-  const { outcome, failureClass, code, error, attempts } = decision
+  const { outcome, failureClass, code, error, exhausted } = decision
   const skipped = skipReason(decision)
   if (outcome === 'duplicate' || outcome === 'already held') group.add('duplicates', {})
   if (skipped !== null) group.add('skips', { reason: skipped })
@@ -88,11 +88,11 @@ function explain({ received, decision, copied }: Decided, group: MessageGroup): 
   if (!setAside.has(outcome)) return
   group.add('setAside', { outcome, class: failureClass, reason: code })
   if (copied) group.add('deadLetters', { outcome, class: failureClass, reason: code })
-  if (attempts > 1 && failureClass !== 'poison') group.add('exhausted', { class: failureClass })
+  if (exhausted !== null) group.add('exhausted', { class: exhausted })
   const problem = unreadableKind(received, decision)
   if (problem !== null) group.add('unreadable', { reason: problem })
   if (failureClass === 'poison')
-    group.add('poison', { reason: problem ?? (code === processDied ? 'process died' : 'fails alike') })
+    group.add('poison', { reason: problem ?? poisonReasons[code] ?? 'fails alike' })
 }
 
 /** The problem for which the message was set aside; null if it was set aside for another reason. */
@@ -121,10 +121,16 @@ function shownOutcome(received: Received, decision: Decision): string {
   return (kind === null ? undefined : unreadableOutcomes[kind]) ?? decision.outcome
 }
 
+const poisonReasons: Readonly<Record<string, string>> = {
+  [processDied]: 'process died',
+  [redeliveredCode]: 'delivered too often',
+}
+
 /** Why an effect was not repeated; null if nothing was skipped. */
-function skipReason({ outcome, status, code }: Decision): string | null {
+function skipReason({ outcome, status, code, failureClass }: Decision): string | null {
   if (outcome === 'already held') return 'held'
   if (outcome === 'stale') return 'version'
+  if (outcome === 'ignored' && failureClass !== '') return failureClass
   if (outcome !== 'duplicate') return null
   return status === null ? 'marker' : code === '' ? 'business key' : 'effect'
 }

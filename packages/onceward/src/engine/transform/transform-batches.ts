@@ -15,8 +15,11 @@ import { decideTransform } from './decide-transform.ts'
 import { type MapOptions, type MappedRecord, RecordMapper } from './map-records.ts'
 
 export interface TransformBatchesOptions<M, Out> extends MapOptions<M, Out> {
-  /** The record for the dead-letter topic; null when not even its headers fit there. */
-  readonly toDeadLetter: (received: Received<M>, decision: Decision) => Out | null
+  /**
+   * The record for the dead-letter topic; null when not even its headers fit there. It failed for the first
+   * time `failingForMs` ago.
+   */
+  readonly toDeadLetter: (received: Received<M>, decision: Decision, failingForMs: number) => Out | null
 }
 
 interface Decisions<Out> extends TransformPlan<Out> {
@@ -51,7 +54,7 @@ export class TransformBatches<M, Out> implements TransformWork<Out> {
     const { transform, env } = options
     this.#options = options
     this.#mapper = new RecordMapper(options)
-    this.#attempts = new AttemptCounts(transform.failure, env.random)
+    this.#attempts = new AttemptCounts(transform.failure, env.random, env.clock)
     this.#breaker = new Breaker(transform.failure, env.clock)
     this.#count = decisionCounter(transform as never, env.metrics, false)
   }
@@ -174,7 +177,7 @@ export class TransformBatches<M, Out> implements TransformWork<Out> {
   #written(received: Received<M>, decision: Decision, outputs: readonly Out[]): readonly Out[] | null {
     if (decision.outcome === 'halted') return null
     if (!isSetAside.has(decision.outcome)) return outputs
-    const letter = this.#options.toDeadLetter(received, decision)
+    const letter = this.#options.toDeadLetter(received, decision, this.#attempts.failingForMs(received))
     return letter === null ? null : [letter]
   }
 

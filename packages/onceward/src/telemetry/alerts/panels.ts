@@ -46,6 +46,7 @@ const flow: readonly Panel[] = [
     queries: [
       { legend: '{{consumer}} up', expression: series => `min by (consumer) (${series('up')})` },
       gauge('paused', ['consumer'], '{{consumer}} paused'),
+      gauge('braked', ['consumer', 'type'], '{{consumer}} {{type}} paused'),
     ],
   },
   {
@@ -58,6 +59,7 @@ const flow: readonly Panel[] = [
       rate('applied', 'consumer', '{{consumer}} applied'),
       rate('duplicates', 'consumer', '{{consumer}} duplicate'),
       rate('redelivered', 'consumer', '{{consumer}} marked redelivered'),
+      rate('redeliveredOften', 'consumer', '{{consumer}} redelivered too often'),
     ],
   },
   {

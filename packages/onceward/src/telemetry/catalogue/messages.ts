@@ -18,6 +18,14 @@ export const messages = {
     labels: byMessage,
     description: 'Deliveries the broker marked as redelivered',
   },
+  redeliveredOften: {
+    name: 'onceward.consumer.redelivered.often',
+    kind: 'counter',
+    unit: '{delivery}',
+    labels: ['consumer'],
+    description:
+      'Deliveries of messages that the broker delivered at least `failure.redelivery.countMax` times before',
+  },
   outcomes: {
     name: 'onceward.consumer.outcomes',
     kind: 'counter',
@@ -67,7 +75,7 @@ export const messages = {
     unit: '{skip}',
     labels: [...bySource, 'reason'],
     description:
-      'Effects that were skipped because of the marker, the business key, the version, or the effect’s own result',
+      'Effects that were skipped because of the marker, the business key, the version, the effect’s own result, or a business conflict that counts as success',
   },
   results: {
     name: 'onceward.effect.results',

@@ -130,6 +130,21 @@ export const source = {
     labels: ['consumer'],
     description: 'Times the source was paused because a dependency was unavailable',
   },
+  brakes: {
+    name: 'onceward.consumer.brakes',
+    kind: 'counter',
+    unit: '{brake}',
+    labels: ['consumer'],
+    description: 'Times an event type was paused because most of its messages failed for one cause',
+  },
+  braked: {
+    name: 'onceward.consumer.braked',
+    kind: 'gauge',
+    unit: '',
+    labels: ['consumer', 'type', 'cause', 'version'],
+    description:
+      '1 while an event type is paused because most of its messages fail for one cause under this handler version',
+  },
   paused: {
     name: 'onceward.consumer.paused',
     kind: 'gauge',

@@ -75,8 +75,8 @@ interface Holding {
 
 /**
  * One row per (id, digest): a repeat of the same bytes only raises its count. If the contract names a
- * dead-letter queue, dead and quarantined messages leave a copy in the outbox in the same transaction, so the
- * row and the copy cannot disagree. Returns those that were copied.
+ * dead-letter queue, messages that are to be copied leave a row in the outbox in the same transaction, so the
+ * held row and the copy cannot disagree. Returns those that were copied.
  */
 export async function holdMessages(
   client: SqlClient,
@@ -137,14 +137,33 @@ async function insertAll(
   const copies = new Map<Conclusion, Outgoing>()
   if (enrolment.facts.deadLetterTo === null) return copies
   const byKey = new Map(rows.map(row => [keyOf(row.message_id, row.digest), row]))
-  for (const { id, digest, held, conclusion, seen } of holdings) {
-    if (held.state !== 'dead' && held.state !== 'quarantined') continue
+  const copied = holdings.filter(({ held }) => held.copied)
+  const firstFailures = await readFirstFailures(client, enrolment, copied)
+  for (const { id, digest, held, conclusion, seen } of copied) {
     const row = byKey.get(keyOf(id, digest.toString('hex')))!
     if (row.seen !== seen) continue
-    const copy = copyOfDeadLetter(enrolment, id, held, row.id, row.last_ms)
+    const firstMs = firstFailures.get(id ?? '') ?? row.last_ms
+    const copy = copyOfDeadLetter(enrolment, id, held, { heldId: row.id, firstMs, lastMs: row.last_ms })
     if (copy !== null) copies.set(conclusion, copy)
   }
   return copies
+}
+
+const firstFailure = `
+  select asked.id, (select extract(epoch from min(a.at))::float8 * 1000 from onceward.attempt a
+    where a.consumer_id = $1 and a.message_id = asked.id) as first_ms
+  from unnest($2::text[]) as asked (id)`
+
+/** By message id. This transaction has counted the last attempt already. */
+async function readFirstFailures(
+  client: SqlClient,
+  { consumerId }: Enrolment,
+  holdings: readonly Holding[],
+): Promise<ReadonlyMap<string, number | null>> {
+  const ids = holdings.flatMap(({ id }) => id ?? [])
+  if (ids.length === 0) return new Map()
+  const { rows } = await client.query(firstFailure, [consumerId, ids])
+  return new Map(rows.map(row => [row.id as string, row.first_ms as number | null]))
 }
 
 function columns(enrolment: Enrolment, holdings: readonly Holding[], placed: boolean): unknown[] {
