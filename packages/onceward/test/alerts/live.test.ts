@@ -15,11 +15,23 @@ import { relayRules } from '../../src/telemetry/alerts/relay-rules.ts'
 import { Scraped, scrape } from '../observe/scraped.ts'
 import { createDatabase, skipWithout } from '../services/services.ts'
 import { everything } from './declared.ts'
-import { selectorsOf } from './selectors.ts'
+import { exportedNames, selectorsOf } from './selectors.ts'
 import { openTrouble } from './staged-trouble.ts'
 
 /** Metrics that alerts and dashboards ask for and that no test stages on real servers. */
 const notStaged: readonly string[] = []
+
+/** Metrics that no alert and no panel asks for, and what stages them on real servers in other tests. */
+const elsewhere: Readonly<Record<string, string>> = {
+  onceward_consumer_crash_suspects_total: 'test/poison kills processes',
+  onceward_work_lost_leases_total: 'test/inbox/lease takes leases from workers',
+  onceward_consumer_parked_crash_suspects_total: 'test/poison kills processes',
+  onceward_consumer_replayed_messages_total: 'test/replay runs campaigns',
+  onceward_external_suppressed_effects_total: 'test/replay/inline-calls runs campaigns with calls',
+  onceward_outbox_suppressed_messages_total: 'test/effects/publish publishes in another mode',
+  onceward_replay_campaigns: 'test/replay runs campaigns',
+  onceward_replay_progress_ratio: 'test/replay runs campaigns',
+}
 
 const orders = defineConsumer<{ do: string }>({
   name: 'orders',
@@ -110,7 +122,10 @@ describe('a live run', await skipWithout('postgres', 'rabbitmq', 'kafka'), () =>
           .filter(({ name }) => name !== objectiveSeries)
           .map(({ name, labels }) => [name, labels]),
       )
-      const due = [...asked.keys()].filter(name => !notStaged.includes(name))
+      for (const name of Object.keys(elsewhere)) assert.ok(!asked.has(name), name)
+      const due = [...exportedNames.keys()].filter(
+        name => !notStaged.includes(name) && !Object.hasOwn(elsewhere, name),
+      )
       let page = ''
       const missing = () => due.filter(name => !exportedBy(page).has(name))
       const quiet = () => trouble.seen.filter(([name, labels]) => !(new Scraped(page).sum(name, labels) > 0))

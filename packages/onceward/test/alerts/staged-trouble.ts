@@ -137,10 +137,20 @@ export async function openTrouble(
     handle: ({ effects }) => effects.publish('gone', { body: {} }),
   })
 
+  const pauses = defineConsumer({
+    ...common,
+    name: 'pauses',
+    source: postgresQueue('pauses'),
+    failure: { breaker: { failuresMax: 2, pauseMs: 50, pauseMaxMs: 100 } },
+    handle() {
+      throw Object.assign(new Error('connect'), { code: 'ECONNREFUSED' })
+    },
+  })
+
   return {
-    queues: ['ends', 'leases', 'forgets', 'fills', 'skips', 'rejects', 'letters', 'publishes'],
+    queues: ['pauses', 'ends', 'leases', 'forgets', 'fills', 'skips', 'rejects', 'letters', 'publishes'],
     tables: 'create table live_view (id text primary key, version bigint not null, name text)',
-    consumers: [acknowledges, commits, ends, leases, forgets, fills, skips, rejects, publishes],
+    consumers: [acknowledges, commits, ends, leases, forgets, fills, skips, rejects, publishes, pauses],
     addresses: { rabbitmqUrl: parcels.url, kafkaBootstrap: kafka.bootstrap },
     async cause() {
       await until('the contracts are enrolled', async () => {
@@ -153,6 +163,7 @@ export async function openTrouble(
       })
       parcels.channel.sendToQueue(parcels.name, Buffer.from('{}'), { messageId: 'parcel', persistent: true })
       await kafka.produce(captures, ['{}', '{}'])
+      await publish(pool, 'pauses', [message('a', {}), message('b', {})])
       await publish(pool, 'ends', [message('a', {})])
       await publish(pool, 'leases', [message('a', {})])
       await publish(pool, 'forgets', [message('a', {}, Date.now() - 30 * 86_400_000)])
@@ -177,6 +188,7 @@ export async function openTrouble(
       await publish(pool, 'publishes', [message('a', {})])
     },
     seen: [
+      ['onceward_consumer_pauses_total', { consumer: 'pauses' }],
       ['onceward_consumer_ack_failures_total', { consumer: 'acknowledges' }],
       ['onceward_consumer_redelivered_messages_total', { consumer: 'acknowledges' }],
       ['onceward_consumer_duplicates_total', { consumer: 'acknowledges' }],

@@ -77,12 +77,7 @@ export const second: RequirementsOf = {
     met('Every named metric exists.', ['telemetry/catalogue/work.ts'], seen.catalogue),
     met('The derived signals have alerts.', ['telemetry/alerts/flow-alerts.ts'], seen.alerts),
     met('Broker lag and inbox lag are two metrics.', ['telemetry/catalogue/source.ts'], seen.twoLags),
-    partly(
-      'Offset commits are counted by result.',
-      ['telemetry/catalogue/source.ts'],
-      seen.catalogue,
-      'No test with a real broker sees them above zero.',
-    ),
+    met('Offset commits are counted by result.', ['telemetry/catalogue/source.ts'], seen.staged),
   ],
   '20': [
     met(
