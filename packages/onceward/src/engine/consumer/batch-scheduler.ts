@@ -11,6 +11,8 @@ import { SuspectReader } from '../crash-suspects/suspect-reader.ts'
 import { SuspectRunner, type SuspectTry } from '../crash-suspects/suspect-runner.ts'
 import type { BreakerView } from '../retry/breaker.ts'
 import { PendingRetries } from '../retry/pending-retries.ts'
+import { eventTypeReader } from '../settle/event-type.ts'
+import { MessageGroups } from '../settle/message-counts.ts'
 import { BatchSize } from './batch-size.ts'
 import { Intake } from './intake.ts'
 import { Lanes } from './lanes.ts'
@@ -55,6 +57,7 @@ export class BatchScheduler<M, Tx> {
   readonly #runner: BatchRunner<M, Tx>
   readonly #suspects: SuspectRunner<M, Tx> | null
   readonly #suspectReader: SuspectReader<M, Tx> | null
+  readonly #typeOf: ReturnType<typeof eventTypeReader<M, Tx>>
   #receiving = false
   #batchesInFlight = 0
   /**
@@ -70,6 +73,7 @@ export class BatchScheduler<M, Tx> {
     const { capabilities, watch, tally, isRunning } = options
     this.#context = context
     this.#options = options
+    this.#typeOf = eventTypeReader(consumer)
     this.#size = new BatchSize(consumer.batch, stage === 'work' ? 1 : consumer.batch.sizeMax)
     this.#runner = new BatchRunner(context, {
       watch,
@@ -217,26 +221,36 @@ export class BatchScheduler<M, Tx> {
   async #take(deliveries: readonly Delivery[]): Promise<void> {
     if (deliveries.length === 0) return
     const redelivered = deliveries.reduce((count, delivery) => count + (delivery.redelivered ? 1 : 0), 0)
-    this.#countTaken(deliveries, redelivered)
+    this.#countTaken(deliveries.length, redelivered)
     this.#options.tally.delivered(deliveries.length, redelivered)
     this.#options.crashSuspects?.look(deliveries)
-    await this.#read(deliveries)
+    this.#countRead(deliveries, await this.#read(deliveries))
     this.#context.env.reach('batch.received')
   }
 
-  #countTaken(deliveries: readonly Delivery[], redelivered: number): void {
+  #countTaken(count: number, redelivered: number): void {
     const { consumer, stage, env } = this.#context
-    const { name } = consumer
-    if (stage === 'work') return env.metrics.add('leases', deliveries.length, { consumer: name })
-    env.metrics.add('deliveries', deliveries.length, {
-      consumer: name,
-      'messaging.system': messagingSystem(consumer.source.kind),
-      'messaging.destination.name': deliveries[0]!.origin,
-    })
-    if (redelivered > 0) env.metrics.add('redelivered', redelivered, { consumer: name })
+    const labels = { consumer: consumer.name }
+    if (stage === 'work') return env.metrics.add('leases', count, labels)
+    if (redelivered > 0) env.metrics.add('redelivered', redelivered, labels)
   }
 
-  async #read(deliveries: readonly Delivery[]): Promise<void> {
+  /** Types are known after reading. A message that is still being validated counts as type `other`. */
+  #countRead(deliveries: readonly Delivery[], read: readonly Received<M>[]): void {
+    const { consumer, stage, env } = this.#context
+    if (stage === 'work') return
+    const groups = new MessageGroups<M>(consumer.name, this.#typeOf)
+    for (const received of read) groups.of(received)
+    if (read.length < deliveries.length) {
+      const known = new Set(read.map(({ delivery }) => delivery))
+      for (const delivery of deliveries) if (!known.has(delivery)) groups.unread(delivery)
+    }
+    const system = messagingSystem(consumer.source.kind)
+    for (const { labels, size } of groups)
+      env.metrics.add('deliveries', size, { ...labels, 'messaging.system': system })
+  }
+
+  async #read(deliveries: readonly Delivery[]): Promise<readonly Received<M>[]> {
     const reader = this.#suspectReader
     const alone = reader !== null && deliveries.some(delivery => reader.suspects(delivery))
     if (alone) this.#readingAlone++
@@ -246,6 +260,7 @@ export class BatchScheduler<M, Tx> {
       const read = await this.#intake.take(deliveries, reader)
       if (this.#options.crashSuspects?.any) await this.#suspects?.learn(read)
       for (const received of read) this.#lanes.push(received)
+      return read
     } finally {
       if (alone) this.#readingAlone--
     }
