@@ -102,7 +102,7 @@ export const messageRoutes: readonly Route[] = [
   },
 ]
 
-/** A search on payloads would tell what they contain, so it needs the right to see them. */
+/** A search on payloads would show what they contain, so it needs the right to see them. */
 export function readSearch(call: Call, q: string): Search {
   const search = parseSearch(q, new Date())
   if (search.readsPayload) assertPayload(call)

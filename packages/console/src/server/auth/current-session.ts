@@ -3,7 +3,7 @@ import type { Parts } from '../parts.ts'
 import { proxyIdentity } from './proxy-identity.ts'
 import type { Session } from './sessions.ts'
 
-/** The session of a request, and a cookie to set when it is new. Null when nobody is signed in. */
+/** The session of a request, and a cookie to set when it is new. Null without a signed-in person. */
 export function currentSession(
   { options: { auth }, sessions }: Parts,
   request: Request,

@@ -24,7 +24,7 @@ export class Sessions {
     this.#now = now
   }
 
-  /** Always under a new id: an id that somebody planted before the sign-in is worthless. */
+  /** Always under a new id: an id that an attacker planted before the sign-in is worthless. */
   open(
     identity: Identity,
     rights: Rights,

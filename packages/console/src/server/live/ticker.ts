@@ -1,4 +1,4 @@
-/** One query for all that watch a screen, at most once a second, and none when nobody watches. */
+/** One query for all that watch a screen, at most once a second, and none without watchers. */
 export class Ticker<T> {
   readonly #read: () => Promise<T>
   readonly #intervalMs: number

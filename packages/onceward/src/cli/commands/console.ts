@@ -4,6 +4,7 @@ import { userInfo } from 'node:os'
 import { Command } from 'commander'
 import { parse } from 'yaml'
 import { errorCode, OncewardError } from '../../errors.ts'
+import { withGuardedPool } from '../../runtime/guarded-pool.ts'
 import { loadConsumer } from '../../runtime/load-consumer.ts'
 import { attachDatabase } from '../database.ts'
 import { consoleLog } from '../output.ts'
@@ -40,6 +41,8 @@ export function consoleCommand(): Command {
       const { serveConsole } = await loadConsole()
       const log = consoleLog(false)
       const { url: database } = await attachDatabase(log)
+      // A wrong environment or an old schema is refused here, before anything listens.
+      await withGuardedPool(database, async () => {})
       const { auth = { kind: 'link' }, ...config } =
         flags.config === undefined ? {} : readConfig(flags.config)
       const served = await serveConsole({

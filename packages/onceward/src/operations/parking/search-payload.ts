@@ -10,7 +10,7 @@ export interface PayloadMember {
 }
 
 /**
- * The filter for messages that may have this member: their payload contains the text of its value, as it is or
+ * The filter for messages that may have this member: their payload contains the text of its value, plain or
  * with escaped characters. `hasMember` decides.
  */
 export function mayHave({ value }: PayloadMember): Pick<ParkedFilter, 'payloadHas'> {
