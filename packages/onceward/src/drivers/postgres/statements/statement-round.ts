@@ -69,7 +69,7 @@ export function wireOf(connection: PgConnection): Wire {
       connection.close.call(wire, { type: 'S', name })
     },
     describe(of: { type: 'P' | 'S'; name: string }) {
-      if (!own.described) connection.describe.call(wire, of)
+      if (!wire.described) connection.describe.call(wire, of)
     },
     take() {
       connection.sync.call(wire)
