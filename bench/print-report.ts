@@ -110,6 +110,7 @@ function effectLines({ rates, relays }: Effects): string[] {
 const columns = [
   ['/raw', 'raw'],
   ['/hand', 'hand batch'],
+  ['/prep', 'hand prepared'],
   ['/check', 'hand checkpoint'],
   ['/text', 'textbook'],
   ['/bare', 'bare sql'],

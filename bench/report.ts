@@ -41,6 +41,8 @@ export interface Ratios {
   readonly vsHandBatched: number | null
   readonly vsTextbook: number | null
   readonly vsBareSql: number | null
+  /** Of the message form. */
+  readonly messageVsHandBatched: number | null
 }
 
 /**
@@ -67,8 +69,8 @@ const brokers: readonly Broker[] = ['rabbitmq', 'postgres', 'kafka', 'stream']
 export function ratiosOf(measured: readonly Measured[]): Ratios | null {
   const broker = brokers.find(name => measured.some(one => one.contender.broker === name))
   if (broker === undefined) return null
-  const to = (role: Role) => {
-    const ratio = ratioOf(measured, broker, 'batch form', role)
+  const to = (role: Role, of: Role = 'batch form') => {
+    const ratio = ratioOf(measured, broker, of, role)
     return ratio === null ? null : round(ratio)
   }
   return {
@@ -76,6 +78,7 @@ export function ratiosOf(measured: readonly Measured[]): Ratios | null {
     vsHandBatched: to('hand batch'),
     vsTextbook: to('textbook'),
     vsBareSql: to('bare sql'),
+    messageVsHandBatched: to('hand batch', 'message form'),
   }
 }
 
@@ -102,7 +105,13 @@ export function targetsOf({
     targets.push({ name, value, bound: `≤ ${bound}`, reached: value <= bound })
   atLeast('rabbitmq', 'batch form', 'hand batch', 0.9)
   atLeast('rabbitmq', 'batch form', 'textbook', 8)
-  atLeast('rabbitmq', 'message form', 'textbook', 4)
+  atLeast('rabbitmq', 'message form', 'textbook', 12)
+  atLeast('rabbitmq', 'message form', 'hand batch', 0.7)
+  for (const broker of ['postgres', 'kafka', 'stream'] as const)
+    atLeast(broker, 'message form', 'hand prepared', 0.85)
+  atLeast('rabbitmq', 'kysely form', 'hand kysely', 0.9)
+  atLeast('rabbitmq', 'drizzle form', 'hand drizzle', 0.9)
+  atLeast('rabbitmq', 'knex form', 'hand knex', 0.9)
   atLeast('rabbitmq', 'measured form', 'batch form', 0.97)
   atLeast('rabbitmq', 'receipts batch form', 'batch form', 0.8)
   atLeast('rabbitmq', 'receipts message form', 'message form', 0.9)

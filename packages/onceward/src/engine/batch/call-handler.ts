@@ -52,7 +52,7 @@ export async function callHandler<M, Tx>(
       signal: deadline.signal,
       log: env.log,
     }
-    const verdict = await Promise.race([handle(given, handlerTx), deadline.passed])
+    const verdict = await deadline.within(handle(given, handlerTx))
     fact = isVerdict(verdict) ? { kind: 'verdict', verdict } : handled
     if (isApplied(fact)) await checkTransaction(handlerTx)
   } catch (error) {

@@ -39,7 +39,7 @@ export async function runTogether<M, Tx>(
       log: env.log,
       ...(declared?.after && { report: reporter(due, items, applied) }),
     })
-    const verdicts = await Promise.race([call, deadline.passed])
+    const verdicts = await deadline.within(call)
     await checkTransaction(handlerTx)
     if (verdicts == null || verdicts.size === 0) {
       for (const received of due) facts.set(received, handled)
