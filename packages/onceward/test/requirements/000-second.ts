@@ -1,5 +1,5 @@
 import { effects, examples, failure, logs, replay, seen, spine } from './proofs.ts'
-import { met, open, partly, prose, type RequirementsOf } from './requirement.ts'
+import { met, open, prose, type RequirementsOf } from './requirement.ts'
 
 /** Document 000, sections 15 to 28. */
 export const second: RequirementsOf = {

@@ -11,7 +11,7 @@ import {
   seen,
   spine,
 } from './proofs.ts'
-import { met, partly, prose, type RequirementsOf } from './requirement.ts'
+import { met, prose, type RequirementsOf } from './requirement.ts'
 
 /** Document 003, sections 15 to 25. */
 export const second: RequirementsOf = {
