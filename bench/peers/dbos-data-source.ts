@@ -56,7 +56,9 @@ export class PgDataSource {
     if (before.rows.length > 0) return replayRecordedStep(before.rows[0])
     return this.#inTransaction(async client => {
       const output = await this.#transactions.run(client, () => work.apply(target, args))
-      await client.query({ name: 'record', text: record, values: [...step, JSON.stringify(output ?? null)] })
+      // The SDK reads the output with superjson.
+      const text = JSON.stringify({ json: output ?? null })
+      await client.query({ name: 'record', text: record, values: [...step, text] })
       await assertStillOwnsWorkflow(DBOS.workflowID!)
       return output
     })
