@@ -73,6 +73,7 @@ class ScenarioRun {
   readonly #database: ScratchDatabase
   readonly #processes: VerifiedProcess[] = []
   readonly #deadline: number
+  readonly #waking: NodeJS.Timeout[] = []
   #proxy: CuttingProxy | null = null
 
   constructor(bench: Bench, scenario: VerifyRun, database: ScratchDatabase) {
@@ -163,7 +164,7 @@ class ScenarioRun {
     await other.running
     // The other process may wait for locks of the frozen one, so the zombie wakes before all is decided.
     await Promise.race([this.#untilDecided(), sleep(freezeMs)])
-    zombie.process.kill('SIGCONT')
+    this.#wake(zombie)
     await this.#untilDecided()
     return true
   }
@@ -176,9 +177,15 @@ class ScenarioRun {
     ])
     if (!stopped) return false
     await this.#bench.databases.endSessions(this.#database.name)
-    process.process.kill('SIGCONT')
+    this.#wake(process)
     await this.#untilDecided()
     return true
+  }
+
+  /** Repeatedly: the process announces its stop before it stops, and an early signal would have no effect. */
+  #wake({ process }: VerifiedProcess): void {
+    process.kill('SIGCONT')
+    this.#waking.push(setInterval(() => process.kill('SIGCONT'), wakeMs))
   }
 
   async #cut({ class: kind, number }: Fault): Promise<boolean> {
@@ -260,6 +267,7 @@ class ScenarioRun {
   }
 
   async close(): Promise<void> {
+    for (const timer of this.#waking) clearInterval(timer)
     await Promise.all(this.#processes.map(one => one.kill()))
     this.#proxy?.close()
   }
@@ -267,3 +275,4 @@ class ScenarioRun {
 
 const pollMs = 20
 const freezeMs = 300
+const wakeMs = 50

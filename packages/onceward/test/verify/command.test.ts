@@ -45,7 +45,7 @@ describe('onceward verify', await skipWithout('postgres'), () => {
     const server = await postgresUrl()
     const { code, stdout, stderr } = await verify(
       [
-        ...[consumer, '--samples', samples, '--schema', schema, '--only', 'batch', '--budget', '60s'],
+        ...[consumer, '--samples', samples, '--schema', schema, '--only', 'batch', '--budget', '10m'],
         ...[
           '--invariant',
           'select * from balance where total < 0',

@@ -24,7 +24,7 @@ describe('the gallery of broken consumers', { concurrency: 2, ...(await skipWith
         prepare: async pool => void (exhibit.tables && (await pool.query(exhibit.tables))),
         samples: exhibit.samples,
         only: exhibit.only,
-        budgetMs: 60_000,
+        budgetMs: 600_000,
         shrink: false,
         jobs: 1,
         ...exhibit.more,
