@@ -119,8 +119,8 @@ export interface FailureBrake {
 
 export interface RedeliverySection {
   /**
-   * Earlier deliveries of a message, as the broker counts them, from which on `action` applies. The count never
-   * decides whether a message was applied: a repeat of an applied one is still a duplicate.
+   * Earlier deliveries of a message, as the broker counts them, from which on `action` applies. The count
+   * never decides whether a message was applied: a repeat of an applied one is still a duplicate.
    */
   countMax: number
   /**

@@ -5,10 +5,10 @@ import type { Declared } from '../../src/telemetry/alerts/alert-rules.ts'
 
 const gateway = { kind: 'http' as const, url: 'https://gateway.example/captures', policy: 'keyed' as const }
 
-/** Everything an alert may be about: a log, stored work, versions, calls, messages, retention. */
+/** Everything an alert may be about: a log, stored work, versions, calls, messages, retention, redeliveries. */
 export const everything: Declared = {
   file: 'payment-capture.ts',
-  consumer: defineConsumer({
+  consumer: redelivering({
     name: 'payment_capture',
     owner: 'payments',
     producer: 'checkout',
@@ -30,7 +30,14 @@ export const everything: Declared = {
       external: { gateway },
       publish: { captured: { broker: 'rabbitmq', queue: 'captured' } },
     },
-  }) as Declared['consumer'],
+  }),
+}
+
+/** No source both is a log and counts deliveries. */
+function redelivering(contract: Parameters<typeof defineConsumer>[0]): Declared['consumer'] {
+  const consumer = defineConsumer(contract) as Declared['consumer']
+  const redelivery = { countMax: 5, action: 'isolated' } as const
+  return { ...consumer, failure: { ...consumer.failure, redelivery } }
 }
 
 /** A consumer with nothing but the spine. */

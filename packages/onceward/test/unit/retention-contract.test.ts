@@ -46,11 +46,11 @@ describe('durations', () => {
 
   test('applies old messages by default only to a projection, whose versions recognise a repeat', () => {
     const defaults = (['projection', 'money'] as const).map(risk => {
-      const rows = projection<{ id: string }>({
+      const rows = projection<{ id: string; name: string }>({
         table: 'rows',
         key: { id: 'id' },
         version: { version: () => 1 },
-        columns: {},
+        columns: { name: 'name' },
         gap: 'skips allowed',
       })
       return consumer({}, { risk, handle: undefined, effect: { apply: rows } } as never).retention!

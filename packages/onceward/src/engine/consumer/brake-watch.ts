@@ -25,8 +25,8 @@ export class BrakeWatch {
   #stopped = false
 
   /**
-   * `ledger`: null for stores without one, and for campaigns, whose pauses concern them alone. `onReleased` is
-   * called when messages that wait in this process may be tried.
+   * `ledger`: null for stores without one, and for campaigns, whose pauses concern them alone. `onReleased`
+   * is called when messages that wait in this process may be tried.
    */
   constructor(
     brakes: Brakes,

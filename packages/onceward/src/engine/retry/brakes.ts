@@ -5,7 +5,7 @@ import { processDied } from '../../ports/suspects.ts'
 import type { Decided } from '../batch/batch-attempt.ts'
 import { type Decision, type Fact, stopsLane } from '../batch/outcome.ts'
 import { causeText, finalOutcomes, findMassFailure, type LatestEnd, recentMax } from './brake.ts'
-import { keyOf, PausedType, type ProbeKind, typeOf } from './paused-type.ts'
+import { keyOf, type ProbeKind, TypePause, typeOf } from './type-pause.ts'
 
 /** A paused event type; '' for messages without a type. */
 export interface BrakeView {
@@ -39,7 +39,7 @@ export class Brakes {
   readonly #failure: Pick<FailureRules, 'rules' | 'breaker' | 'brake'>
   readonly #clock: Clock
   readonly #recent = new Map<string, Map<string, LatestEnd>>()
-  readonly #paused = new Map<string, PausedType>()
+  readonly #paused = new Map<string, TypePause>()
   readonly #known = new Map<string, number>()
 
   constructor(failure: Pick<FailureRules, 'rules' | 'breaker' | 'brake'>, clock: Clock) {
@@ -60,7 +60,7 @@ export class Brakes {
   resume(type: string, cause: string): void {
     const { brake } = this.#failure
     if (brake === null || this.#paused.has(type)) return
-    this.#paused.set(type, new PausedType(cause, brake, this.#clock.nowMs(), 0))
+    this.#paused.set(type, new TypePause(cause, brake, this.#clock.nowMs(), 0))
   }
 
   /** An operator or a probe ended the pause, perhaps in another process. */
@@ -191,7 +191,7 @@ export class Brakes {
     const cause = this.#massFailure(type, recent)
     if (cause === null) return null
     const { brake } = this.#failure
-    const paused = new PausedType(cause, brake!, this.#clock.nowMs(), brake!.pauseMs)
+    const paused = new TypePause(cause, brake!, this.#clock.nowMs(), brake!.pauseMs)
     for (const one of decided) if (this.#causeOf(one) === cause) paused.failed(one.received)
     this.#paused.set(type, paused)
     const messages = [...recent.values()].filter(one => one.cause === cause).length

@@ -16,7 +16,7 @@ interface Schedule {
 const rememberedMax = 10_000
 
 /** A paused event type: which messages failed, and when the next probe of each kind is due. */
-export class PausedType {
+export class TypePause {
   readonly cause: string
   readonly #rules: BrakeRules
   readonly #failed = new Set<string>()
