@@ -43,6 +43,7 @@ export function policySchema(keys: readonly PolicyKey[] = policyKeys): Schema {
       defaults: { description: topKeys.defaults, ...branchSchema(withoutSource, true) },
       sources: { description: topKeys.sources, ...names(policy) },
       consumers: { description: topKeys.consumers, ...names(policy, '^[a-z][a-z0-9_]{0,47}$') },
+      deliverySemantics: { description: topKeys.deliverySemantics, type: ['object', 'null'] },
       waivers: { description: topKeys.waivers, type: ['array', 'null'], items: waiverSchema() },
     },
     $defs: { policy: branchSchema(tree, true) },

@@ -28,8 +28,10 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   destinations: async () => (await import('./commands/destinations.ts')).destinationsCommand(),
   contract: async () => (await import('./commands/contract.ts')).contractCommand(),
   check: async () => (await import('./commands/check.ts')).checkCommand(),
+  verify: async () => (await import('./commands/verify.ts')).verifyCommand(),
   alerts: async () => (await import('./commands/alerts.ts')).alertsCommand(),
   dashboard: async () => (await import('./commands/dashboard.ts')).dashboardCommand(),
+  console: async () => (await import('./commands/console.ts')).consoleCommand(),
   runbook: async () => (await import('./commands/runbook.ts')).runbookCommand(),
 }
 

@@ -181,9 +181,10 @@ export interface StoreSession<Tx> {
 
   /**
    * Changes the markers this transaction inserted: removes those of messages to be retried, sets the status
-   * of the others. Stores held messages.
+   * of the others. Stores held messages. A store that copies messages to a dead-letter destination answers
+   * with those it copied.
    */
-  conclude(conclusions: readonly Conclusion[]): Promise<void>
+  conclude(conclusions: readonly Conclusion[]): Promise<ReadonlySet<Conclusion> | void>
 
   /** How many messages of the consumer are parked. Only called when another is to be parked. */
   parkedTotal(): Promise<number>

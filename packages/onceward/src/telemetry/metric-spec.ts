@@ -45,3 +45,5 @@ export interface MetricSpec {
 }
 
 export const byMessage = ['consumer', 'mode'] as const
+/** With the queue, stream or topic, and the type of the message. */
+export const bySource = [...byMessage, 'messaging.destination.name', 'type'] as const

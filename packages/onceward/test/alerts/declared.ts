@@ -1,11 +1,11 @@
 import { topic } from '../../src/drivers/kafka/index.ts'
 import { queue } from '../../src/drivers/rabbitmq/index.ts'
-import { defineConsumer } from '../../src/index.ts'
+import { defineConsumer, projection } from '../../src/index.ts'
 import type { Declared } from '../../src/telemetry/alerts/alert-rules.ts'
 
 const gateway = { kind: 'http' as const, url: 'https://gateway.example/captures', policy: 'keyed' as const }
 
-/** Everything an alert may be about: a log, stored work, calls, messages, retention, redeliveries. */
+/** Everything an alert may be about: a log, stored work, versions, calls, retention, redeliveries. */
 export const everything: Declared = {
   file: 'payment-capture.ts',
   consumer: redelivering({
@@ -19,8 +19,17 @@ export const everything: Declared = {
     failure: { deadLetter: { to: 'captures.dead', owner: 'payments-desk' } },
     objectives: { setAsideMax: 2 },
     retention: { markers: '7y', sourceKeeps: '7d' },
-    effect: { external: { gateway }, publish: { captured: { broker: 'rabbitmq', queue: 'captured' } } },
-    handle: () => {},
+    effect: {
+      apply: projection({
+        table: 'capture',
+        key: { id: 'id' },
+        version: { version: 'version' },
+        columns: { state: 'state' },
+        gap: 'accept latest',
+      }),
+      external: { gateway },
+      publish: { captured: { broker: 'rabbitmq', queue: 'captured' } },
+    },
   }),
 }
 

@@ -178,7 +178,12 @@ describe('the table of metrics', () => {
   test('keeps values from outside from becoming ever more time series', async () => {
     const { metrics, exported } = await openProvider()
     for (let n = 0; n < 5_000; n++)
-      metrics.add('outcomes', 1, { consumer: 'c', outcome: 'applied', type: `type-${n}` })
+      metrics.add('outcomes', 1, {
+        consumer: 'c',
+        'messaging.destination.name': 'q',
+        outcome: 'applied',
+        type: `type-${n}`,
+      })
     for (const code of ['two\nlines', 'x'.repeat(500), '\u001b[31mred', 'snow ☃'])
       metrics.add('publishFailures', 1, { broker: 'kafka', code })
     const text = await exported()

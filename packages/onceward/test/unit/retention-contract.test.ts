@@ -307,3 +307,38 @@ describe('the window of a contribution', () => {
     assert.throws(() => assertKeptLongEnough(short, { ms: day, by: 'the source' }), /late events: 35d/)
   })
 })
+
+describe('terms of tenants', () => {
+  const tenants = (retention: object, more: object = {}) =>
+    consumer({ markers: '60d', sourceKeeps: '20d', ...retention } as never, more as never)
+
+  test('are in milliseconds, and the shortest is compared with what is needed', () => {
+    const { retention } = tenants({ tenantSeparator: '/', tenants: { acme: '90d', trial: '30d' } })
+    assert.deepEqual(
+      [retention!.tenants, retention!.tenantSeparator],
+      [{ acme: 90 * day, trial: 30 * day }, '/'],
+    )
+    assert.equal(tenants({}).retention!.tenants, null)
+    const short = tenants({ tenantSeparator: '/', tenants: { trial: '10d' } })
+    assert.throws(
+      () => assertKeptLongEnough(short, { ms: day, by: 'the source' }),
+      /would remove markers after 10d.*every term in retention\.tenants to at least 20d/,
+    )
+  })
+
+  test('need a separator, names without it, and ids that begin with a tenant', () => {
+    for (const [retention, wrong, more] of [
+      [{ tenants: { acme: '90d' } }, /retention\.tenants.*tenantSeparator/],
+      [{ tenantSeparator: '/', tenants: { 'a/b': '90d' } }, /contains the separator/],
+      [{ tenantSeparator: ':', tenants: { sha256: '90d' } }, /not the name of a tenant/],
+      [{ tenantSeparator: 'ab' }, /must be one of/],
+      [{ tenantSeparator: '/', tenants: { acme: 'soon' } }, /must be a number of milliseconds/],
+      [
+        { tenantSeparator: '/' },
+        /identity\.idTime/,
+        { identity: { id: { property: 'messageId' }, idTime: 'ulid' } },
+      ],
+    ] as const)
+      assert.throws(() => tenants(retention, more), wrong, JSON.stringify(retention))
+  })
+})

@@ -1,9 +1,10 @@
+import { isRecord } from '../check-values.ts'
 import type { Risk } from '../contract.ts'
 import { durationMs } from '../duration.ts'
 import { duration } from './amount-kinds.ts'
-import { section } from './kind.ts'
+import { record, section } from './kind.ts'
 import { computed, option } from './option.ts'
-import { word } from './text-kinds.ts'
+import { text, word } from './text-kinds.ts'
 
 const term = duration({ examples: "'36h', '30d' or '7y'" })
 
@@ -81,5 +82,22 @@ export const retentionOptions = [
     word(['daily']),
     'one table of markers per day of the ids, dropped when all of them have expired. Needs `identity.idTime`',
     { defaultText: ': one table' },
+  ),
+  option(
+    'retention.tenantSeparator',
+    text('must be one of / : | # ~ . _ - @', one => /^[/:|#~._@-]$/.test(one)),
+    'the character between the tenant and the rest of a message id, as in `acme/4711`',
+    { defaultText: ': ids name no tenant' },
+  ),
+  option(
+    'retention.tenants',
+    record('must be an object', isRecord, (name, place, wrong) => {
+      if (name.trim() === '' || name === 'sha256') wrong(place, 'is not the name of a tenant')
+    }),
+  ),
+  option(
+    'retention.tenants.*',
+    term,
+    'tenant → how long its rows are kept, in place of the other terms. Receipts are not concerned',
   ),
 ]

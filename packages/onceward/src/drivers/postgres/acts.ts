@@ -15,6 +15,7 @@ export const acts = {
   createCampaign: 'onceward.create_campaign($1, $2::smallint, $3, $4, $5, $6, $7)',
   deleteParked: 'onceward.delete_parked($1::bigint, $2)',
   dropOutbox: 'onceward.drop_outbox($1, $2, $3)',
+  dropTenant: 'onceward.drop_tenant($1, $2, $3)',
   fixPayload: `onceward.fix_parked($1, $2, 'payload', $3, $4, $5, $6, $7, $8)`,
   fixState: `onceward.fix_parked($1, $2, 'state', $3, null, null, null, $4)`,
   redriveStage: 'onceward.redrive_stage($1, $2)',

@@ -42,16 +42,19 @@ export async function concludeBatch<M, Tx>(
   if (context.stage === 'enqueue') decided = await storeKept(decided, session, marked, context)
   if (alike !== null) return decided
   await writeRetryCopies(decided, session, context)
-  const conclusions: Conclusion[] = []
+  const conclusions = new Map<Conclusion, Received<M>>()
   for (const { received, decision } of decided) {
     // Its marker already records this outcome.
     if (decision === appliedDecision) continue
     if (decision.outcome === 'halted') throw halted(received, decision, context)
     const conclusion = conclusionOf(received, decision, marked, context)
-    if (conclusion !== null) conclusions.push(conclusion)
+    if (conclusion !== null) conclusions.set(conclusion, received)
   }
-  if (conclusions.length > 0) await session.conclude(conclusions)
-  return decided
+  if (conclusions.size === 0) return decided
+  const copied = await session.conclude([...conclusions.keys()])
+  if (!copied?.size) return decided
+  const letters = new Set([...copied].map(conclusion => conclusions.get(conclusion)))
+  return decided.map(one => (letters.has(one.received) ? { ...one, copied: true } : one))
 }
 
 async function decideEach<M, Tx>(

@@ -1,5 +1,5 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
-import { clockToleranceMs } from '../../contract/retention.ts'
+import { clockToleranceMs, shortestMarkersMs } from '../../contract/retention.ts'
 import type { Environment } from '../../environment.ts'
 import { ownTimeMs } from '../../message/own-time.ts'
 import type { ReadableMessage, Received } from '../../message/received.ts'
@@ -103,7 +103,9 @@ export class HorizonGuard implements HorizonCheck {
     const passedMs = Math.max(0, this.#env.clock.nowMs() - asked.atMs)
     if (passedMs >= askAgainMs) return Number.POSITIVE_INFINITY
     const never = Number.POSITIVE_INFINITY
-    const keepMs = Math.min(this.#consumer.retention?.markers ?? never, asked.keepMs ?? never)
+    const { retention } = this.#consumer
+    const ownMs = retention === null ? never : shortestMarkersMs(retention)
+    const keepMs = Math.min(ownMs, asked.keepMs ?? never)
     return Math.max(asked.purgedBeforeMs ?? -never, asked.nowMs + passedMs + slackMs - keepMs)
   }
 

@@ -194,7 +194,8 @@ function replayText({ replay, effect }: Consumer): string {
 function retentionText({ retention, dedup }: Consumer): string {
   if (retention === null) return 'nothing is removed'
   const old = retention.behindHorizon === 'park' ? 'parked' : 'applied and reported'
-  const markers = dedup === 'marker' ? `markers ${durationText(retention.markers)}; ` : ''
+  const tenants = Object.entries(retention.tenants ?? {}).map(([name, ms]) => `, ${name} ${durationText(ms)}`)
+  const markers = dedup === 'marker' ? `markers ${durationText(retention.markers)}${tenants.join('')}; ` : ''
   const gone =
     retention.action === 'archive'
       ? 'archived'

@@ -155,7 +155,7 @@ export const flowAlerts = [
         return `histogram_quantile(0.99, ${rate('_bucket', 'consumer, le')}) > ${number(seconds)}`
       return `${rate('_sum', 'consumer')} / ${rate('_count', 'consumer')} > ${number(seconds)}`
     },
-    summary: 'Handlers take {{ $value | humanizeDuration }} a batch',
+    summary: 'Handler calls take {{ $value | humanizeDuration }}',
     threshold: ({ objectives }) =>
       objectives.applyP99MaxMs / 1_000 < largestBoundSeconds
         ? `p99 above applyP99Max (${durationText(objectives.applyP99MaxMs)}) for 10m`
