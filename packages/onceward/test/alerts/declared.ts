@@ -5,7 +5,7 @@ import type { Declared } from '../../src/telemetry/alerts/alert-rules.ts'
 
 const gateway = { kind: 'http' as const, url: 'https://gateway.example/captures', policy: 'keyed' as const }
 
-/** Everything an alert may be about: a log, stored work, versions, calls, messages, retention, redeliveries. */
+/** Everything an alert may be about: a log, stored work, versions, calls, retention, redeliveries. */
 export const everything: Declared = {
   file: 'payment-capture.ts',
   consumer: redelivering({

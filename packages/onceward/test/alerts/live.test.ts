@@ -18,11 +18,12 @@ import { everything } from './declared.ts'
 import { exportedNames, selectorsOf } from './selectors.ts'
 import { openTrouble } from './staged-trouble.ts'
 
-/** Metrics that alerts and dashboards ask for and that no test stages on real servers. */
-const notStaged: readonly string[] = []
+/** Metrics of alerts and dashboards that other tests stage: test/failure/brake and redelivery. */
+const notStaged: readonly string[] = ['onceward_consumer_braked', 'onceward_consumer_redelivered_often_total']
 
 /** Metrics that no alert and no panel asks for, and what stages them on real servers in other tests. */
 const elsewhere: Readonly<Record<string, string>> = {
+  onceward_consumer_brakes_total: 'test/failure/brake breaks handlers',
   onceward_consumer_crash_suspects_total: 'test/poison kills processes',
   onceward_work_lost_leases_total: 'test/inbox/lease takes leases from workers',
   onceward_consumer_parked_crash_suspects_total: 'test/poison kills processes',

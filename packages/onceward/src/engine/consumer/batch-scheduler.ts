@@ -258,11 +258,11 @@ export class BatchScheduler<M, Tx> {
 
   #countTaken(deliveries: readonly Delivery[], redelivered: number): void {
     const { consumer, stage, env } = this.#context
-    const { redelivery } = this.#context
     const labels = { consumer: consumer.name }
     if (stage === 'work') return env.metrics.add('leases', deliveries.length, labels)
     if (redelivered === 0) return
     env.metrics.add('redelivered', redelivered, labels)
+    const { redelivery } = this.#context
     const often = deliveries.reduce((count, delivery) => count + (redelivery.isReached(delivery) ? 1 : 0), 0)
     if (often > 0) env.metrics.add('redeliveredOften', often, labels)
   }

@@ -31,6 +31,7 @@ export function decisionCounter<M, Tx>(
   consumer: Consumer<M, Tx>,
   metrics: Metrics,
   isReplay: boolean,
+  isBehindHorizon: (received: Received) => boolean = () => false,
 ): (decided: readonly Decided<M>[], time: BatchTime) => Counted {
   const { name } = consumer
   const typeOf = eventTypeReader(consumer)
@@ -53,6 +54,7 @@ export function decisionCounter<M, Tx>(
       if (its !== group) flush()
       group = its
       outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
+      if (outcome === 'applied' && isBehindHorizon(received)) its.add('behindHorizon', {})
       if (outcome === 'applied' && code === '') {
         applied++
         continue

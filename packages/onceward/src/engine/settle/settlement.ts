@@ -6,7 +6,6 @@ import type { Tally } from '../consumer/tally.ts'
 import type { ConsumerContext } from '../consumer-context.ts'
 import { type BatchTime, type Counted, decisionCounter } from './count-decided.ts'
 import { logDecided } from './log-decided.ts'
-import { MessageGroups } from './message-counts.ts'
 
 /**
  * When deliveries are settled. `batch`, for queues: after the batch, in the order in which batches started. A
@@ -37,7 +36,12 @@ export class Settlements {
     const { consumer, env, mode } = context
     this.#context = context
     this.#tally = tally
-    this.#count = decisionCounter(consumer, env.metrics, mode !== 'live')
+    this.#count = decisionCounter(
+      consumer,
+      env.metrics,
+      mode !== 'live',
+      received => context.horizon?.isApplied?.(received) === true,
+    )
   }
 
   get idle(): boolean {
@@ -97,17 +101,6 @@ export class Settlements {
     env.reach('batch.settled')
   }
 
-  /** Those that were parked are counted by their code. */
-  #countBehindHorizon(decided: readonly Decided[]): void {
-    const { consumer, horizon, env } = this.#context
-    if (horizon?.isApplied === undefined) return
-    const groups = new MessageGroups(consumer.name, null)
-    for (const { received, decision } of decided)
-      if (decision.outcome !== 'retry' && decision.code !== 'behind_horizon' && horizon.isApplied(received))
-        groups.of(received)
-    for (const { labels, size } of groups) env.metrics.add('behindHorizon', size, labels)
-  }
-
   /**
    * Counts and logs decisions; returns the deliveries to settle. A worker's retries are durable in the store.
    */
@@ -117,7 +110,6 @@ export class Settlements {
     const seconds = (env.clock.nowMs() - beganMs) / 1_000
     const { outcomes, conflicts } = this.#count(decided, { seconds, stage })
     this.#tally.decided(outcomes, conflicts)
-    this.#countBehindHorizon(decided)
     const durable: Delivery[] = []
     for (const { received, decision } of decided)
       if (decision.outcome !== 'retry' || stage === 'work') durable.push(received.delivery)
