@@ -8,6 +8,7 @@ import { median } from './median.ts'
 import type { Explained } from './observed/explain.ts'
 import type { Latency } from './observed/latency.ts'
 import type { Memory } from './observed/memory.ts'
+import type { PeerResult } from './peers/measure.ts'
 import type { Rebalance } from './rebalance/rebalance.ts'
 import type { Measured } from './rounds.ts'
 import type { TransformRates } from './transform/transform.ts'
@@ -25,6 +26,7 @@ export interface Results {
   readonly rebalance: Rebalance | null
   readonly check: CheckTimes | null
   readonly transform: TransformRates | null
+  readonly peers: readonly PeerResult[] | null
 }
 
 export interface Target {
@@ -39,6 +41,8 @@ export interface Ratios {
   readonly vsHandBatched: number | null
   readonly vsTextbook: number | null
   readonly vsBareSql: number | null
+  /** Of the message form. */
+  readonly messageVsHandBatched: number | null
 }
 
 /**
@@ -65,8 +69,8 @@ const brokers: readonly Broker[] = ['rabbitmq', 'postgres', 'kafka', 'stream']
 export function ratiosOf(measured: readonly Measured[]): Ratios | null {
   const broker = brokers.find(name => measured.some(one => one.contender.broker === name))
   if (broker === undefined) return null
-  const to = (role: Role) => {
-    const ratio = ratioOf(measured, broker, 'batch form', role)
+  const to = (role: Role, of: Role = 'batch form') => {
+    const ratio = ratioOf(measured, broker, of, role)
     return ratio === null ? null : round(ratio)
   }
   return {
@@ -74,6 +78,7 @@ export function ratiosOf(measured: readonly Measured[]): Ratios | null {
     vsHandBatched: to('hand batch'),
     vsTextbook: to('textbook'),
     vsBareSql: to('bare sql'),
+    messageVsHandBatched: to('hand batch', 'message form'),
   }
 }
 
@@ -100,7 +105,13 @@ export function targetsOf({
     targets.push({ name, value, bound: `≤ ${bound}`, reached: value <= bound })
   atLeast('rabbitmq', 'batch form', 'hand batch', 0.9)
   atLeast('rabbitmq', 'batch form', 'textbook', 8)
-  atLeast('rabbitmq', 'message form', 'textbook', 4)
+  atLeast('rabbitmq', 'message form', 'textbook', 12)
+  atLeast('rabbitmq', 'message form', 'hand batch', 0.7)
+  for (const broker of ['postgres', 'kafka', 'stream'] as const)
+    atLeast(broker, 'message form', 'hand prepared', 0.85)
+  atLeast('rabbitmq', 'kysely form', 'hand kysely', 0.9)
+  atLeast('rabbitmq', 'drizzle form', 'hand drizzle', 0.9)
+  atLeast('rabbitmq', 'knex form', 'hand knex', 0.9)
   atLeast('rabbitmq', 'measured form', 'batch form', 0.97)
   atLeast('rabbitmq', 'receipts batch form', 'batch form', 0.8)
   atLeast('rabbitmq', 'receipts message form', 'message form', 0.9)
@@ -156,8 +167,20 @@ export function jsonLine(results: Results): string {
     rate: Math.round(median(rates)),
     cpuMicros: round(median(cpuMicros)),
   }))
-  const { effects, failure, parked, history, purge, explain, latency, memory, rebalance, check, transform } =
-    results
+  const {
+    effects,
+    failure,
+    parked,
+    history,
+    purge,
+    explain,
+    latency,
+    memory,
+    rebalance,
+    check,
+    transform,
+    peers,
+  } = results
   const targets = targetsOf(results).map(target => ({ ...target, value: round(target.value) }))
   return JSON.stringify({
     rows,
@@ -174,6 +197,7 @@ export function jsonLine(results: Results): string {
     rebalance,
     check,
     transform,
+    peers,
   })
 }
 

@@ -45,10 +45,18 @@ export async function applyBatch(client: pg.ClientBase, bodies: readonly Buffer[
 }
 
 export async function writeBatch(client: pg.ClientBase, batch: readonly Parsed[]): Promise<void> {
+  const fresh = await insertFresh(client, batch)
+  if (fresh.length > 0) await client.query(incrementCounters, changesOf(fresh))
+}
+
+/** Inserts the markers; answers with the messages that had none. */
+export async function insertFresh(
+  client: pg.ClientBase,
+  batch: readonly Parsed[],
+): Promise<readonly Increment[]> {
   const ids = batch.map(({ message }) => message.id)
   const { rows } = await client.query(insertMarkers, [ids, batch.map(({ digest }) => digest)])
   const messages = batch.map(({ message }) => message)
   const inserted = new Set(rows.map(row => row.id as string))
-  const fresh = rows.length === batch.length ? messages : messages.filter(({ id }) => inserted.has(id))
-  if (fresh.length > 0) await client.query(incrementCounters, changesOf(fresh))
+  return rows.length === batch.length ? messages : messages.filter(({ id }) => inserted.has(id))
 }

@@ -1,9 +1,17 @@
 import { evenPartitions, unevenPartitions } from '../logs/partition-of.ts'
 import { openBareSql } from './bare-sql.ts'
+import {
+  openHandDrizzle,
+  openHandKnex,
+  openHandKysely,
+  openOncewardDrizzle,
+  openOncewardKnex,
+  openOncewardKysely,
+} from './builders.ts'
 import type { OpenContender } from './contender.ts'
-import { openHandBatch } from './hand-batch.ts'
+import { openHandBatch, openHandPrepared } from './hand-batch.ts'
 import { openHandCheckpoint } from './logs/hand-checkpoint.ts'
-import { openHandMarkers } from './logs/hand-markers.ts'
+import { openHandMarkers, openHandPreparedLog } from './logs/hand-markers.ts'
 import { connectKafka } from './logs/kafka-reader.ts'
 import { openOncewardStream, openOncewardTopic } from './logs/onceward-log.ts'
 import { openRawLog } from './logs/raw-log.ts'
@@ -11,7 +19,12 @@ import { connectStream } from './logs/stream-reader.ts'
 import { openOncewardBatch, openOncewardMessage, openOncewardReceipts } from './onceward.ts'
 import { openOncewardMeasured } from './onceward-measured.ts'
 import { openOncewardQueueBatch, openOncewardQueueMessage } from './onceward-postgres.ts'
-import { openHandBatchQueue, openRawQueue, openTextbookQueue } from './postgres-queue.ts'
+import {
+  openHandBatchQueue,
+  openHandPreparedQueue,
+  openRawQueue,
+  openTextbookQueue,
+} from './postgres-queue.ts'
 import { openRawConsume } from './raw-consume.ts'
 import { openTextbook } from './textbook.ts'
 
@@ -19,10 +32,17 @@ export type Role =
   | 'raw'
   | 'bare sql'
   | 'hand batch'
+  | 'hand prepared'
+  | 'hand kysely'
+  | 'hand drizzle'
+  | 'hand knex'
   | 'hand checkpoint'
   | 'textbook'
   | 'batch form'
   | 'message form'
+  | 'kysely form'
+  | 'drizzle form'
+  | 'knex form'
   | 'measured form'
   | 'receipts batch form'
   | 'receipts message form'
@@ -48,21 +68,30 @@ export const contenders: readonly Contender[] = [
   contender('rabbitmq', 'raw', openRawConsume),
   contender('rabbitmq', 'bare sql', openBareSql),
   contender('rabbitmq', 'hand batch', openHandBatch),
+  contender('rabbitmq', 'hand prepared', openHandPrepared),
   contender('rabbitmq', 'batch form', openOncewardBatch),
   contender('rabbitmq', 'measured form', openOncewardMeasured),
   contender('rabbitmq', 'message form', openOncewardMessage),
+  contender('rabbitmq', 'hand kysely', openHandKysely),
+  contender('rabbitmq', 'kysely form', openOncewardKysely),
+  contender('rabbitmq', 'hand drizzle', openHandDrizzle),
+  contender('rabbitmq', 'drizzle form', openOncewardDrizzle),
+  contender('rabbitmq', 'hand knex', openHandKnex),
+  contender('rabbitmq', 'knex form', openOncewardKnex),
   contender('rabbitmq', 'receipts batch form', openOncewardReceipts('batch')),
   contender('rabbitmq', 'receipts message form', openOncewardReceipts('message')),
   contender('rabbitmq', 'textbook', openTextbook),
   contender('postgres', 'raw', openRawQueue),
   contender('postgres', 'bare sql', openBareSql),
   contender('postgres', 'hand batch', openHandBatchQueue),
+  contender('postgres', 'hand prepared', openHandPreparedQueue),
   contender('postgres', 'batch form', openOncewardQueueBatch),
   contender('postgres', 'message form', openOncewardQueueMessage),
   contender('postgres', 'textbook', openTextbookQueue),
   contender('kafka', 'raw', openRawLog(connectKafka)),
   contender('kafka', 'bare sql', openBareSql),
   contender('kafka', 'hand batch', openHandMarkers(connectKafka)),
+  contender('kafka', 'hand prepared', openHandPreparedLog(connectKafka)),
   contender('kafka', 'batch form', openOncewardTopic({})),
   contender('kafka', 'partition order form', openOncewardTopic({ order: 'partition' })),
   contender('kafka', 'key order form', openOncewardTopic({ order: 'key' })),
@@ -73,6 +102,7 @@ export const contenders: readonly Contender[] = [
   contender('stream', 'raw', openRawLog(connectStream)),
   contender('stream', 'bare sql', openBareSql),
   contender('stream', 'hand batch', openHandMarkers(connectStream)),
+  contender('stream', 'hand prepared', openHandPreparedLog(connectStream)),
   contender('stream', 'batch form', openOncewardStream({})),
   contender('stream', 'message form', openOncewardStream({ form: 'message' })),
   contender('stream', 'hand checkpoint', openHandCheckpoint(connectStream)),

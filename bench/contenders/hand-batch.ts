@@ -2,6 +2,7 @@ import { type Channel, type ConsumeMessage, connect } from 'amqplib'
 import pg from 'pg'
 import type { Place } from '../place.ts'
 import { applyBatch } from './apply-batch.ts'
+import { applyEach } from './apply-each.ts'
 import { type Consume, letAcksArrive, type OpenContender, startClock, type Task } from './contender.ts'
 
 const batchSize = 500
@@ -16,14 +17,22 @@ export const openHandBatch = handBatchWith(applyBatch)
 
 type Apply = (client: pg.ClientBase, bodies: readonly Buffer[]) => Promise<void>
 
+/** The same loop with a statement for each message. */
+export const openHandPrepared = handBatchWith(applyEach, { pipeline: true } as pg.ClientConfig)
+
 /** The same loop around another effect. */
-export function handBatchWith(apply: Apply): OpenContender {
-  return place => openWith(apply, place)
+export function handBatchWith(apply: Apply, config: pg.ClientConfig = {}): OpenContender {
+  return place => openWith(apply, place, config)
 }
 
-async function openWith(apply: Apply, place: Place): Promise<Consume> {
+/** The same around an effect that has connections of its own. */
+export function handBatchMade(make: (place: Place) => Apply): OpenContender {
+  return place => openWith(make(place), place, {})
+}
+
+async function openWith(apply: Apply, place: Place, config: pg.ClientConfig): Promise<Consume> {
   const connection = await connect(place.rabbitmqUrl!)
-  const clients = [1, 2].map(() => new pg.Client({ connectionString: place.databaseUrl }))
+  const clients = [1, 2].map(() => new pg.Client({ connectionString: place.databaseUrl, ...config }))
   for (const client of clients) await client.connect()
   const consume: Consume = async task => {
     const channel = await connection.createChannel()

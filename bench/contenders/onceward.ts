@@ -7,6 +7,7 @@ import {
   type Source,
   type SourceDeclaration,
   type SqlTransaction,
+  type Store,
 } from 'onceward'
 import { createPool, createPostgresStore } from 'onceward/postgres'
 import { createRabbitSource, queue } from 'onceward/rabbitmq'
@@ -83,7 +84,7 @@ export const openOncewardBatch: OpenContender = async place =>
 export const openOncewardMessage: OpenContender = async place =>
   consumeWith(place, 'message', rabbitSource(place))
 
-export function rabbitSource(place: Place): OpenSource {
+export function rabbitSource(place: Place): (queueName: string) => ReturnType<OpenSource> {
   return queueName => {
     const declaration = queue(queueName)
     return { declaration, source: createRabbitSource(declaration, { url: place.rabbitmqUrl! }) }
@@ -102,9 +103,18 @@ export function consumeAs(
   openWorld: () => Environment = realEnvironment,
 ): Consume {
   const pool = createPool(place.databaseUrl)
-  const store = createPostgresStore({ pool })
+  return consumeInStore(createPostgresStore({ pool }), define, name => openSource(name, pool), openWorld)
+}
+
+/** The same in the transactions of any store. */
+export function consumeInStore<Tx>(
+  store: Store<Tx>,
+  define: (source: SourceDeclaration) => Consumer<Increment, Tx>,
+  openSource: (queueName: string) => ReturnType<OpenSource>,
+  openWorld: () => Environment = realEnvironment,
+): Consume {
   return async ({ queue, load }) => {
-    const { declaration, source } = openSource(queue, pool)
+    const { declaration, source } = openSource(queue)
     const consumer = define(declaration)
     const env = openWorld()
     const process = new ConsumerProcess({ consumer, source, store, env, instance: 'bench' })

@@ -49,7 +49,7 @@ function timed(source: Source): Source {
 }
 
 const pool = createPool(place.databaseUrl)
-const { declaration, source } = rabbitSource(place)(queue!, pool)
+const { declaration, source } = rabbitSource(place)(queue!)
 const consumer = new ConsumerProcess({
   consumer: defineIncrements({}, declaration),
   source: timed(source),

@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { applyBatch } from '../apply-batch.ts'
+import { applyEach } from '../apply-each.ts'
 import { type OpenContender, startClock } from '../contender.ts'
 import { Batches } from './batches.ts'
 import type { ConnectLog, LogRecord } from './log-reader.ts'
@@ -11,10 +12,14 @@ const batchSize = 500
  * The hand-written batched inbox over a log: two batches of 500 in flight, markers and effects in one
  * transaction, then the offsets.
  */
-export function openHandMarkers(connect: ConnectLog): OpenContender {
+export function openHandMarkers(
+  connect: ConnectLog,
+  apply: typeof applyBatch = applyBatch,
+  config: pg.ClientConfig = {},
+): OpenContender {
   return async place => {
     const client = await connect(place)
-    const connections = [1, 2].map(() => new pg.Client({ connectionString: place.databaseUrl }))
+    const connections = [1, 2].map(() => new pg.Client({ connectionString: place.databaseUrl, ...config }))
     for (const connection of connections) await connection.connect()
     return async task => {
       const reader = await client.open(task)
@@ -31,7 +36,7 @@ export function openHandMarkers(connect: ConnectLog): OpenContender {
       await Promise.all(
         connections.map(async connection => {
           for (let one = await batches.next(take); one !== null; one = await batches.next(take)) {
-            await applyBatch(
+            await apply(
               connection,
               one.batch.map(({ body }) => body),
             )
@@ -45,4 +50,9 @@ export function openHandMarkers(connect: ConnectLog): OpenContender {
       return took
     }
   }
+}
+
+/** The same with a statement for each message. */
+export function openHandPreparedLog(connect: ConnectLog): OpenContender {
+  return openHandMarkers(connect, applyEach, { pipeline: true } as pg.ClientConfig)
 }

@@ -342,6 +342,13 @@ const publicNames: Record<string, string> = {
   './outbox': `OutboxMessage publishInTransaction PublishRequest PublishTarget RelayedBroker RunningRelay RunRelayOptions runRelay`,
   './memory':
     'MemoryLog MemoryLogMessage MemoryLogOptions MemoryMessage MemoryQueue MemoryStore MemoryTransaction',
+  './operations': `acceptBroker acceptLoss acceptServer actingAs approveRequest AuditRow classifyParked ConsoleLogin contractPage DeclaredLoss defaultRamp
+    deleteParked DeletionRequest DiffLine diffLines dropStuck explain Explanation findRedrive Fixed fixPayload groupParked HeldWork isListedPerson KeyView LedgerDetail LedgerEntry
+    listApprovals listAudit listBrokers listClosed listDestinations listHeld listLedger listParked listReaders listRedrives listStuck noteStateFixed
+    openGuardedPool ParkedDetails ParkedFilter ParkedGroup ParkedPreview ParkedRow ParkedState parkedStates PayloadMember previewParked Ramp RampResult rampRedrive readBody
+    readConsoleLogin readLosses readRestore readStatus reconcileEffect RedriveReport RedriveSummary releaseHeld recordRefusal RefusedAct renameConsumer renderPage requestDeletion RestoreView
+    retireDestination retryEffect runRedrive searchMember separateConsumer showKey showLedger showParked showRedrive skipParked SqlPool startRedrive Status stopRedrive
+    Story StuckMessage TimelineEntry verifyAudit`,
   './file': 'createFileSource file FileDeclaration FileOptions FileSourceOptions',
   './embedded': 'EmbeddedPostgres EmbeddedPostgresOptions findEmbeddedPostgres startEmbeddedPostgres',
   './testing': `CrashPoint crashPoints createTestEnvironment DeathOptions deliveryConformance DeliveryFactory DeliveryFeature dieAt FaultKind

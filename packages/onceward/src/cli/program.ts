@@ -16,6 +16,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   work: async () => (await import('./commands/work.ts')).workCommand(),
   parked: async () => (await import('./commands/parked.ts')).parkedCommand(),
   audit: async () => (await import('./commands/audit.ts')).auditCommand(),
+  brakes: async () => (await import('./commands/brakes.ts')).brakesCommand(),
   losses: async () => (await import('./commands/losses.ts')).lossesCommand(),
   ledger: async () => (await import('./commands/ledger.ts')).ledgerCommand(),
   replay: async () => (await import('./commands/replay.ts')).replayCommand(),
@@ -30,6 +31,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   verify: async () => (await import('./commands/verify.ts')).verifyCommand(),
   alerts: async () => (await import('./commands/alerts.ts')).alertsCommand(),
   dashboard: async () => (await import('./commands/dashboard.ts')).dashboardCommand(),
+  console: async () => (await import('./commands/console.ts')).consoleCommand(),
   runbook: async () => (await import('./commands/runbook.ts')).runbookCommand(),
 }
 
@@ -61,6 +63,7 @@ Environment:
   ONCEWARD_POLICY                   policy file (default: onceward.yaml beside the consumer)
   ONCEWARD_ARCHIVE_FOLDER           folder for rows that retention archives
   ONCEWARD_METRICS_PORT             port on which run and relay serve /metrics, /livez and /readyz; off: none
+  ONCEWARD_PREPARE                  prepare repeated statements of handlers: auto (not behind a pooler), always, never
   ONCEWARD_ENVIRONMENT              refuse the database of another environment, in every command
   ONCEWARD_DEBUG                    any value: print unexpected errors with their stack`,
     )

@@ -1,4 +1,5 @@
 import { type BrokerSecurity, brokerSecurity } from '../drivers/broker-security.ts'
+import type { Prepare } from '../drivers/postgres/statements/prepare-policy.ts'
 import { OncewardError } from '../errors.ts'
 
 /**
@@ -51,4 +52,9 @@ export function environmentName(): string | undefined {
     'configuration',
     'ONCEWARD_ENVIRONMENT is set but empty, so the database cannot be compared with it. Nothing was started. Set the name of the environment, or unset the variable.',
   )
+}
+
+/** Whether repeated statements of handlers are prepared; the store checks the value. */
+export function prepareOf({ prepare }: { readonly prepare?: Prepare | undefined }): Prepare {
+  return prepare ?? ((process.env.ONCEWARD_PREPARE || 'auto') as Prepare)
 }

@@ -20,7 +20,7 @@ import { runCampaign } from '../replay/campaign/run-campaign.ts'
 import type { Selection } from '../replay/campaign/selection.ts'
 import { type Accepted, lookAtTables, type TableComparison } from '../replay/rebuild/compare-tables.ts'
 import { type RebuildOptions, rollBackTables, type Swap, swapTables } from '../replay/rebuild/swap-tables.ts'
-import { withEnvironment } from './addresses.ts'
+import { prepareOf, withEnvironment } from './addresses.ts'
 import { addressingOf } from './consumer-outlets.ts'
 import { instanceName } from './instance-name.ts'
 import { openSelection } from './open-selection.ts'
@@ -107,7 +107,13 @@ export async function openReplay<M>(
   }
   const store =
     options.store ??
-    createPostgresStore({ pool, incarnation, log: env.log, ...(environment && { environment }) })
+    createPostgresStore({
+      pool,
+      incarnation,
+      log: env.log,
+      prepare: prepareOf({}),
+      ...(environment && { environment }),
+    })
   const instance = options.instance ?? instanceName()
   const openReader = (selection: Selection) => openSelection(selection, consumer, { ...reached, pool })
   const { waitMaxMs = 60_000 } = options

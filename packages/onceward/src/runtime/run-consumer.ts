@@ -4,6 +4,7 @@ import type { BrokerSecurity } from '../drivers/broker-security.ts'
 import { assertUsable } from '../drivers/postgres/migrate.ts'
 import { createPool, type OwnPool, type SqlPool } from '../drivers/postgres/pool.ts'
 import { ServerIncarnation } from '../drivers/postgres/server-incarnation.ts'
+import type { Prepare } from '../drivers/postgres/statements/prepare-policy.ts'
 import { createPostgresStore } from '../drivers/postgres/store.ts'
 import { releasedWork } from '../drivers/postgres/work/released-work.ts'
 import { createDispatcher } from '../effects/external/dispatcher.ts'
@@ -15,7 +16,7 @@ import type { Environment } from '../environment.ts'
 import { OncewardError } from '../errors.ts'
 import type { Store } from '../ports/store.ts'
 import { WorkerOnDemand } from '../work/worker-on-demand.ts'
-import { withEnvironment } from './addresses.ts'
+import { prepareOf, withEnvironment } from './addresses.ts'
 import { assertNothingLeft } from './assert-nothing-left.ts'
 import { databaseTrouble } from './database-trouble.ts'
 import { copiesInOutbox, openFormerLevels } from './former-levels.ts'
@@ -87,6 +88,8 @@ export interface RunOptions extends StartOptions, BrokerSecurity {
   readonly gaugesMaxAgeMs?: number | undefined
   /** Refuses a database of another environment. */
   readonly environment?: string | undefined
+  /** Of the store that this makes: see `TransactionOptions`. Default: `ONCEWARD_PREPARE`, or `auto`. */
+  readonly prepare?: Prepare | undefined
   readonly env?: Environment
   /**
    * For contracts with isolation: this process is the child, and its supervisor kills it when it hangs and
@@ -180,6 +183,7 @@ async function startConsumer<M>(
         pool,
         incarnation,
         log: env.log,
+        prepare: prepareOf(options),
         ...(options.environment && { environment: options.environment }),
       })
     const kickAll = () => {

@@ -24,7 +24,7 @@ async function passedAfter(lateMs: number): Promise<Error> {
   }
   const deadline = handlerDeadline([], context as never)
   due()
-  const error: Error = await deadline.passed.catch(reason => reason)
+  const error: Error = await deadline.within(new Promise<never>(() => {})).catch(reason => reason)
   assert.equal(deadline.cutBy(error), error)
   assert.equal(deadline.cutBy(new Error('of the handler')), undefined)
   return error

@@ -1,5 +1,6 @@
 import type { StoreTrouble } from '../../ports/store.ts'
 import { tlsRefusal } from '../tls/tls-refusal.ts'
+import { isStalePlan } from './statements/prepare-policy.ts'
 
 const connectionCodes = new Set([
   'ECONNREFUSED',
@@ -18,6 +19,7 @@ const connectionTexts =
 export function diagnose(error: unknown): StoreTrouble {
   if (error === null || typeof error !== 'object') return 'statement'
   const { code, message, cause } = error as { code?: unknown; message?: unknown; cause?: unknown }
+  if (isStalePlan(error)) return 'contention'
   if (typeof code === 'string') {
     if (connectionCodes.has(code)) return 'unavailable'
     if (code === 'commit_not_confirmed') return diagnose(cause)

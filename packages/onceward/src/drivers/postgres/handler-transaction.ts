@@ -1,16 +1,17 @@
 import type { SqlTransaction } from '../../contract/handler.ts'
 import type { Log } from '../../environment.ts'
 import type { HandlerTransaction } from '../../ports/store.ts'
-import type { PooledClient, SqlResult } from './pool.ts'
+import type { SqlResult } from './pool.ts'
 import { StatementWatch } from './statement-watch.ts'
+import type { StatementSender } from './statements/statement-sender.ts'
 
 /** The transaction as one handler call sees it, on a client of `pg`. */
 export class ClientTransaction extends StatementWatch implements SqlTransaction {
-  readonly #client: PooledClient
+  readonly #sender: StatementSender
 
-  constructor(client: PooledClient, log: Log, shared: boolean) {
+  constructor(sender: StatementSender, log: Log, shared: boolean) {
     super(log, shared)
-    this.#client = client
+    this.#sender = sender
   }
 
   get sql(): SqlTransaction {
@@ -18,23 +19,20 @@ export class ClientTransaction extends StatementWatch implements SqlTransaction 
   }
 
   query<Row>(text: string, values?: readonly unknown[]): Promise<{ rows: Row[]; rowCount: number }> {
-    return this.watch(text, async () => {
-      const { rows, rowCount } = await this.#sendOne({ text }, values)
-      return { rows: rows as Row[], rowCount: rowCount ?? 0 }
-    })
+    return this.watchAnswer(text, answered =>
+      this.#sender.send({ text, values: values ?? [], queryMode: 'extended' }, (error, result) =>
+        error === null
+          ? answered(null, { rows: result!.rows as Row[], rowCount: result!.rowCount ?? 0 })
+          : answered(error),
+      ),
+    )
   }
 
   /** For a library that builds its statements and reads the whole result. */
   send(statement: { readonly text: string }, values: readonly unknown[]): Promise<SqlResult> {
-    return this.watch(statement.text, () => this.#sendOne(statement, values))
-  }
-
-  /**
-   * Uses the extended protocol, so that the server rejects several commands in one text, including a hidden
-   * COMMIT.
-   */
-  #sendOne(statement: { readonly text: string }, values: readonly unknown[] = []): Promise<SqlResult> {
-    return this.#client.query({ ...statement, values: values as unknown[], queryMode: 'extended' })
+    return this.watchAnswer(statement.text, answered =>
+      this.#sender.send({ ...statement, values, queryMode: 'extended' }, answered),
+    )
   }
 }
 

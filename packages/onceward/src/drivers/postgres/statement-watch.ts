@@ -31,7 +31,7 @@ export class StatementWatch {
   #cut: Error | undefined
   #logged = false
   #quiet: { readonly promise: Promise<void>; resolve(): void } | null = null
-  readonly #unread = new Set<() => unknown>()
+  #unread: Set<() => unknown> | null = null
   used = false
   failure: unknown = undefined
   pending = 0
@@ -44,24 +44,58 @@ export class StatementWatch {
 
   /** A statement of the handler: it is sent or refused. `close` ends rows that are read in pieces. */
   watch<T>(text: string, send: () => Promise<T>, close?: () => unknown): Promise<T> {
-    if (this.#revoked) return this.#refuseLate(text, lateRefusalMs)
-    if (typeof text !== 'string') return this.refuseControl('a query object')
-    if (this.isControl(text)) return this.refuseControl(text)
+    const refusal = this.#refusal(text)
+    if (refusal !== null) return refusal
     this.used = true
-    if (close !== undefined) this.#unread.add(close)
+    if (close !== undefined) {
+      this.#unread ??= new Set()
+      this.#unread.add(close)
+    }
     const answer = this.#count(send).then(
       result => {
         this.#answered(close)
         return result
       },
       error => {
-        this.failure ??= severalCommands.test(error?.message) ? controlError(text) : error
+        const shown = this.#failed(text, error)
         this.#answered(close)
-        throw this.failure === error ? error : this.failure
+        throw shown
       },
     )
     answer.catch(() => {}) // a handler may await it late, or never: that is noticed, and must not end the process
     return answer
+  }
+
+  /** The same for a statement that is answered by a call: one promise less for each step in between. */
+  protected watchAnswer<T>(
+    text: string,
+    send: (answered: (error: Error | null, result?: T) => void) => void,
+  ): Promise<T> {
+    const refusal = this.#refusal(text)
+    if (refusal !== null) return refusal
+    this.used = true
+    this.pending++
+    const answer = new Promise<T>((resolve, reject) => {
+      send((error, result) => {
+        const shown = error === null ? null : this.#failed(text, error)
+        this.#answered()
+        if (shown === null) resolve(result!)
+        else reject(shown)
+      })
+    }).catch(withStackOfCaller)
+    answer.catch(() => {})
+    return answer as Promise<T>
+  }
+
+  #refusal(text: string): Promise<never> | null {
+    if (this.#revoked) return this.#refuseLate(text, lateRefusalMs)
+    if (typeof text !== 'string') return this.refuseControl('a query object')
+    return this.isControl(text) ? this.refuseControl(text) : null
+  }
+
+  #failed(text: string, error: Error): unknown {
+    this.failure ??= severalCommands.test(error?.message) ? controlError(text) : error
+    return this.failure === error ? error : this.failure
   }
 
   /** The same statement when it leaves a queue of its library for the connection. */
@@ -72,8 +106,8 @@ export class StatementWatch {
 
   /** Rows that were not read to their end are closed: their portal would block the connection. */
   idle(): Promise<void> {
-    for (const close of this.#unread) close()
-    this.#unread.clear()
+    for (const close of this.#unread ?? []) close()
+    this.#unread?.clear()
     if (this.pending === 0) return Promise.resolve()
     this.#quiet ??= Promise.withResolvers<void>()
     return this.#quiet.promise
@@ -100,7 +134,7 @@ export class StatementWatch {
   }
 
   #answered(close?: () => unknown): void {
-    if (close !== undefined) this.#unread.delete(close)
+    if (close !== undefined) this.#unread?.delete(close)
     this.pending--
     if (this.pending > 0) return
     this.#quiet?.resolve()
@@ -125,6 +159,12 @@ export class StatementWatch {
         reason: cut.message,
       })
   }
+}
+
+/** The stack of the connection's parser leads to no handler. */
+function withStackOfCaller(error: unknown): never {
+  if (error instanceof Error && !(error instanceof OncewardError)) Error.captureStackTrace(error)
+  throw error
 }
 
 /** A rejection without a listener must not end the process. */

@@ -14,6 +14,8 @@ import { setRoleSettings } from './role-settings.ts'
 import { ServerIncarnation } from './server-incarnation.ts'
 import { SqlSession } from './session.ts'
 import type { CommitFence } from './sql/advance-partitions.ts'
+import { PreparePolicy } from './statements/prepare-policy.ts'
+import { StatementSender } from './statements/statement-sender.ts'
 import { proof, serverLimitMs, type TransactionOptions } from './transaction-options.ts'
 import { within } from './within.ts'
 import { workQueue } from './work-queue.ts'
@@ -50,7 +52,7 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
     ...createPooledStore(
       pool,
       { ...options, incarnation },
-      (client, log, shared) => new SqlHandlerTransaction(client, log, shared),
+      (sender, log, shared) => new SqlHandlerTransaction(sender, log, shared),
     ),
     pool,
     async close() {
@@ -63,7 +65,7 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
 export function createPooledStore<Tx>(
   pool: SqlPool,
   options: TransactionOptions,
-  makeHandlerTx: (client: PooledClient, log: Log, shared: boolean) => HandlerTransaction<Tx>,
+  makeHandlerTx: (sender: StatementSender, log: Log, shared: boolean) => HandlerTransaction<Tx>,
 ): Store<Tx> {
   const {
     lockTimeoutMs = 3_000,
@@ -73,6 +75,7 @@ export function createPooledStore<Tx>(
   } = options
   const inPipeline = pipelines(pool)
   const turns = new ProcessTurns(inPipeline)
+  const prepare = new PreparePolicy(options.prepare)
 
   const begin = ({ facts, runId }: Enrolment) => {
     const limitMs = serverLimitMs(facts)
@@ -89,7 +92,8 @@ export function createPooledStore<Tx>(
     work: (session: StoreSession<Tx>) => Promise<T>,
   ): Promise<T> {
     const client = await pool.connect()
-    const session = new SqlSession(client, enrolment, shared => makeHandlerTx(client, log, shared), {
+    const sender = new StatementSender(client, prepare)
+    const session = new SqlSession(sender, enrolment, shared => makeHandlerTx(sender, log, shared), {
       fencesWithCommit: inPipeline,
       turns,
     })
@@ -100,12 +104,13 @@ export function createPooledStore<Tx>(
       // Not awaited if markers are inserted: should BEGIN fail alone, the insert finds no onceward.run and
       // fails too. Without markers the statements of the handler come first, and each would commit alone.
       sendTogether(client)
-      const begun = client.query(begin(enrolment) + styleOfRole(client))
-      begun.catch(() => {})
+      const begun = client.query(begin(enrolment) + styleOfRole(client) + prepare.question(client))
+      begun.then(answer => prepare.answered(client, answer)).catch(() => {})
       if (!inPipeline || enrolment.facts.dedup !== 'marker') await begun
       const result = await work(session)
       await begun
       session.end()
+      sender.end()
       await commit(client, inPipeline, session.commitFence)
       assertReplicated()
       usable = true
@@ -114,9 +119,11 @@ export function createPooledStore<Tx>(
     } catch (error) {
       turns.failed(error)
       session.end()
+      sender.end()
       usable = diagnose(error) !== 'unavailable' && (await rollback(client))
       throw error
     } finally {
+      prepare.ended()
       client.removeListener('error', ignoreError)
       client.release(!usable)
     }

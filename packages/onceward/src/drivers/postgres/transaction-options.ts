@@ -1,6 +1,7 @@
 import type { Log } from '../../environment.ts'
 import type { ConsumerFacts, Store } from '../../ports/store.ts'
 import type { ServerIncarnation } from './server-incarnation.ts'
+import type { Prepare } from './statements/prepare-policy.ts'
 
 /** Options for the transactions of a PostgreSQL store, in any library. */
 export interface TransactionOptions {
@@ -10,6 +11,12 @@ export interface TransactionOptions {
   readonly isolation?: Isolation
   /** Refuse to work on the database of another environment. Default: no check. */
   readonly environment?: string
+  /**
+   * Whether statements that handlers repeat within a transaction are prepared. Default `auto`: unless the
+   * connection leads through a pooler. `always`: the pooler supports it, like PgBouncer 1.21 or later with
+   * `max_prepared_statements`.
+   */
+  readonly prepare?: Prepare
   readonly log?: Log
   /** The incarnation of the server; default: one per store. Shared by everything that uses the pool. */
   readonly incarnation?: ServerIncarnation

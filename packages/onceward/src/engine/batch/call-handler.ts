@@ -5,7 +5,7 @@ import type { ConsumerContext } from '../consumer-context.ts'
 import { bufferEffects, type Requested } from './buffer-effects.ts'
 import type { Deadline } from './handler-deadline.ts'
 import { handlerEnvelope } from './handler-envelope.ts'
-import { checkTransaction, factOfError, handled } from './handler-result.ts'
+import { checkTransaction, factOfError, handled, handlerTrouble } from './handler-result.ts'
 import { type Fact, isApplied } from './outcome.ts'
 import { lostLeases } from './stored-mode.ts'
 import { isVerdict } from './verdicts.ts'
@@ -36,7 +36,7 @@ export async function callHandler<M, Tx>(
   handle: (given: CallContext<M>, handlerTx: HandlerTransaction<Tx>) => ReturnType<Handler<M, Tx>>,
   { requested, session, context, deadline }: HandlerRound<M, Tx>,
 ): Promise<HandlerEnd> {
-  const { store, mode, env } = context
+  const { mode, env } = context
   const handlerTx = session.handlerTransaction(true)
   const effects = bufferEffects(received, requested, session, context)
   let fact: Fact
@@ -52,17 +52,17 @@ export async function callHandler<M, Tx>(
       signal: deadline.signal,
       log: env.log,
     }
-    const verdict = await Promise.race([handle(given, handlerTx), deadline.passed])
+    const verdict = await deadline.within(handle(given, handlerTx))
     fact = isVerdict(verdict) ? { kind: 'verdict', verdict } : handled
     if (isApplied(fact)) await checkTransaction(handlerTx)
   } catch (error) {
     cut = deadline.cutBy(error)
     if (context.signal.aborted || lostLeases(error) !== null) throw error
     if (handlerTx.failure !== undefined) {
-      const trouble = store.diagnose(handlerTx.failure)
+      const trouble = handlerTrouble(handlerTx.failure, context)
       if (trouble === 'victim')
         return { fact: { kind: 'behind', leader: 'gone', delayMs: 0 }, wrote: handlerTx.used }
-      if (trouble !== 'statement' && trouble !== 'configuration') throw handlerTx.failure
+      if (trouble !== 'statement') throw handlerTx.failure
     }
     fact = factOfError(error, context)
   } finally {

@@ -6,8 +6,11 @@ import { laneCutMs } from './run-each.ts'
 /** The time limit shared by the handlers of one round. */
 export interface Deadline {
   readonly signal: AbortSignal
-  /** Rejects when the time has elapsed, a lease of these messages is lost, or the process must stop. */
-  readonly passed: Promise<never>
+  /**
+   * The end of a call. Rejects when the time has elapsed, a lease of these messages is lost, or the process
+   * must stop.
+   */
+  within<T>(call: Promise<T> | T): Promise<T>
   /** The reason why the call was aborted, if this error is that reason. */
   cutBy(error: unknown): Error | undefined
   cancel(): void
@@ -36,11 +39,12 @@ export function handlerDeadline<M, Tx>(
     context.consumer.order === 'key' || !context.store.capabilities.concurrent || context.savepoints.needed
   const lastStartMs = inTurn ? laneCutMs : 0
   const controller = new AbortController()
-  const { promise, reject } = Promise.withResolvers<never>()
-  promise.catch(() => {})
+  // Calls wait here and not for one promise: it would keep a reaction for each of them until the round ends.
+  const open = new Set<(error: Error) => void>()
   const end = (error: Error) => {
     controller.abort(error)
-    reject(error)
+    for (const cut of open) cut(error)
+    open.clear()
   }
   const { clock, timers } = context.env
   const dueMs = clock.nowMs() + handlerTimeoutMs + lastStartMs
@@ -53,7 +57,22 @@ export function handlerDeadline<M, Tx>(
   const unwatch = watchLeases(due, context, end)
   return {
     signal: controller.signal,
-    passed: promise,
+    within: <T>(call: Promise<T> | T) =>
+      new Promise<T>((resolve, reject) => {
+        open.add(reject)
+        Promise.resolve(call).then(
+          value => {
+            open.delete(reject)
+            resolve(value)
+          },
+          error => {
+            open.delete(reject)
+            reject(error)
+          },
+        )
+        // A call that has returned already is not cut.
+        if (controller.signal.aborted) void Promise.resolve().then(() => reject(controller.signal.reason))
+      }),
     cutBy: error =>
       controller.signal.aborted && error === controller.signal.reason ? (error as Error) : undefined,
     cancel() {

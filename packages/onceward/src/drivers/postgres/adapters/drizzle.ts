@@ -9,7 +9,8 @@ import type { Log } from '../../../environment.ts'
 import { OncewardError } from '../../../errors.ts'
 import type { HandlerTransaction } from '../../../ports/store.ts'
 import { ClientTransaction } from '../handler-transaction.ts'
-import type { PooledClient, SqlPool } from '../pool.ts'
+import type { SqlPool } from '../pool.ts'
+import type { StatementSender } from '../statements/statement-sender.ts'
 import { createPooledStore } from '../store.ts'
 import type { ClosableStore, TransactionOptions } from '../transaction-options.ts'
 
@@ -65,8 +66,8 @@ class DrizzleHandlerTransaction<S extends Schema>
 {
   readonly tx: DrizzleTransaction<S>
 
-  constructor(db: NodePgDatabase<S>, client: PooledClient, log: Log, shared: boolean) {
-    super(client, log, shared)
+  constructor(db: NodePgDatabase<S>, sender: StatementSender, log: Log, shared: boolean) {
+    super(sender, log, shared)
     const { dialect, session } = db as unknown as Inside
     const watched: unknown = {
       query: (statement: { readonly text: string }, values: unknown[]) => this.send(statement, values),

@@ -5,6 +5,8 @@ import type { SqlClient, SqlResult } from '../pool.ts'
 import type { SqlPort, WatchedStatements } from '../port.ts'
 import { createPortStore } from '../port-store.ts'
 import { watchReplication } from '../replication.ts'
+import { PreparePolicy } from '../statements/prepare-policy.ts'
+import { StatementSender } from '../statements/statement-sender.ts'
 import type { ClosableStore, TransactionOptions } from '../transaction-options.ts'
 import { within } from '../within.ts'
 
@@ -19,7 +21,10 @@ export function createKnexStore(
       `createKnexStore needs Knex with client 'pg', this one has ${clientOf(knex).driverName}. Nothing was started.`,
     )
   }
-  return { ...createPortStore(knexPort(knex), options), close: () => knex.destroy() }
+  return {
+    ...createPortStore(knexPort(knex, new PreparePolicy(options.prepare)), options),
+    close: () => knex.destroy(),
+  }
 }
 
 /** The part of the Knex client that is used: its connections are clients of `pg`. */
@@ -28,6 +33,8 @@ interface KnexClient {
   acquireConnection(): Promise<Connection>
   releaseConnection(connection: Connection): Promise<void>
   query(connection: SqlClient, statement: Statement): Promise<unknown>
+  /** Called by `query` with a statement that is complete. */
+  _query(connection: SqlClient, statement: CompleteStatement): Promise<unknown>
   stream(connection: SqlClient, statement: Statement, rows: Duplex, ...rest: unknown[]): Promise<unknown>
 }
 
@@ -37,11 +44,18 @@ interface Connection extends SqlClient {
   end(): Promise<void>
 }
 
+interface CompleteStatement {
+  readonly sql: string
+  readonly bindings?: readonly unknown[]
+  readonly options?: object
+  response?: SqlResult
+}
+
 type Statement = string | { readonly sql: string }
 
 const clientOf = (knex: Knex): KnexClient => knex.client
 
-function knexPort(knex: Knex): SqlPort<Knex.Transaction> {
+function knexPort(knex: Knex, prepare: PreparePolicy): SqlPort<Knex.Transaction> {
   return {
     dialect: 'postgres',
     hearsReplication: true,
@@ -61,22 +75,28 @@ function knexPort(knex: Knex): SqlPort<Knex.Transaction> {
       const client = clientOf(knex)
       const connection = await client.acquireConnection()
       const assertReplicated = watchReplication(connection)
+      const sender = new StatementSender(connection, prepare)
+      const run = async (trx: Knex.Transaction) => {
+        try {
+          await prepare.ask(connection)
+          return await work({
+            // Not through `raw`, which treats every question mark of a text as a placeholder.
+            query: (text, values) => sender.query(text, values),
+            handle: statements => watchedHandle(trx, statements, sender),
+          })
+        } finally {
+          sender.end()
+        }
+      }
       try {
-        const result = await knex.transaction(
-          async trx =>
-            work({
-              // Not through `raw`, which treats every question mark of a text as a placeholder.
-              query: (text, values) => connection.query(text, values),
-              handle: statements => watchedHandle(trx, statements),
-            }),
-          { isolationLevel, connection },
-        )
+        const result = await knex.transaction(run, { isolationLevel, connection })
         assertReplicated()
         return result
       } catch (error) {
         if (!(await inNoTransaction(connection))) destroy(connection, error)
         throw error
       } finally {
+        prepare.ended()
         await client.releaseConnection(connection)
       }
     },
@@ -105,8 +125,12 @@ function destroy(connection: Connection, because: unknown): void {
 const control: ReadonlySet<PropertyKey> = new Set(['commit', 'rollback', 'savepoint'])
 
 /** The same transactor with a watched client: all builders of Knex take it from `context`. */
-function watchedHandle(trx: Knex.Transaction, statements: WatchedStatements): Knex.Transaction {
-  const client = watchedClient(clientOf(trx), statements)
+function watchedHandle(
+  trx: Knex.Transaction,
+  statements: WatchedStatements,
+  sender: StatementSender,
+): Knex.Transaction {
+  const client = watchedClient(clientOf(trx), statements, sender)
   const { context } = trx as unknown as { context: { queryBuilder(): Knex.QueryBuilder } }
   const watched = Object.create(context, { client: { value: client } }) as typeof context
   return new Proxy(trx, {
@@ -119,18 +143,47 @@ function watchedHandle(trx: Knex.Transaction, statements: WatchedStatements): Kn
   })
 }
 
-function watchedClient(client: KnexClient, statements: WatchedStatements): KnexClient {
+function watchedClient(
+  client: KnexClient,
+  statements: WatchedStatements,
+  sender: StatementSender,
+): KnexClient {
+  const sending: KnexClient = Object.assign(Object.create(client), {
+    _query: (connection: SqlClient, statement: CompleteStatement) =>
+      sendComplete(client, sender, connection, statement),
+  })
   const watched: Pick<KnexClient, 'query' | 'stream'> & { transaction(): Promise<never> } = {
     query: (connection, statement) =>
-      statements.watch(textOf(statement), () => client.query(connection, statement)),
+      statements.watch(textOf(statement), () => sending.query(connection, statement)),
     stream: (connection, statement, rows, ...rest) =>
-      watchedStream(statements, textOf(statement), rows, () =>
-        client.stream(connection, statement, rows, ...rest),
-      ),
+      watchedStream(statements, textOf(statement), rows, () => {
+        sender.passBy()
+        return client.stream(connection, statement, rows, ...rest)
+      }),
     // Nested handles are created from the class of the client, which bypasses the watch.
     transaction: () => statements.refuseControl('trx.transaction()'),
   }
   return Object.assign(Object.create(client), watched)
+}
+
+/** Statements with options of their own, and those that are not plain, are left to Knex. */
+async function sendComplete(
+  client: KnexClient,
+  sender: StatementSender,
+  connection: SqlClient,
+  statement: CompleteStatement,
+): Promise<unknown> {
+  const { sql: text, bindings: values = [], options } = statement
+  if ((options !== undefined && Object.keys(options).length > 0) || !sender.takes(text)) {
+    sender.passBy()
+    return client._query(connection, statement)
+  }
+  statement.response = await new Promise<SqlResult>((resolve, reject) => {
+    sender.send({ text, values, queryMode: 'extended' }, (error, result) =>
+      error === null ? resolve(result!) : reject(error),
+    )
+  })
+  return statement
 }
 
 /** Knex reports that all rows were read, but not that the stream was destroyed early. */
