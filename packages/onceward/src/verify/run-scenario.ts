@@ -103,7 +103,7 @@ class ScenarioRun {
     }
     const observed: ChildObservation[] = []
     for (const one of this.#processes) {
-      const seen = await Promise.race([one.drain(), sleep(8_000, null)])
+      const seen = await Promise.race([one.drain(), sleep(drainMaxMs, null, { ref: false })])
       if (seen !== null) observed.push(seen)
     }
     const { pool } = this.#database
@@ -247,7 +247,7 @@ class ScenarioRun {
       const left = await this.#unfinished()
       if (left === 0) return
       const failed = await Promise.race([...this.#processes.map(one => one.ended), sleep(pollMs, null)])
-      if (failed?.error) throw new Error(failed.error)
+      if (failed !== null) throw new Error(failed.error ?? 'the process of the consumer ended by itself')
       if (Date.now() > this.#deadline)
         throw new Error(`${left} messages were not decided within ${this.#bench.runMaxMs / 1_000} s`)
     }
@@ -275,4 +275,5 @@ class ScenarioRun {
 
 const pollMs = 20
 const freezeMs = 300
+const drainMaxMs = 8_000
 const wakeMs = 50
