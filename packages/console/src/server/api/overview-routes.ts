@@ -30,7 +30,7 @@ export const overviewRoutes: readonly Route[] = [
 ]
 
 /** The part of the overview that is in scope. */
-export function shownOverview(overview: Overview, visible: Awaited<ReturnType<Call['visible']>>) {
+export function shownOverview(overview: Overview, visible: Awaited<ReturnType<Call['visible']>>): object {
   const isShown = (consumer: string | null) =>
     visible === undefined || (consumer !== null && visible.includes(consumer))
   const { status, readers } = overview

@@ -1,15 +1,28 @@
 import {
+  type DeletionRequest,
   groupParked,
   listApprovals,
   listReaders,
   listRedrives,
+  type ParkedGroup,
+  type RedriveSummary,
   readStatus,
   type SqlPool,
+  type Status,
 } from 'onceward/operations'
 import { Ticker } from '../live/ticker.ts'
 import { type Attention, findAttention } from './attention.ts'
 
-export type Overview = Awaited<ReturnType<typeof readOverview>>
+/** The whole database, before it is cut to the scope of a person. */
+export interface Overview {
+  readonly at: Date
+  readonly status: Status
+  readonly readers: Awaited<ReturnType<typeof listReaders>>
+  readonly groups: readonly ParkedGroup[]
+  readonly approvals: readonly DeletionRequest[]
+  readonly redrives: readonly RedriveSummary[]
+  readonly attention: readonly Attention[]
+}
 
 /** Queries that several people watch. Each runs at most once a second. */
 export class Screens {
@@ -20,7 +33,7 @@ export class Screens {
   }
 }
 
-async function readOverview(pool: SqlPool) {
+async function readOverview(pool: SqlPool): Promise<Overview> {
   const [status, readers, groups, approvals, redrives] = await Promise.all([
     readStatus(pool),
     listReaders(pool),
@@ -30,6 +43,6 @@ async function readOverview(pool: SqlPool) {
   ])
   const waiting = approvals.filter(({ state }) => state === 'requested')
   const moving = redrives.filter(({ state }) => state === 'moving')
-  const attention: readonly Attention[] = findAttention(status, waiting)
+  const attention = findAttention(status, waiting)
   return { at: new Date(), status, readers, groups, approvals: waiting, redrives: moving, attention }
 }
