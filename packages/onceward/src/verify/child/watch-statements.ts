@@ -46,7 +46,14 @@ function sent(client: object, given: unknown[], real: Query, watcher: StatementW
   const isOurs = ours.has(client)
   if (call !== undefined && !isOurs) foreignStatement(client, text, watcher)
   if (isOurs && /^\s*(commit|rollback(?!\s+to))\b/i.test(text)) ours.delete(client)
-  return real.apply(client, given)
+  const answer = real.apply(client, given)
+  // A statement that bypasses `tx` is a statement of the handler too: a kill after it shows what remains.
+  if (call !== undefined && !isOurs && answer instanceof Promise)
+    answer.then(
+      () => watcher.onAnswered(text),
+      () => {},
+    )
+  return answer
 }
 
 type Watch = (this: object, text: string, ...more: unknown[]) => Promise<unknown>
