@@ -83,7 +83,6 @@ class ChildWatch {
   readonly #points: Record<string, number> = {}
   readonly #statements: string[] = []
   readonly #leaks: Leak[] = []
-  #applying = false
   readonly environment
 
   constructor(orders: ChildOrders) {
@@ -99,7 +98,6 @@ class ChildWatch {
     watchStatements(file, {
       onLeak,
       onAnswered: text => this.#answered(text),
-      isApplying: () => this.#applying,
     })
     const { hostname, port } = new URL(databaseUrl)
     watchOutside({ onLeak, stubPort, allowed: new Set([`${hostname}:${port}`, ...allowed]) })
@@ -116,8 +114,6 @@ class ChildWatch {
   }
 
   #reached(point: CrashPoint): void {
-    if (point === 'batch.marked') this.#applying = true
-    if (point === 'batch.applied') this.#applying = false
     const passages = (this.#points[point] ?? 0) + 1
     this.#points[point] = passages
     this.#causeFault({ on: 'point', point, hit: passages })

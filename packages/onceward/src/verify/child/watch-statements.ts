@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module'
 import { pathToFileURL } from 'node:url'
 import pg from 'pg'
+import { StatementWatch } from '../../drivers/postgres/statement-watch.ts'
 import { currentCall } from './handler-calls.ts'
 import type { Leak } from './orders.ts'
 
@@ -8,8 +9,6 @@ export interface StatementWatcher {
   /** A statement of the handler, or of a declared effect, was answered. */
   readonly onAnswered: (text: string) => void
   readonly onLeak: (leak: Leak) => void
-  /** True between the markers of a batch and its conclusion: a declared effect sends its statements there. */
-  readonly isApplying: () => boolean
 }
 
 type Query = (this: object, ...given: unknown[]) => unknown
@@ -24,6 +23,7 @@ export const openTransactions = (): readonly string[] => [...foreign.values()]
 
 /** Watches every statement that passes through `pg`, also in another copy that the consumer uses. */
 export function watchStatements(consumerFile: string, watcher: StatementWatcher): void {
+  watchTransactions(watcher.onAnswered)
   const copies = new Set([pg.Client.prototype])
   try {
     const theirs = createRequire(pathToFileURL(consumerFile))('pg') as typeof pg
@@ -47,8 +47,8 @@ function sent(client: object, given: unknown[], real: Query, watcher: StatementW
   if (call !== undefined && !isOurs) foreignStatement(client, text, watcher)
   if (isOurs && /^\s*(commit|rollback(?!\s+to))\b/i.test(text)) ours.delete(client)
   const answer = real.apply(client, given)
-  const counts = call !== undefined || (isOurs && watcher.isApplying() && !internal.test(text))
-  if (counts && isPromise(answer))
+  // A statement that bypasses `tx` is a statement of the handler too: a kill after it shows what remains.
+  if (call !== undefined && !isOurs && answer instanceof Promise)
     answer.then(
       () => watcher.onAnswered(text),
       () => {},
@@ -56,8 +56,23 @@ function sent(client: object, given: unknown[], real: Query, watcher: StatementW
   return answer
 }
 
-/** Statements of the store around those of the handler. */
-const internal = /\bonceward\.|^\s*(begin|commit|rollback|savepoint|release|select 1 \/)/i
+type Watch = (this: object, text: string, ...more: unknown[]) => Promise<unknown>
+
+/** Statements on `tx` of handlers and declared effects: those of every store pass the watch of the store. */
+function watchTransactions(onAnswered: StatementWatcher['onAnswered']): void {
+  const prototype = StatementWatch.prototype as unknown as Record<'watch' | 'watchAnswer', Watch>
+  for (const name of ['watch', 'watchAnswer'] as const) {
+    const real = prototype[name]
+    prototype[name] = function (this: object, text: string, ...more: unknown[]) {
+      const answer = real.call(this, text, ...more)
+      answer.then(
+        () => onAnswered(String(text)),
+        () => {},
+      )
+      return answer
+    }
+  }
+}
 
 function foreignStatement(client: object, text: string, { onLeak }: StatementWatcher): void {
   if (/^\s*(begin|start\s+transaction)\b/i.test(text)) foreign.set(client, text)
@@ -70,6 +85,3 @@ function textOf(query: unknown): string {
   const text = (query as { text?: unknown } | null)?.text
   return typeof text === 'string' ? text : ''
 }
-
-const isPromise = (value: unknown): value is Promise<unknown> =>
-  typeof (value as { then?: unknown } | null)?.then === 'function'
