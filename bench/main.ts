@@ -10,6 +10,8 @@ import { measureExplain } from './observed/explain.ts'
 import { measureLatency } from './observed/latency.ts'
 import { measureMemory } from './observed/memory.ts'
 import { type Options, type Part, readOptions } from './options.ts'
+import { measurePeers } from './peers/measure.ts'
+import { writePeersPage } from './peers/write-page.ts'
 import { type PreparedPlace, preparePlace } from './place.ts'
 import { reportLines } from './print-report.ts'
 import { profileLines } from './profile-summary.ts'
@@ -22,9 +24,10 @@ const needs: Record<ServiceName, (parts: readonly Part[]) => boolean> = {
   postgres: () => true,
   rabbitmq: parts =>
     parts.some(part =>
-      ['rabbitmq', 'stream', 'effects', 'latency', 'memory', 'metrics', 'check'].includes(part),
+      ['rabbitmq', 'stream', 'effects', 'latency', 'memory', 'metrics', 'check', 'peers'].includes(part),
     ),
-  kafka: parts => parts.some(part => ['kafka', 'effects', 'rebalance', 'transform', 'check'].includes(part)),
+  kafka: parts =>
+    parts.some(part => ['kafka', 'effects', 'rebalance', 'transform', 'check', 'peers'].includes(part)),
 }
 
 const say = (line: string) => void process.stderr.write(`${line}\n`)
@@ -50,6 +53,7 @@ async function measure(place: PreparedPlace, options: Options): Promise<Results>
     memory: parts.includes('memory') ? await measureMemory(place, options.memoryCount) : null,
     transform: parts.includes('transform') ? await measureTransform(place, options, say) : null,
     check: parts.includes('check') ? await measureCheck(place, options.rounds) : null,
+    peers: parts.includes('peers') ? await measurePeers(place, options, say) : null,
     rebalance: parts.includes('rebalance')
       ? await measureRebalance(place, options.rebalanceCount, say)
       : null,
@@ -65,6 +69,8 @@ async function main(): Promise<void> {
   try {
     const results = await measure(place, options)
     console.log(options.json ? jsonLine(results) : reportLines(results).join('\n'))
+    if (options.writeDocs && results.peers !== null)
+      await writePeersPage(place, results.peers, options.rounds)
     if (options.profileFolder !== null) for (const line of profileLines(options.profileFolder)) say(line)
   } finally {
     await place.drop()

@@ -16,6 +16,7 @@ const parts = [
   'memory',
   'metrics',
   'check',
+  'peers',
 ] as const
 export type Part = (typeof parts)[number]
 
@@ -25,6 +26,8 @@ export interface Options {
   readonly roles: readonly string[] | null
   readonly json: boolean
   readonly profileFolder: string | null
+  /** The bench writes its tables and charts into docs/. */
+  readonly writeDocs: boolean
   readonly rounds: number
   readonly count: number
   readonly logCount: number
@@ -37,15 +40,20 @@ export interface Options {
   readonly latencySeconds: number
   readonly memoryCount: number
   readonly rebalanceCount: number
+  /** Messages of one run of a peer that handles batches, and of one that handles messages one by one. */
+  readonly peerCount: number
+  readonly slowPeerCount: number
+  readonly peerKills: number
 }
 
-export const usage = `Usage: npm run bench -- [--only ${parts.join('|')}] [--roles a,b] [--json] [--quick] [--rounds n] [--profile folder]
-  --only     one part alone; a comma joins several. Memory alone takes a million messages, otherwise 300,000. History, purge, explain, transform and check only when named
-  --roles    only these contenders, such as 'hand batch,batch form'
+export const usage = `Usage: npm run bench -- [--only ${parts.join('|')}] [--roles a,b] [--json] [--quick] [--rounds n] [--profile folder] [--write-docs]
+  --only     one part alone; a comma joins several. Memory alone takes a million messages, otherwise 300,000. History, purge, explain, transform, check and peers only when named
+  --roles    only these contenders, such as 'hand batch,batch form'; of the peers those whose name contains a part
   --json     ends with one line {"rows": [...], "ratios": {...}}
   --quick    two rounds with fewer messages: for a look, not for a claim
   --rounds   rounds that count (default 5)
-  --profile  writes a CPU profile of every Onceward process into the folder and lists where the time went`
+  --profile  writes a CPU profile of every Onceward process into the folder and lists where the time went
+  --write-docs  writes the peers' table and chart into docs/benchmarks.md`
 
 export function readOptions(args: readonly string[]): Options {
   const { values } = parseArgs({
@@ -57,11 +65,12 @@ export function readOptions(args: readonly string[]): Options {
       quick: { type: 'boolean', default: false },
       rounds: { type: 'string' },
       profile: { type: 'string' },
+      'write-docs': { type: 'boolean', default: false },
     },
   })
   const chosen = (values.only?.split(',') ??
     parts.filter(
-      part => !['history', 'purge', 'explain', 'transform', 'check'].includes(part),
+      part => !['history', 'purge', 'explain', 'transform', 'check', 'peers'].includes(part),
     )) as readonly Part[]
   const unknown = chosen.filter(part => !parts.includes(part))
   if (unknown.length > 0) throw new Error(`There is no part ${unknown.join(', ')}.\n${usage}`)
@@ -74,6 +83,7 @@ export function readOptions(args: readonly string[]): Options {
     roles: values.roles?.split(',') ?? null,
     json: values.json,
     profileFolder: values.profile ?? null,
+    writeDocs: values['write-docs'],
     rounds,
     count: values.quick ? 20_000 : 60_000,
     logCount: values.quick ? 40_000 : 240_000,
@@ -86,5 +96,8 @@ export function readOptions(args: readonly string[]): Options {
     latencySeconds: values.quick ? 4 : 10,
     memoryCount: values.quick ? 100_000 : alone ? 1_000_000 : 300_000,
     rebalanceCount: values.quick ? 400_000 : 800_000,
+    peerCount: values.quick ? 15_000 : 60_000,
+    slowPeerCount: values.quick ? 1_500 : 6_000,
+    peerKills: values.quick ? 1 : 3,
   }
 }

@@ -35,7 +35,8 @@ export interface PreparedPlace extends Place {
   drop(): Promise<void>
 }
 
-const tables = `
+/** What the effects and the inboxes by hand write to. */
+export const tables = `
   create table bench_inbox (
     consumer integer not null,
     at       timestamptz not null default now(),
@@ -84,7 +85,15 @@ export async function preparePlace(names: readonly ServiceName[]): Promise<Prepa
     async drop() {
       if (pool.ended) return
       await pool.end()
-      await withClient(adminUrl, client => client.query(`drop database if exists ${database} with (force)`))
+      // Parts of a run copy the database under names that begin with its name.
+      await withClient(adminUrl, async client => {
+        const { rows } = await client.query(
+          'select datname as name from pg_database where starts_with(datname, $1)',
+          [`${database}_`],
+        )
+        for (const name of [database, ...rows.map(row => row.name)])
+          await client.query(`drop database if exists ${name} with (force)`)
+      })
       await dropQueues(urls.get('rabbitmq') ?? null)
       await logs.kafka?.close()
       await logs.stream?.close()

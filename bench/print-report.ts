@@ -1,5 +1,6 @@
 import type { Effects } from './effects/effects.ts'
 import { median } from './median.ts'
+import { peerLines } from './peers/print-peers.ts'
 import { type Results, targetsOf } from './report.ts'
 import type { Measured } from './rounds.ts'
 
@@ -83,6 +84,7 @@ export function reportLines(results: Results): string[] {
       )
     lines.push(`  ${hundredths(results.transform.ratio)} × by hand`)
   }
+  if (results.peers !== null) lines.push('', 'peers, messages per second', ...peerLines(results.peers))
   const targets = targetsOf(results)
   if (targets.length > 0) lines.push('', 'targets (the lower ratio of ordered and random ids)')
   for (const { name, value, bound, reached } of targets) {

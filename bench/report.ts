@@ -8,6 +8,7 @@ import { median } from './median.ts'
 import type { Explained } from './observed/explain.ts'
 import type { Latency } from './observed/latency.ts'
 import type { Memory } from './observed/memory.ts'
+import type { PeerResult } from './peers/measure.ts'
 import type { Rebalance } from './rebalance/rebalance.ts'
 import type { Measured } from './rounds.ts'
 import type { TransformRates } from './transform/transform.ts'
@@ -25,6 +26,7 @@ export interface Results {
   readonly rebalance: Rebalance | null
   readonly check: CheckTimes | null
   readonly transform: TransformRates | null
+  readonly peers: readonly PeerResult[] | null
 }
 
 export interface Target {
@@ -165,8 +167,20 @@ export function jsonLine(results: Results): string {
     rate: Math.round(median(rates)),
     cpuMicros: round(median(cpuMicros)),
   }))
-  const { effects, failure, parked, history, purge, explain, latency, memory, rebalance, check, transform } =
-    results
+  const {
+    effects,
+    failure,
+    parked,
+    history,
+    purge,
+    explain,
+    latency,
+    memory,
+    rebalance,
+    check,
+    transform,
+    peers,
+  } = results
   const targets = targetsOf(results).map(target => ({ ...target, value: round(target.value) }))
   return JSON.stringify({
     rows,
@@ -183,6 +197,7 @@ export function jsonLine(results: Results): string {
     rebalance,
     check,
     transform,
+    peers,
   })
 }
 

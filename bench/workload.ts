@@ -8,6 +8,8 @@ export interface Load {
   readonly ids: IdOrder
   readonly round: number
   readonly count: number
+  /** Default `shared`. `distinct`: message n adds to counter n, so that each message can be checked by itself. */
+  readonly keys?: 'shared' | 'distinct'
 }
 
 export interface Increment {
@@ -25,13 +27,13 @@ export function* bodiesOf(load: Load): Generator<Buffer> {
 }
 
 /** The counter key is drawn at random, so that batches side by side meet on the same rows. */
-export function* incrementsOf({ ids, round, count }: Load): Generator<Increment> {
+export function* incrementsOf({ ids, round, count, keys = 'shared' }: Load): Generator<Increment> {
   for (let index = 0; index < count; index++) {
     const digits = hash('md5', `${ids}/${round}/${index}`)
     yield {
       id: ids === 'random' ? asUuid(digits) : orderedId(round, index),
-      key: Number.parseInt(digits.slice(0, 8), 16) % keyCount,
-      amount: 1 + (index % 3),
+      key: keys === 'distinct' ? index : Number.parseInt(digits.slice(0, 8), 16) % keyCount,
+      amount: amountOf(index),
     }
   }
 }
@@ -40,6 +42,8 @@ export function bodyOf(message: Increment): Buffer {
   const bare = JSON.stringify({ ...message, pad: '' })
   return Buffer.from(JSON.stringify({ ...message, pad: 'x'.repeat(messageBytes - bare.length) }))
 }
+
+const amountOf = (index: number) => 1 + (index % 3)
 
 /** What the counters must add up to when every message was applied exactly once. */
 export function sumOf(count: number): number {

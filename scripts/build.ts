@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, copyFileSync, cpSync, existsSync, globSync, mkdirSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { buildConsole } from './build/build-console.ts'
 import { dropUnreachedTypes } from './build/drop-unreached-types.ts'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
@@ -32,8 +33,9 @@ if (status === 0) {
   const cli = join(dist, 'cli', 'main.js')
   if (existsSync(cli)) chmodSync(cli, 0o755)
   console.log('Built packages/onceward/dist')
+  process.exitCode = buildConsole()
 } else {
   rmSync(dist, { recursive: true, force: true })
   console.error('The build failed (the errors are above); no dist folder was left behind.')
+  process.exitCode = status ?? 1
 }
-process.exitCode = status ?? 1

@@ -12,6 +12,11 @@ const steps = [
     args: ['check', '--log-level=warn', '.'],
   },
   { name: 'tsc', script: 'node_modules/typescript/bin/tsc', args: ['-p', 'tsconfig.json'] },
+  {
+    name: 'tsc, pages of the console',
+    script: 'node_modules/typescript/bin/tsc',
+    args: ['-p', 'packages/console/tsconfig.web.json'],
+  },
 ]
 
 /** Lint, format and types. True when all hold; each failing tool prints its own report. */

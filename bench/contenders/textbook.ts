@@ -29,7 +29,8 @@ export const openTextbook: OpenContender = async place => {
   }
 }
 
-async function applyOne(pool: pg.Pool, body: Buffer): Promise<void> {
+/** One transaction: the marker, and the effect when the marker is new. */
+export async function applyOne(pool: pg.Pool, body: Buffer): Promise<void> {
   const { message, digest } = parse(body)
   const client = await pool.connect()
   try {

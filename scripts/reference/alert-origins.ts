@@ -16,6 +16,8 @@ export const alertOrigins: Partial<Record<AlertName, readonly string[]>> = {
   OncewardRetriesExhausted: ['001 §30: retry exhausted'],
   OncewardPoison: ['001 §30: poison message detected'],
   OncewardUnreadable: ['001 §30: deserialization failure'],
+  OncewardCorruption: ['004 §15: corruption'],
+  OncewardVersionGap: ['001 §21: a gap'],
   OncewardQuarantined: ['003 §19: quarantined count increasing'],
   OncewardLeasesExpired: ['003 §19: claim expired count increasing'],
   OncewardOffsetCommitFailures: [

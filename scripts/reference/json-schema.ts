@@ -43,6 +43,7 @@ export function policySchema(keys: readonly PolicyKey[] = policyKeys): Schema {
       defaults: { description: topKeys.defaults, ...branchSchema(withoutSource, true) },
       sources: { description: topKeys.sources, ...names(policy) },
       consumers: { description: topKeys.consumers, ...names(policy, '^[a-z][a-z0-9_]{0,47}$') },
+      deliverySemantics: { description: topKeys.deliverySemantics, type: ['object', 'null'] },
       waivers: { description: topKeys.waivers, type: ['array', 'null'], items: waiverSchema() },
     },
     $defs: { policy: branchSchema(tree, true) },
@@ -107,7 +108,7 @@ function valueSchema(key: ValueKind): Schema {
     case 'from':
       return from
     case 'from or position':
-      return { oneOf: [{ const: 'position' }, ...(from.oneOf as Schema[])] }
+      return { oneOf: [{ enum: ['position', 'content'] }, ...(from.oneOf as Schema[])] }
     case 'versions':
       return {
         oneOf: [

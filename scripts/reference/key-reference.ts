@@ -41,7 +41,7 @@ function values(key: ValueKind): string {
     case 'from':
       return '`{ header: … }`, `{ property: … }`'
     case 'from or position':
-      return '`{ header: … }`, `{ property: … }`, `position`'
+      return '`{ header: … }`, `{ property: … }`, `position`, `content`'
     case 'versions':
       return 'list, `{ min, max }`'
     case 'secret':

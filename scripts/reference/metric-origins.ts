@@ -24,10 +24,8 @@ export const metricOrigins: Partial<Record<MetricKey, readonly Origin[]>> = {
     state('consumer.records.polled.count'),
   ],
   redelivered: [idempotency('consumer.redelivered.total')],
-  outcomes: [
-    delivery('consumer.messages.processed.total'),
-    state('consumer.inbox.quarantined.count', { outcome: 'quarantined' }),
-  ],
+  outcomes: [delivery('consumer.messages.processed.total')],
+  setAside: [state('consumer.inbox.quarantined.count', { outcome: 'quarantined' })],
   applied: [idempotency('consumer.processed.total'), state('consumer.inbox.processed.count')],
   duplicates: [
     idempotency('consumer.duplicates.total'),
@@ -40,7 +38,7 @@ export const metricOrigins: Partial<Record<MetricKey, readonly Origin[]>> = {
   skips: [state('consumer.effect.idempotent_skip.count')],
   failures: [state('consumer.effect.failure.count')],
   retries: [delivery('consumer.retries.total'), state('consumer.inbox.retryable_failed.count')],
-  setAside: [delivery('consumer.dlq.total', { outcome: 'dead-lettered' })],
+  deadLetters: [delivery('consumer.dlq.total')],
   unreadable: [delivery('consumer.deserialization.failures.total')],
   poison: [delivery('consumer.poison.detected.total')],
   insertLatency: [idempotency('consumer.inbox.insert.latency')],

@@ -42,4 +42,5 @@ export const ports = {
   kafka: 29192 + portOffset,
   kafkaController: 29193 + portOffset,
   pgbouncer: 27433 + portOffset,
+  redis: 27434 + portOffset,
 } as const

@@ -48,7 +48,7 @@ const namesOnly = (code: string) => withoutComments(code).replaceAll(/'(?:[^'\\\
 /** From the ground up. */
 const rooms = [
   ...['message', 'ports', 'drivers', 'contract', 'engine', 'work', 'telemetry', 'effects', 'operations'],
-  ...['replay', 'evidence', 'review', 'runtime', 'testing', 'cli'],
+  ...['replay', 'evidence', 'review', 'runtime', 'verify', 'testing', 'cli'],
 ]
 
 describe('import boundaries', () => {
@@ -128,7 +128,7 @@ describe('import boundaries', () => {
   test('commands use public doors, the runtime and the views, never the inside', () => {
     const doors = Object.values(doorFiles())
     const allowed = [
-      ...['cli/', 'evidence/', 'runtime/', 'telemetry/', 'review/', 'operations/', 'replay/'],
+      ...['cli/', 'evidence/', 'runtime/', 'telemetry/', 'review/', 'operations/', 'replay/', 'verify/'],
       ...['contract/', 'message/iso-time.ts', 'message/deceptive.ts', 'errors.ts', 'environment.ts'],
       'drivers/broker-security.ts',
       ...doors,
@@ -342,6 +342,13 @@ const publicNames: Record<string, string> = {
   './outbox': `OutboxMessage publishInTransaction PublishRequest PublishTarget RelayedBroker RunningRelay RunRelayOptions runRelay`,
   './memory':
     'MemoryLog MemoryLogMessage MemoryLogOptions MemoryMessage MemoryQueue MemoryStore MemoryTransaction',
+  './operations': `acceptBroker acceptLoss acceptServer actingAs approveRequest AuditRow classifyParked ConsoleLogin contractPage DeclaredLoss defaultRamp
+    deleteParked DeletionRequest DiffLine diffLines dropStuck explain Explanation findRedrive Fixed fixPayload groupParked HeldWork isListedPerson KeyView LedgerDetail LedgerEntry
+    listApprovals listAudit listBrokers listClosed listDestinations listHeld listLedger listParked listReaders listRedrives listStuck noteStateFixed
+    openGuardedPool ParkedDetails ParkedFilter ParkedGroup ParkedPreview ParkedRow ParkedState parkedStates PayloadMember previewParked Ramp RampResult rampRedrive readBody
+    readConsoleLogin readLosses readRestore readStatus reconcileEffect RedriveReport RedriveSummary releaseHeld recordRefusal RefusedAct renameConsumer renderPage requestDeletion RestoreView
+    retireDestination retryEffect runRedrive searchMember separateConsumer showKey showLedger showParked showRedrive skipParked SqlPool startRedrive Status stopRedrive
+    Story StuckMessage TimelineEntry verifyAudit`,
   './file': 'createFileSource file FileDeclaration FileOptions FileSourceOptions',
   './embedded': 'EmbeddedPostgres EmbeddedPostgresOptions findEmbeddedPostgres startEmbeddedPostgres',
   './testing': `CrashPoint crashPoints createTestEnvironment DeathOptions deliveryConformance DeliveryFactory DeliveryFeature dieAt FaultKind
@@ -349,7 +356,8 @@ const publicNames: Record<string, string> = {
     publisherConformance PublisherFactory PublisherFeature PublisherUnderTest rangeReaderConformance RangeReaderFactory RangeReaderFeature RangeReaderUnderTest Reach
     replicationConformance RollbackProbe runSimulation ScenarioName ScheduleResult SimulationFailure SimulationOptions SimulationReport simulationScenarios
     sourceConformance SourceFactory SourceFeature SourceUnderTest storeConformance StoreFactory StoreFeature StoreUnderTest
-    SynchronousStandby TestEnvironment TestEnvironmentOptions traceSchedule until UntilOptions`,
+    SynchronousStandby TestEnvironment TestEnvironmentOptions traceSchedule until UntilOptions
+    assertVerified FaultClass Invariant verifyConsumer VerifyFailure VerifyOptions VerifyProgress VerifyReport`,
 }
 
 function doorFiles(): Record<string, string> {

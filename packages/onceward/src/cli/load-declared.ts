@@ -1,6 +1,6 @@
 import { OncewardError } from '../errors.ts'
+import { loadContract } from '../runtime/load-consumer.ts'
 import type { Declared } from '../telemetry/alerts/alert-rules.ts'
-import { loadContract } from './load-consumer.ts'
 
 /** The consumers and transforms of these files, in the order given. */
 export async function loadDeclared(files: readonly string[]): Promise<Declared[]> {

@@ -16,6 +16,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   work: async () => (await import('./commands/work.ts')).workCommand(),
   parked: async () => (await import('./commands/parked.ts')).parkedCommand(),
   audit: async () => (await import('./commands/audit.ts')).auditCommand(),
+  brakes: async () => (await import('./commands/brakes.ts')).brakesCommand(),
   losses: async () => (await import('./commands/losses.ts')).lossesCommand(),
   ledger: async () => (await import('./commands/ledger.ts')).ledgerCommand(),
   replay: async () => (await import('./commands/replay.ts')).replayCommand(),
@@ -27,8 +28,10 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   destinations: async () => (await import('./commands/destinations.ts')).destinationsCommand(),
   contract: async () => (await import('./commands/contract.ts')).contractCommand(),
   check: async () => (await import('./commands/check.ts')).checkCommand(),
+  verify: async () => (await import('./commands/verify.ts')).verifyCommand(),
   alerts: async () => (await import('./commands/alerts.ts')).alertsCommand(),
   dashboard: async () => (await import('./commands/dashboard.ts')).dashboardCommand(),
+  console: async () => (await import('./commands/console.ts')).consoleCommand(),
   runbook: async () => (await import('./commands/runbook.ts')).runbookCommand(),
 }
 

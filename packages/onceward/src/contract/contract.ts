@@ -157,9 +157,11 @@ export type From<M, T = string | number | bigint> =
 export interface IdentitySection<M> {
   /**
    * The message id: two deliveries with the same id are the same message. Required. `position` is for logs
-   * whose records carry no id; an event written to the log twice then counts as two messages.
+   * whose records carry no id; an event written to the log twice then counts as two messages. `content` is
+   * for queues whose messages carry no id: messages with the same bytes and listed headers are one message,
+   * even if the producer meant two.
    */
-  id: From<M> | 'position'
+  id: From<M> | 'position' | 'content'
   /** At most one effect per business key, even under different message ids. */
   businessKey?: From<M>
   /**

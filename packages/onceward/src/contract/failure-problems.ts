@@ -4,6 +4,7 @@ import type { ConsumerContract } from './contract.ts'
 import { isGrave } from './failure-rules.ts'
 import type { FailureSection } from './failure-section.ts'
 import { optionReader } from './options/defaults.ts'
+import { readsLog } from './reads-log.ts'
 import { brokerRetryProblems } from './retry-problems.ts'
 
 /** Conflicts between the failure section and the rest of the contract. */
@@ -16,7 +17,30 @@ export function failureProblems(contract: ConsumerContract, wrong: Report): void
       'failure.exhausted',
       "'stop' blocks a lane, and order 'none' has no lanes: use order 'key' or 'partition'",
     )
+  for (const [name, policy] of Object.entries(failure.policies ?? {}))
+    if (policy?.terminal === 'ignored' && name !== 'business conflict')
+      wrong(
+        `failure.policies.${name}.terminal`,
+        "'ignored' would drop the message: only a business conflict shows that its effect is there",
+      )
+  redeliveryProblems(contract, failure, wrong)
   passingProblems(contract, failure, wrong)
+}
+
+function redeliveryProblems(contract: ConsumerContract, failure: FailureSection, wrong: Report): void {
+  const { redelivery, exhausted } = failure
+  if (!isRecord(redelivery) || !isRecord(contract.source)) return
+  const { kind, type = 'quorum' } = contract.source as { kind: string; type?: string }
+  if (kind === 'rabbitmq' ? type !== 'quorum' : readsLog(contract))
+    wrong(
+      'failure.redelivery',
+      'needs a source that counts deliveries: a quorum queue, or a PostgreSQL queue',
+    )
+  if (redelivery.action === 'set aside' && exhausted === 'stop')
+    wrong(
+      'failure.redelivery.action',
+      "'set aside' contradicts failure.exhausted 'stop': use 'slowed' or 'isolated'",
+    )
 }
 
 function modeProblems(contract: ConsumerContract, { mode }: FailureSection, wrong: Report): void {

@@ -2,10 +2,12 @@ import { byBroker } from '../ports/retry-levels.ts'
 import type { ConsumerContract } from './contract.ts'
 import type {
   ClassPolicy,
+  FailureBrake,
   FailureBreaker,
   FailureClass,
   FailureSection,
   ParkingSection,
+  RedeliverySection,
 } from './failure-section.ts'
 import { optionReader, withDefaults } from './options/defaults.ts'
 import { contractOptions, type OptionTable } from './options/table.ts'
@@ -21,6 +23,10 @@ export type Terminal = NonNullable<ClassPolicy['terminal']>
 /** How failures of one class are treated. */
 export interface ClassRules {
   readonly attemptsMax: number
+  /** Its attempts are a budget. False for classes that the first failure ends. */
+  readonly retried: boolean
+  /** Failures of one kind after which a message is poison; null: only its attempts decide. */
+  readonly sameMax: number | null
   /** True: counted separately. All other classes share one budget. */
   readonly ownBudget: boolean
   readonly delayMs: number
@@ -39,9 +45,10 @@ export interface FailureRules {
   readonly jitter: boolean
   readonly classes: Readonly<Record<string, FailureClass>>
   readonly rules: Readonly<Record<PolicyClass, ClassRules>>
-  /** Failures of one kind after which a message is poison; null: only its attempts decide. */
-  readonly sameMax: number | null
   readonly breaker: Required<FailureBreaker> | null
+  readonly brake: Required<FailureBrake> | null
+  /** For messages that the broker delivers again and again; null: nothing. */
+  readonly redelivery: Required<RedeliverySection> | null
   /** The outcome of unreadable bytes, and of types and versions the contract does not list. */
   readonly unreadable: Terminal
   readonly unexpected: Terminal
@@ -53,19 +60,12 @@ export interface FailureRules {
   readonly deadLetterOwner: string
 }
 
-const shared: readonly PolicyClass[] = ['transient', 'overload', 'rate limited', 'unclassified', 'verdict']
-const unavailable: readonly PolicyClass[] = ['transient', 'overload', 'rate limited']
+const unavailable: readonly PolicyClass[] = ['transient', 'overload', 'rate limited', 'configuration']
+const sharing: readonly PolicyClass[] = [...unavailable, 'unclassified', 'verdict']
 /** Classes that are not retried. */
-export const triedOnce: readonly FailureClass[] = [
-  'business conflict',
-  'validation',
-  'poison',
-  'configuration',
-  'corruption',
-]
+export const triedOnce: readonly FailureClass[] = ['business conflict', 'validation', 'poison', 'corruption']
 const terminals: Partial<Record<PolicyClass, Terminal>> = {
   validation: 'dead-lettered',
-  configuration: 'halted',
   corruption: 'quarantined',
 }
 
@@ -78,8 +78,9 @@ export function failureRules<M, Tx>(
   const get = optionReader(contract, table)
   const all = withDefaults('failure', failure, contract, table)
   const atMostOnce = get('settle.when') === 'before effect'
-  const rulesOf = (name: PolicyClass) => classRules(name, all, policies[name as FailureClass], atMostOnce)
-  const named = [...shared, ...triedOnce, 'contention' as const]
+  const shared = { ...all, atMostOnce, sameMax: failure.poison?.maxAttemptsBeforePark ?? null }
+  const rulesOf = (name: PolicyClass) => classRules(name, shared, policies[name as FailureClass])
+  const named = [...sharing, ...triedOnce, 'contention' as const]
   const rules = Object.fromEntries(named.map(name => [name, rulesOf(name)])) as Record<
     PolicyClass,
     ClassRules
@@ -93,8 +94,20 @@ export function failureRules<M, Tx>(
     jitter: all.jitter,
     classes: { ...failure.classes },
     rules,
-    sameMax: failure.poison?.maxAttemptsBeforePark ?? null,
+    brake:
+      failure.brake === false || atMostOnce
+        ? null
+        : withDefaults('failure.brake', failure.brake, contract, table),
     breaker: off ? null : withDefaults('failure.breaker', breaker, contract, table),
+    redelivery:
+      failure.redelivery === undefined
+        ? null
+        : (withDefaults(
+            'failure.redelivery',
+            failure.redelivery,
+            contract,
+            table,
+          ) as Required<RedeliverySection>),
     unreadable: policies.poison?.terminal ?? 'quarantined',
     unexpected: policies.poison?.terminal ?? 'parked',
     rejected: mayPass(contract) ? 'dead-lettered' : 'parked',
@@ -104,23 +117,36 @@ export function failureRules<M, Tx>(
   }
 }
 
-type AllRules = Pick<ClassRules, 'attemptsMax' | 'delayMs' | 'delayMaxMs'>
+interface SharedRules extends Pick<ClassRules, 'attemptsMax' | 'delayMs' | 'delayMaxMs' | 'sameMax'> {
+  readonly exhausted: FailureRules['exhausted']
+  readonly atMostOnce: boolean
+}
 
-function classRules(
-  name: PolicyClass,
-  all: AllRules,
-  policy: ClassPolicy = {},
-  atMostOnce: boolean,
-): ClassRules {
-  const single = atMostOnce || triedOnce.includes(name as FailureClass)
+function classRules(name: PolicyClass, all: SharedRules, policy: ClassPolicy = {}): ClassRules {
+  // A consumer that halts for a refused login halts at the first one, before the breaker pauses it.
+  const halts = name === 'configuration' && policy.terminal === 'halted'
+  const endsAtOnce = triedOnce.includes(name as FailureClass) && (policy.attemptsMax ?? 1) === 1
+  const attemptsMax = policy.attemptsMax ?? (all.atMostOnce || halts || endsAtOnce ? 1 : all.attemptsMax)
+  const breaker = policy.breaker ?? (!halts && unavailable.includes(name))
+  const byDefault = !endsAtOnce && all.exhausted === 'dead-lettered' ? 'dead-lettered' : 'parked'
   return {
-    attemptsMax: policy.attemptsMax ?? (single ? 1 : all.attemptsMax),
-    ownBudget: policy.attemptsMax !== undefined || !shared.includes(name),
+    attemptsMax,
+    retried: !endsAtOnce,
+    sameMax: all.sameMax ?? poisonAfter(attemptsMax, breaker || policy.terminal === 'halted'),
+    ownBudget: policy.attemptsMax !== undefined || !sharing.includes(name),
     delayMs: policy.delayMs ?? all.delayMs,
     delayMaxMs: policy.delayMaxMs ?? Math.max(policy.delayMs ?? 0, all.delayMaxMs),
-    terminal: policy.terminal ?? terminals[name] ?? 'parked',
-    breaker: policy.breaker ?? unavailable.includes(name),
+    terminal: policy.terminal ?? terminals[name] ?? byDefault,
+    breaker,
   }
+}
+
+/**
+ * A message whose every attempt fails in the same way is poison. One failure is no repetition, and the
+ * failures of an unavailable dependency say nothing about the message.
+ */
+function poisonAfter(attemptsMax: number, ofOthers: boolean): number | null {
+  return ofOthers || attemptsMax === 1 ? null : attemptsMax
 }
 
 /** Codes that retry policies commonly use. */
@@ -150,5 +176,6 @@ export function isGrave(risk: string): boolean {
  */
 export function decidedAtOnce(failure: FailureRules): FailureRules {
   const once = Object.entries(failure.rules).map(([of, rules]) => [of, { ...rules, attemptsMax: 1 }])
-  return { ...failure, exhausted: 'set aside', breaker: null, rules: Object.fromEntries(once) }
+  const exhausted = failure.exhausted === 'stop' ? 'parked' : failure.exhausted
+  return { ...failure, exhausted, breaker: null, rules: Object.fromEntries(once) }
 }

@@ -33,24 +33,30 @@ export interface FailureSection {
   classes?: Record<string, FailureClass>
   /** Per failure class, the settings that differ from those above. */
   policies?: Partial<Record<FailureClass, ClassPolicy>>
-  /** Parks a message early when it fails repeatedly in the same way. Default: only `attemptsMax` decides. */
+  /** When a message that fails repeatedly in the same way is poison. */
   poison?: PoisonSection
   /** Pauses the source while a dependency is unavailable. `false` switches it off. */
   breaker?: FailureBreaker | false
+  /** Pauses an event type while most of its messages fail for one new cause. `false` switches it off. */
+  brake?: FailureBrake | false
+  /** What happens to a message that the broker delivers again and again. Default: nothing. */
+  redelivery?: RedeliverySection
   /**
-   * What happens to a message without attempts left. Default `set aside`: it is parked with everything needed
-   * to redrive it. `stop`: its lane waits, and the message is retried without limit; attempts are counted and
-   * reported. Other lanes continue.
+   * What happens to a message without attempts left. Default `parked`: it is kept for an operator, and with
+   * order `key` later messages of its key wait behind it. `dead-lettered`: it is kept, and later messages
+   * pass it. `stop`: its lane waits, and the message is retried without limit; attempts are counted and
+   * reported, and other lanes continue. A class with a `terminal` of its own keeps that. In both of the first
+   * two cases the dead-letter queue gets a copy, if there is one.
    */
-  exhausted?: 'set aside' | 'stop'
+  exhausted?: 'parked' | 'dead-lettered' | 'stop'
   /**
    * How many messages may be parked. Beyond that, further messages wait at the source. Nothing is dropped; a
    * log line and a metric report it.
    */
   parking?: ParkingSection
   /**
-   * A queue on the same broker that receives a copy of dead letters and quarantined messages, or an object
-   * with more settings for dead letters.
+   * A queue on the same broker that receives a copy of dead letters, of quarantined messages and of messages
+   * whose attempts ran out, or an object with more settings for dead letters.
    */
   deadLetter?: string | DeadLetterSection
 }
@@ -60,17 +66,23 @@ export interface ClassPolicy {
   attemptsMax?: number
   delayMs?: number
   delayMaxMs?: number
-  /** The final outcome of this class. `halted`: the consumer stops before the message and settles nothing. */
-  terminal?: 'parked' | 'dead-lettered' | 'quarantined' | 'halted'
   /**
-   * Whether such failures count towards the breaker. Default: transient, overload and rate limited do.
+   * The final outcome of this class. `halted`: the consumer stops before the message and settles nothing.
+   * `ignored`, only for business conflicts: the conflict shows that the effect is there, so the message
+   * counts as done.
+   */
+  terminal?: 'parked' | 'dead-lettered' | 'quarantined' | 'halted' | 'ignored'
+  /**
+   * Whether such failures count towards the breaker. Default: transient, overload, rate limited and
+   * configuration do, configuration not if it is `halted`.
    */
   breaker?: boolean
 }
 
 export interface PoisonSection {
   /**
-   * Failures with the same class, code and place after which the message is parked, even with attempts left.
+   * Failures with the same class, code and place after which the message is parked as poison, even with
+   * attempts left. Default: all its attempts, and never for classes that count towards the breaker.
    */
   maxAttemptsBeforePark?: number
 }
@@ -84,6 +96,39 @@ export interface FailureBreaker {
    */
   pauseMs?: number
   pauseMaxMs?: number
+}
+
+export interface FailureBrake {
+  /**
+   * Messages that failed in the handler for one cause, under at least two keys. Default 20 for risk money,
+   * regulatory and notification, otherwise 50.
+   */
+  messagesMin?: number
+  /**
+   * Their share of the recent messages of the type, from 0.05 to 1. Default 0.25 for risk money, regulatory
+   * and notification, otherwise 0.5.
+   */
+  shareMin?: number
+  /**
+   * Pause before one message of the type is tried. Default 1 s, doubled after each failed trial up to
+   * `pauseMaxMs` (default 60 s).
+   */
+  pauseMs?: number
+  pauseMaxMs?: number
+}
+
+export interface RedeliverySection {
+  /**
+   * Earlier deliveries of a message, as the broker counts them, from which on `action` applies. The count
+   * never decides whether a message was applied: a repeat of an applied one is still a duplicate.
+   */
+  countMax: number
+  /**
+   * Default `isolated`: the message is tried in a transaction of its own. `slowed`: it waits before it is
+   * tried, longer with each delivery, between `delayMs` and `delayMaxMs`. `set aside`: it is not tried, and
+   * ends as poison.
+   */
+  action?: 'slowed' | 'isolated' | 'set aside'
 }
 
 export interface DeadLetterSection {

@@ -2,6 +2,7 @@ import { OncewardError } from '../errors.ts'
 import type { Consumer } from './define-consumer.ts'
 import { durationText } from './duration.ts'
 import type { ClassRules } from './failure-rules.ts'
+import { shortestMarkersMs } from './retention.ts'
 
 /**
  * The longest time after which a source may redeliver a message, and the setting that limits it; or the
@@ -54,16 +55,17 @@ export function assertKeptLongEnough(consumer: Reviewed, source: SourceWindow): 
     )
   }
   const needed = neededRetention(consumer, source)
-  if (needed.ms <= retention.markers) return
-  const short = needed.reasons.filter(reason => reason.ms > retention.markers)
+  const keptMs = shortestMarkersMs(retention)
+  if (needed.ms <= keptMs) return
+  const short = needed.reasons.filter(reason => reason.ms > keptMs)
   const text = short.map(({ what, ms }) => `${what}: ${termText(ms)}`).join('; ')
   const fix = Number.isFinite(needed.ms)
-    ? `Set retention.markers to at least ${durationText(needed.ms)}, or shorten the other.`
+    ? `Set ${keptMs < retention.markers ? 'every term in retention.tenants' : 'retention.markers'} to at least ${durationText(needed.ms)}, or shorten the other.`
     : "Set retention.sourceKeeps to the greatest age of a message that is read again, as in sourceKeeps: '90d'; older messages are then parked. Or remove the retention section."
   throw new OncewardError(
     'retention_too_short',
-    `Consumer ${name} would remove markers after ${durationText(retention.markers)}, but a duplicate can arrive later (${text}) and would be applied again. Nothing was started and nothing was removed. ${fix}`,
-    { details: { markersMs: retention.markers, neededMs: needed.ms, reasons: needed.reasons } },
+    `Consumer ${name} would remove markers after ${durationText(keptMs)}, but a duplicate can arrive later (${text}) and would be applied again. Nothing was started and nothing was removed. ${fix}`,
+    { details: { markersMs: keptMs, neededMs: needed.ms, reasons: needed.reasons } },
   )
 }
 

@@ -27,8 +27,26 @@ export function retentionProblems(contract: ConsumerContract, wrong: Report): vo
       )
   }
   if (retention.partitions !== undefined) partitionProblems(contract, kept, wrong)
+  tenantProblems(contract, wrong)
   if (contract.dedup !== undefined && contract.dedup !== 'marker' && retention.markers !== undefined)
     wrong('retention.markers', `has no effect with dedup '${contract.dedup}', which writes no markers`)
+}
+
+/** The tenant is read from the id of a row. */
+function tenantProblems({ retention, identity, dedup }: ConsumerContract, wrong: Report): void {
+  const { tenants, tenantSeparator, partitions } = retention!
+  if (tenants !== undefined && tenantSeparator === undefined)
+    wrong('retention.tenants', 'needs retention.tenantSeparator: without it no id names a tenant')
+  for (const name of Object.keys(tenants ?? {}))
+    if (tenantSeparator !== undefined && name.includes(tenantSeparator))
+      wrong(`retention.tenants.${name}`, 'contains the separator, so no id can name it')
+  if (tenantSeparator === undefined) return
+  const place = 'retention.tenantSeparator'
+  if (partitions !== undefined || identity?.idTime !== undefined)
+    wrong(place, 'cannot be combined with identity.idTime: such an id does not begin with a tenant')
+  if (identity?.id === 'position') wrong(place, "cannot be combined with identity.id 'position'")
+  if (dedup !== undefined && dedup !== 'marker')
+    wrong(place, `has no effect with dedup '${dedup}', which writes no markers`)
 }
 
 /** Terms are compared only if all of them are readable. */

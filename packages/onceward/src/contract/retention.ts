@@ -1,4 +1,5 @@
 import type { ConsumerContract, Risk } from './contract.ts'
+import { durationMs } from './duration.ts'
 import { type DefaultedIn, resolved, withDefaults } from './options/defaults.ts'
 import { contractOptions, type OptionTable } from './options/table.ts'
 import type { RetentionSection } from './upkeep-sections.ts'
@@ -9,9 +10,12 @@ import type { RetentionSection } from './upkeep-sections.ts'
  * table.
  */
 export type Retention = {
-  readonly [K in keyof RetentionSection]-?: K extends DefaultedIn<'retention'>
+  readonly [K in Exclude<keyof RetentionSection, 'tenants'>]-?: K extends DefaultedIn<'retention'>
     ? Resolved<RetentionSection[K]>
     : Resolved<RetentionSection[K]> | null
+} & {
+  /** Null when no tenant has a term of its own. */
+  readonly tenants: Readonly<Record<string, number>> | null
 }
 
 type Resolved<T> = number extends T ? number : Exclude<T, undefined>
@@ -28,5 +32,12 @@ export function resolveRetention(
 ): Retention {
   const values = withDefaults('retention', retention, { risk, retention, ...(effect && { effect }) }, table)
   const entries = resolved('retention', values, table).map(({ name, value }) => [name, value])
-  return Object.fromEntries(entries) as Retention
+  const tenants = Object.entries(retention.tenants ?? {}).map(([name, term]) => [name, durationMs(term)])
+  const own = tenants.length === 0 ? null : Object.fromEntries(tenants)
+  return { ...Object.fromEntries(entries), tenants: own } as Retention
+}
+
+/** The shortest time that a marker of any tenant is kept. */
+export function shortestMarkersMs({ markers, tenants }: Pick<Retention, 'markers' | 'tenants'>): number {
+  return Math.min(markers, ...Object.values(tenants ?? {}))
 }

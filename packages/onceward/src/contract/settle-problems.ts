@@ -51,5 +51,5 @@ function atMostOnceProblems(contract: ConsumerContract, reason: unknown, wrong: 
       "must be 1 with settle.when 'before effect': no message is redelivered for another attempt",
     )
   if (contract.failure?.exhausted === 'stop')
-    wrong('failure.exhausted', "'stop' retries a message the source has already removed: use 'set aside'")
+    wrong('failure.exhausted', "'stop' retries a message the source has already removed: use 'parked'")
 }

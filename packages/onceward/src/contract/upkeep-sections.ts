@@ -47,8 +47,9 @@ export interface RetentionSection {
    */
   action?: 'delete' | 'archive'
   /**
-   * What happens to a message older than the remaining markers. `park`: an operator decides; the default for
-   * risk money, regulatory and notification. `apply`: it is applied and reported.
+   * What happens to a message older than the remaining markers. Default `park`: an operator decides. `apply`:
+   * it is applied, counted and reported; the default for a projection, whose versions recognise a repeat,
+   * unless its risk is money, regulatory or notification.
    */
   behindHorizon?: 'park' | 'apply'
   /**
@@ -57,6 +58,16 @@ export interface RetentionSection {
    * `onceward retention partition` once. Default: one table, from which expired rows are deleted.
    */
   partitions?: 'daily'
+  /**
+   * One character. A message id begins with its tenant and this character, as in `acme/4711`. Then each
+   * tenant can have a term of its own, and `onceward retention drop-tenant` removes all rows of one.
+   */
+  tenantSeparator?: string
+  /**
+   * Terms of tenants, by name: each replaces the terms of markers, business keys, effects, notes, attempts,
+   * dead letters and suppressed effects. Receipts and operators' actions have no terms by tenant.
+   */
+  tenants?: Readonly<Record<string, Duration>>
 }
 
 /** What is kept about each message beside its marker. */

@@ -8,7 +8,9 @@ import type { HorizonCheck } from './batch/horizon-guard.ts'
 import type { LocalHandoff } from './batch/local-handoff.ts'
 import type { SavepointPolicy } from './batch/savepoint-policy.ts'
 import type { SharedLock } from './batch/shared-lock.ts'
+import type { Brakes } from './retry/brakes.ts'
 import type { Breaker } from './retry/breaker.ts'
+import type { Redelivery } from './retry/redelivery.ts'
 import type { SettleTiming } from './settle/settlement.ts'
 
 /**
@@ -43,6 +45,8 @@ export interface ConsumerContext<M = unknown, Tx = unknown> {
   readonly writeLock: SharedLock
   readonly savepoints: SavepointPolicy
   readonly breaker: Breaker
+  readonly brakes: Brakes
+  readonly redelivery: Redelivery
   /**
    * Detects messages older than the remaining markers. Absent if markers decide nothing, or if nothing can be
    * applied twice.

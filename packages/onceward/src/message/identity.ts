@@ -79,7 +79,7 @@ export function readerFor<M>(from: From<M, unknown>): (message: M, delivery: Del
 }
 
 /** True if the identity does not depend on the body. */
-export function readsWithoutBody<M>(from: From<M, unknown> | 'position'): boolean {
+export function readsWithoutBody<M>(from: From<M, unknown> | 'position' | 'content'): boolean {
   return typeof from !== 'function'
 }
 

@@ -3,6 +3,7 @@ import type { Consumer } from '../contract/define-consumer.ts'
 import type { Envelope } from '../contract/handler.ts'
 import { errorText } from '../errors.ts'
 import type { Delivery } from '../ports/source.ts'
+import { plainDigest } from './content-digest.ts'
 import type { Keys } from './decoded-message.ts'
 import { businessDigestOf } from './digest.ts'
 import { idText, positionId, readerFor, readId, readsWithoutBody, storableText } from './identity.ts'
@@ -55,7 +56,14 @@ function definedOnly<M>(given: IdentitySection<M>): IdentitySection<M> {
 }
 
 function idReader<M>(from: IdentitySection<M>['id']): IdentityReader<M> {
-  return from === 'position' ? (_message, delivery) => positionId(delivery) : readerFor(from)
+  if (from === 'position') return (_message, delivery) => positionId(delivery)
+  if (from === 'content') return (_message, delivery) => contentId(plainDigest(delivery))
+  return readerFor(from)
+}
+
+/** The id of a message that is identified by its content. */
+export function contentId(digest: Buffer): string {
+  return `content-${digest.toString('hex')}`
 }
 
 export function readKeys<M, Tx>(

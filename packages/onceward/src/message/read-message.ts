@@ -11,6 +11,7 @@ import { overLimit } from './limits.ts'
 import {
   attempt,
   compileIdentities,
+  contentId,
   envelopeOf,
   fact,
   type Identities,
@@ -71,6 +72,7 @@ function compileReader<M, Tx>(consumer: Consumer<M, Tx>, limitTime: TimeLimitFor
   const laneOf = (delivery: Delivery) => (consumer.order === 'partition' ? delivery.partition : null)
 
   // Without markers the digest of an applied message is not stored, and it is two fifths of the reading time.
+  const byContent = consumer.identity.id === 'content'
   const digestsLate = consumer.dedup !== 'marker'
 
   const digestNow = (delivery: Delivery) => contentDigest(delivery, digestHeaders)
@@ -83,7 +85,9 @@ function compileReader<M, Tx>(consumer: Consumer<M, Tx>, limitTime: TimeLimitFor
 
   const idOf = (message: M, delivery: Delivery) => {
     const known = knownOf(delivery)
-    return known === undefined ? readId(attempt(identities.id, message, delivery)) : { id: known.messageId }
+    if (known !== undefined) return { id: known.messageId }
+    if (byContent) return { id: contentId(digestLater(delivery)) }
+    return readId(attempt(identities.id, message, delivery))
   }
 
   const read = (delivery: Delivery, early: Buffer | null, value: unknown): Received<M> => {

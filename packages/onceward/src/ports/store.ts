@@ -1,5 +1,6 @@
 import type { Dedup } from '../contract/contract.ts'
 import type { SqlTransaction } from '../contract/handler.ts'
+import type { BrakeLedger } from './brakes.ts'
 import type { StoreCapabilities } from './capabilities.ts'
 import type { HeldSession, WorkQueue } from './held-work.ts'
 import type { BrokerIdentity, Delivery, HeldFacts, Loss, Ownership, Position, Progress } from './source.ts'
@@ -53,6 +54,9 @@ export interface Store<Tx> {
 
   /** Durable stores: which runs crashed, and while handling what. Sessions then have `suspects`. */
   readonly suspects?: SuspectStore
+
+  /** Durable stores: event types that are paused because most of their messages fail. */
+  readonly brakes?: BrakeLedger
 
   /** SQL stores: statements outside any batch. Declared effects and campaigns need them. */
   readonly sql?: StoreSql
@@ -177,9 +181,10 @@ export interface StoreSession<Tx> {
 
   /**
    * Changes the markers this transaction inserted: removes those of messages to be retried, sets the status
-   * of the others. Stores held messages.
+   * of the others. Stores held messages. A store that copies messages to a dead-letter destination answers
+   * with those it copied.
    */
-  conclude(conclusions: readonly Conclusion[]): Promise<void>
+  conclude(conclusions: readonly Conclusion[]): Promise<ReadonlySet<Conclusion> | void>
 
   /** How many messages of the consumer are parked. Only called when another is to be parked. */
   parkedTotal(): Promise<number>
@@ -383,7 +388,7 @@ export interface ConsumerFacts {
   /** It keeps receipts. Absent: none. */
   readonly keepsReceipts?: boolean
   /** The contract's dead-letter queue on the broker; null when they stay in the store only. */
-  readonly deadLetterTo: { readonly broker: string; readonly queue: string } | null
+  readonly deadLetterTo: DeadLetterTo | null
   /** What it reads. Absent when no other consumer could read the same. */
   readonly reading?: Reading
   /** Where its messages go. When absent, or when a kind is missing: the only destination of that kind. */
@@ -395,6 +400,13 @@ export interface ConsumerFacts {
    * cluster.
    */
   readonly topicLimits?: TopicLimits
+}
+
+export interface DeadLetterTo {
+  readonly broker: string
+  readonly queue: string
+  /** The team responsible for dead letters. */
+  readonly owner: string
 }
 
 /** By kind of broker, the cluster and virtual host that receive messages of that kind. */
@@ -648,6 +660,8 @@ export interface HeldRecord extends HeldKey, HeldIdentities {
   /** The delay until a worker may lease it; null when only operators release it. */
   readonly dueInMs: number | null
   readonly attempts: number
+  /** The dead-letter queue of the contract, if it names one, gets a copy. */
+  readonly copied: boolean
   readonly body: Buffer
   readonly headers: string
   readonly properties: string

@@ -11,15 +11,20 @@ export async function withGuardedPool(
   work: (pool: OwnPool) => Promise<void>,
   { migrates = false } = {},
 ): Promise<void> {
-  const environment = environmentName()
-  const pool = createPool(url, {
-    max: 1,
-    ...(environment !== undefined && { verify: client => assertEnvironment(client, environment) }),
-  })
+  const pool = openGuardedPool(url)
   try {
     if (!migrates) await assertUsable(pool)
     await work(pool)
   } finally {
     await pool.end()
   }
+}
+
+/** The environment is compared on every connection. */
+export function openGuardedPool(url: string, max = 1): OwnPool {
+  const environment = environmentName()
+  return createPool(url, {
+    max,
+    ...(environment !== undefined && { verify: client => assertEnvironment(client, environment) }),
+  })
 }

@@ -1,6 +1,6 @@
 import type { Consumer } from '../contract/define-consumer.ts'
 import type { SqlTransaction } from '../contract/handler.ts'
-import { assertKeptLongEnough } from '../contract/needed-retention.ts'
+import { assertKeptLongEnough, neededRetention } from '../contract/needed-retention.ts'
 import { consumerIdOf } from '../operations/retention/plan-purge.ts'
 import { RetentionLoop } from '../operations/retention/retention-loop.ts'
 import type { RelayHandle } from './open-relays.ts'
@@ -22,11 +22,13 @@ export async function openRetention<M>(
 ): Promise<RelayHandle[]> {
   const { retention, name } = consumer
   if (retention === null) return []
+  let redeliveredMs: number | null = null
   if (consumer.dedup === 'marker') {
     const window = await readSourceWindow(consumer.source, setting)
     // The declared window may be shorter than the broker's: the start waits for the broker's answer.
     if ('unknown' in window && window.trouble !== undefined) throw window.trouble
     assertKeptLongEnough(consumer as never, window)
+    redeliveredMs = neededRetention(consumer as never, window).ms
   }
   const { pool, env, archiveFolder, retentionFirstMs, retentionEveryMs } = setting
   return [
@@ -36,6 +38,7 @@ export async function openRetention<M>(
       consumerName: name,
       consumerId: () => consumerIdOf(pool, consumer),
       retention,
+      redeliveredMs,
       clocks: { wallMs: Date.now, clock: env.clock },
       caughtUp: setting.idle,
       ...(archiveFolder !== undefined && { archive: { folder: archiveFolder, gzip: true } }),

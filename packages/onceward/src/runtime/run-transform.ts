@@ -125,8 +125,10 @@ async function openWork<M>(
         headers: [...record.headers, ...added.map(([name, text]) => [name, Buffer.from(text)] as const)],
       }
     },
-    toDeadLetter: (received, decision) => {
-      const letter = transformDeadLetter(transform, received, decision, limits, Date.now())
+    toDeadLetter: (received, decision, failingForMs) => {
+      const lastMs = Date.now()
+      const times = { firstMs: lastMs - failingForMs, lastMs }
+      const letter = transformDeadLetter(transform, received, decision, limits, times)
       return letter === null ? null : toTopicRecord(letter)
     },
   })

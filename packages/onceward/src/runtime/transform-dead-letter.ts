@@ -26,16 +26,17 @@ export function transformDeadLetter(
   received: Received,
   decision: Decision,
   topicLimits: TopicLimits,
-  nowMs: number,
+  { firstMs, lastMs }: { readonly firstMs: number; readonly lastMs: number },
 ): DeadLetter | null {
-  const deadLetterTo = { broker: 'kafka', queue: failure.deadLetter! }
+  const deadLetterTo = { broker: 'kafka', queue: failure.deadLetter!, owner: failure.deadLetterOwner }
   const enrolment = { facts: { name, generation, deadLetterTo, topicLimits } } as Enrolment
   const { delivery } = received
   const messageId = received.id ?? delivery.position!
   const held = heldOf(received, decision)
-  const copy = copyOfDeadLetter(enrolment, messageId, held, '', nowMs)
+  const copy = copyOfDeadLetter(enrolment, messageId, held, { heldId: '', firstMs, lastMs })
   if (copy === null) return null
   const { 'onceward-held-id': _row, ...headers } = fromStoredJson(copy.headers)
+  headers['onceward-replay'] = `send it to ${delivery.origin} again`
   for (const part of ['onceward-headers', 'onceward-body'])
     if (headers[part] !== undefined) headers[part] = leftOut
   const { properties, key } = delivery

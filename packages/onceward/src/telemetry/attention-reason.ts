@@ -8,6 +8,7 @@ export const attentionReasons = [
   'conflict',
   'poison',
   'exhausted',
+  'corrupt',
   'quarantined',
   'set aside',
 ] as const
@@ -51,7 +52,7 @@ export function attentionReason(
   const readingFailed = failureClass === 'poison' || failureClass === 'validation'
   if (readingFailed && code !== processDied && unreadableCodes.has(code)) return 'unreadable'
   if (failureClass === 'poison') return 'poison'
-  if (state === 'quarantined') return 'quarantined'
-  const retried = (rules as Readonly<Record<string, { readonly attemptsMax: number }>>)[failureClass]
-  return failureClass !== 'verdict' && (retried?.attemptsMax ?? 1) > 1 ? 'exhausted' : 'set aside'
+  if (state === 'quarantined') return failureClass === 'corruption' ? 'corrupt' : 'quarantined'
+  const of = (rules as Readonly<Record<string, { readonly retried: boolean }>>)[failureClass]
+  return failureClass !== 'verdict' && of?.retried === true ? 'exhausted' : 'set aside'
 }

@@ -7,6 +7,7 @@ import type { Label } from './catalogue.ts'
  */
 const fromOutside: ReadonlySet<Label> = new Set<Label>([
   'code',
+  'cause',
   'reason',
   'class',
   'type',

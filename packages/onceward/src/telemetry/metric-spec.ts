@@ -11,6 +11,8 @@ export type Label =
   | 'class'
   | 'reason'
   | 'code'
+  | 'cause'
+  | 'version'
   | 'kind'
   | 'state'
   | 'status'
@@ -43,3 +45,5 @@ export interface MetricSpec {
 }
 
 export const byMessage = ['consumer', 'mode'] as const
+/** With the queue, stream or topic, and the type of the message. */
+export const bySource = [...byMessage, 'messaging.destination.name', 'type'] as const

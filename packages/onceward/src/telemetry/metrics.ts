@@ -15,6 +15,7 @@ import {
   partitionsMax,
   secondsBounds,
 } from './catalogue.ts'
+import { recordEach } from './page-histogram.ts'
 
 type Spec<K extends MetricKey> = (typeof catalogue)[K]
 type KeyOf<Kind> = { [K in MetricKey]: Spec<K>['kind'] extends Kind ? K : never }[MetricKey]
@@ -42,6 +43,8 @@ export interface Metrics {
   inMode(mode: string): Metrics
   add<K extends CounterKey>(metric: K, count: number, labels: Labels<K>): void
   record<K extends HistogramKey>(metric: K, seconds: number, labels: Labels<K>): void
+  /** Records all values under the same labels. */
+  recordEach<K extends HistogramKey>(metric: K, seconds: readonly number[], labels: Labels<K>): void
   /** Calls `read` at every collection until the returned function is called. `read` must not wait. */
   watch(gauges: readonly GaugeKey[], read: (see: See) => void): () => void
   /** The same for the partitions that a source reports. */
@@ -53,6 +56,7 @@ export const unmeasured: Metrics = {
   inMode: () => unmeasured,
   add() {},
   record() {},
+  recordEach() {},
   watch: () => () => {},
   watchLag: () => () => {},
 }
@@ -67,6 +71,7 @@ export function createMetrics(meter: Meter = openTelemetry.getMeter('onceward'))
 interface Instrument {
   readonly spec: MetricSpec
   readonly counts: (value: number, attributes: Attributes) => void
+  readonly countsEach: (values: readonly number[], attributes: Attributes) => void
   readonly gauge: ObservableGauge | null
   /** Limits label values from outside, so that time series stay bounded. */
   readonly bound: (labels: Attributes) => Attributes
@@ -75,7 +80,7 @@ interface Instrument {
 function createInstrument(meter: Meter, spec: MetricSpec): Instrument {
   const { name, kind, unit, description } = spec
   const bound = boundedLabels(spec.labels)
-  const plain = { spec, bound, gauge: null, counts: () => {} }
+  const plain = { spec, bound, gauge: null, counts: () => {}, countsEach: () => {} }
   switch (kind) {
     case 'counter': {
       const counter = meter.createCounter(name, { unit, description })
@@ -84,7 +89,11 @@ function createInstrument(meter: Meter, spec: MetricSpec): Instrument {
     case 'histogram': {
       const advice = { explicitBucketBoundaries: [...secondsBounds] }
       const histogram = meter.createHistogram(name, { unit, description, advice })
-      return { ...plain, counts: (seconds, attributes) => histogram.record(seconds, attributes) }
+      return {
+        ...plain,
+        counts: (seconds, attributes) => histogram.record(seconds, attributes),
+        countsEach: (seconds, attributes) => recordEach(histogram, seconds, attributes),
+      }
     }
     case 'gauge':
       return { ...plain, gauge: meter.createObservableGauge(name, { unit, description }) }
@@ -129,6 +138,10 @@ function inMode(mode: string, instruments: ReadonlyMap<MetricKey, Instrument>, m
     inMode: other => inMode(other, instruments, meter),
     add: count,
     record: count,
+    recordEach: (metric, seconds, labels) => {
+      const instrument = instruments.get(metric)!
+      instrument.countsEach(seconds, attributesOf(instrument, labels))
+    },
     watch,
     watchLag: (consumer, read) =>
       watch(['lag', 'effectLag'], see => {

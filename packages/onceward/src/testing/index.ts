@@ -1,5 +1,10 @@
 export { type CrashPoint, crashPoints, type Reach } from '../crash-points.ts'
 export type { Position } from '../ports/source.ts'
+export type { FaultClass } from '../verify/fault.ts'
+export type { Invariant } from '../verify/invariants.ts'
+export type { VerifyFailure, VerifyReport } from '../verify/report.ts'
+export { assertVerified, verifyConsumer } from '../verify/verify-consumer.ts'
+export type { VerifyOptions, VerifyProgress } from '../verify/verify-options.ts'
 export { type DeliveryFactory, type DeliveryFeature, deliveryConformance } from './conformance/delivery.ts'
 export { type HandlesFactory, type HandlesUnderTest, handleConformance } from './conformance/handles.ts'
 export {

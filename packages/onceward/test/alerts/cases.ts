@@ -21,7 +21,7 @@ export interface InputSeries {
 type Labels = Partial<Record<Label, string>> & { le?: string }
 
 /** A series as a process exports it: with every label of the metric. */
-function exported(key: MetricKey, values: string, labels: Labels = {}, part = ''): InputSeries {
+export function exported(key: MetricKey, values: string, labels: Labels = {}, part = ''): InputSeries {
   const spec = catalogue[key]
   const usual: Labels = { consumer: 'payment_capture', mode: 'live' }
   const own = (spec.labels as readonly Label[]).map(
@@ -83,6 +83,14 @@ export const cases: Readonly<Record<AlertName, { fires: readonly Case[]; quiet: 
   OncewardPaused: {
     fires: [at(20, exported('paused', '1x30'))],
     quiet: [at(20, exported('paused', '0x30')), at(8, exported('paused', '1x5 0x30'))],
+  },
+  OncewardBraked: {
+    fires: [at(5, exported('braked', '1x30', { type: 'case-opened', cause: '42703', version: '7' }))],
+    quiet: [at(20), at(20, exported('braked', `1x3 ${unknown}`, { type: 't', cause: 'c', version: '1' }))],
+  },
+  OncewardRedeliveredTooOften: {
+    fires: [at(20, exported('redeliveredOften', '0 0 1x30'))],
+    quiet: [at(20, exported('redeliveredOften', '5x30'))],
   },
   OncewardLagRising: {
     fires: [
@@ -173,6 +181,7 @@ export const cases: Readonly<Record<AlertName, { fires: readonly Case[]; quiet: 
   OncewardRetriesExhausted: waits('exhausted', 3),
   OncewardPoison: waits('poison', 1),
   OncewardUnreadable: waits('unreadable', 1),
+  OncewardCorruption: waits('corrupt', 1),
   OncewardQuarantined: waits('quarantined', 3),
   OncewardSetAsideTooLong: {
     fires: [
@@ -254,6 +263,16 @@ export const cases: Readonly<Record<AlertName, { fires: readonly Case[]; quiet: 
   OncewardEffectsDelayed: {
     fires: [at(20, exported('ledgerOldest', '0+60x30', { target: 'gateway' }))],
     quiet: [at(20, exported('ledgerOldest', '10x30', { target: 'gateway' }))],
+  },
+  OncewardVersionGap: {
+    fires: [
+      at(15, exported('results', born, { code: 'gap' })),
+      at(15, exported('results', steady, { code: 'rebuild' })),
+    ],
+    quiet: [
+      at(15, exported('results', steady, { code: 'stale' })),
+      at(60, exported('results', burst, { code: 'gap' })),
+    ],
   },
   OncewardHorizonTooShort: {
     fires: [at(20, exported('behindHorizon', born))],

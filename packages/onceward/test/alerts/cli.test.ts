@@ -6,6 +6,8 @@ import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { parse } from 'yaml'
+import { relayAlerts } from '../../src/telemetry/alerts/relay-rules.ts'
+import { exportedNames, selectorsOf } from './selectors.ts'
 
 const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
 const source = new URL('../../src/', import.meta.url).href
@@ -63,6 +65,51 @@ describe('the commands', () => {
     assert.equal(templating.list.find(({ name }) => name === 'consumer')?.query, 'orders,views')
   })
 
+  test('a producer with only an outbox gets its rules and its dashboard, without a contract', () => {
+    const { status, stdout, stderr } = onceward(
+      ...['alerts', '--relay', '--owner', 'checkout', '--broker', 'kafka', 'rabbitmq', '--outbox-age', '90s'],
+      ...['--label', 'env=test'],
+    )
+    assert.equal(status, 0, stderr)
+    const { groups } = parse(stdout) as {
+      groups: { name: string; rules: { alert: string; expr: string; labels: Record<string, string> }[] }[]
+    }
+    assert.deepEqual(
+      groups.map(({ name }) => name),
+      ['onceward.relay'],
+    )
+    const { rules } = groups[0]!
+    assert.deepEqual(
+      rules.map(({ alert }) => alert),
+      relayAlerts.map(({ name }) => name),
+    )
+    for (const { expr, labels } of rules) {
+      assert.equal(labels.owner, 'checkout')
+      for (const { labels: asked } of selectorsOf(expr))
+        assert.deepEqual([...asked].sort(), ['broker', 'env'])
+    }
+    assert.match(rules[1]!.expr, /kafka\|rabbitmq.*> 90 or/)
+    const drawn = JSON.parse(onceward('dashboard', '--relay').stdout)
+    assert.equal(drawn.title, 'Onceward relay')
+    const exprs = (drawn.panels as { targets?: { expr: string }[] }[]).flatMap(({ targets = [] }) =>
+      targets.map(({ expr }) => expr),
+    )
+    assert.ok(exprs.length >= 6)
+    for (const expr of exprs) {
+      for (const { name } of selectorsOf(expr)) assert.ok(exportedNames.has(name), name)
+      assert.ok(!expr.includes('consumer'), expr)
+    }
+  })
+
+  test('rules of a relay can stand beside those of consumers', () => {
+    const { stdout } = onceward('alerts', 'orders.ts', '--relay', '--owner', 'checkout')
+    const { groups } = parse(stdout) as { groups: { name: string }[] }
+    assert.deepEqual(
+      groups.map(({ name }) => name),
+      ['onceward.orders', 'onceward.relay'],
+    )
+  })
+
   test('runbook prints one, or all, for people and as JSON, with no escapes of the owner left', () => {
     const one = onceward('runbook', 'orders.ts', 'OncewardDeadLetters')
     assert.equal(one.status, 0, one.stderr)
@@ -74,7 +121,10 @@ describe('the commands', () => {
   })
 
   const refused: readonly (readonly [args: readonly string[], says: RegExp])[] = [
-    [['alerts'], /missing required argument/],
+    [['alerts'], /Name the modules of consumers, or pass --relay/],
+    [['alerts', '--relay'], /--relay needs --owner/],
+    [['alerts', '--relay', '--owner', 'a', '--outbox-age', 'soon'], /--outbox-age must be a duration/],
+    [['dashboard', 'orders.ts', '--relay'], /either of consumers.*or of a relay/],
     [['alerts', 'nowhere.ts'], /no file nowhere\.ts/],
     [['alerts', 'wrong.ts'], /objectives\.lagMaxx.*did you mean 'lagMax'/s],
     [['alerts', 'orders.ts', 'again.ts'], /both declare consumer "orders"/],

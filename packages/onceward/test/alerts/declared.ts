@@ -1,14 +1,14 @@
 import { topic } from '../../src/drivers/kafka/index.ts'
 import { queue } from '../../src/drivers/rabbitmq/index.ts'
-import { defineConsumer } from '../../src/index.ts'
+import { defineConsumer, projection } from '../../src/index.ts'
 import type { Declared } from '../../src/telemetry/alerts/alert-rules.ts'
 
 const gateway = { kind: 'http' as const, url: 'https://gateway.example/captures', policy: 'keyed' as const }
 
-/** Everything an alert may be about: a log, stored work, calls, messages, retention. */
+/** Everything an alert may be about: a log, stored work, versions, calls, messages, retention, redeliveries. */
 export const everything: Declared = {
   file: 'payment-capture.ts',
-  consumer: defineConsumer({
+  consumer: redelivering({
     name: 'payment_capture',
     owner: 'payments',
     producer: 'checkout',
@@ -19,9 +19,25 @@ export const everything: Declared = {
     failure: { deadLetter: { to: 'captures.dead', owner: 'payments-desk' } },
     objectives: { setAsideMax: 2 },
     retention: { markers: '7y', sourceKeeps: '7d' },
-    effect: { external: { gateway }, publish: { captured: { broker: 'rabbitmq', queue: 'captured' } } },
-    handle: () => {},
-  }) as Declared['consumer'],
+    effect: {
+      apply: projection({
+        table: 'capture',
+        key: { id: 'id' },
+        version: { version: 'version' },
+        columns: { state: 'state' },
+        gap: 'accept latest',
+      }),
+      external: { gateway },
+      publish: { captured: { broker: 'rabbitmq', queue: 'captured' } },
+    },
+  }),
+}
+
+/** No source both is a log and counts deliveries. */
+function redelivering(contract: Parameters<typeof defineConsumer>[0]): Declared['consumer'] {
+  const consumer = defineConsumer(contract) as Declared['consumer']
+  const redelivery = { countMax: 5, action: 'isolated' } as const
+  return { ...consumer, failure: { ...consumer.failure, redelivery } }
 }
 
 /** A consumer with nothing but the spine. */

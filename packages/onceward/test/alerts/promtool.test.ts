@@ -4,10 +4,11 @@ import { stringify } from 'yaml'
 import { type AlertRule, alertRules } from '../../src/telemetry/alerts/alert-rules.ts'
 import { alerts } from '../../src/telemetry/alerts/alerts.ts'
 import { dashboard } from '../../src/telemetry/alerts/dashboard.ts'
+import { relayAlerts, relayRules } from '../../src/telemetry/alerts/relay-rules.ts'
 import { rulesYaml } from '../../src/telemetry/alerts/rules-yaml.ts'
 import { linesOf } from '../../src/telemetry/alerts/runbook.ts'
 import { runbooks } from '../../src/telemetry/alerts/runbooks.ts'
-import { type Case, cases } from './cases.ts'
+import { type Case, cases, exported, type InputSeries } from './cases.ts'
 import { everything, hostile, plain } from './declared.ts'
 import { promtool, withPromtool } from './run-promtool.ts'
 
@@ -67,6 +68,53 @@ describe('the rules, read by promtool', withPromtool, () => {
       ['test', 'rules', ...files.map(({ name }) => `${name}.test.yml`)],
       Object.fromEntries(written),
     )
+    assert.equal(status, 0, output)
+  })
+
+  test('of a relay fire where they should and nowhere else', () => {
+    const rules = relayRules({ owner: 'checkout', brokers: ['kafka'], outboxAgeMaxMs: 60_000 })
+    const at = { broker: 'kafka', destination: 'kafka:a' }
+    const healthy = exported('outboxOldest', '1x60', at)
+    const stages: Record<
+      (typeof relayAlerts)[number]['name'],
+      { fires: InputSeries[]; quiet: InputSeries[] }
+    > = {
+      OncewardRelayDown: { fires: [], quiet: [healthy] },
+      OncewardRelayOutboxGrowing: { fires: [exported('outboxOldest', '0+60x60', at)], quiet: [healthy] },
+      OncewardRelayOutboxUnserved: {
+        fires: [exported('outboxUnserved', '3x60', at)],
+        quiet: [exported('outboxUnserved', '3x60', { ...at, broker: 'rabbitmq' })],
+      },
+      OncewardRelayPublishFailures: {
+        fires: [exported('publishFailures', '0+1x60', { broker: 'kafka', code: 'refused' })],
+        quiet: [exported('publishFailures', '0 1x60', { broker: 'kafka', code: 'refused' })],
+      },
+    }
+    const expected = (name: string, value: number | null) => ({
+      expr: `count by (alertname, owner, severity) (ALERTS{alertname="${name}",alertstate="firing"})`,
+      eval_time: '40m',
+      exp_samples:
+        value === null
+          ? []
+          : [{ labels: `{alertname="${name}",owner="checkout",severity="${severityOf(name)}"}`, value }],
+    })
+    const severityOf = (name: string) => relayAlerts.find(one => one.name === name)!.severity
+    const tests = Object.entries(stages).flatMap(([name, { fires, quiet }]) =>
+      (
+        [
+          [fires, 1],
+          [quiet, null],
+        ] as const
+      ).map(([input_series, value]) => ({
+        interval: '1m',
+        input_series,
+        promql_expr_test: [expected(name, value)],
+      })),
+    )
+    const { status, output } = promtool(['test', 'rules', 'test.yml'], {
+      'rules.yml': rulesYaml([rules]),
+      'test.yml': stringify({ rule_files: ['rules.yml'], evaluation_interval: '1m', tests }),
+    })
     assert.equal(status, 0, output)
   })
 

@@ -146,6 +146,17 @@ describe('alerts', () => {
     assert.equal(own(second!.rules, 'OncewardDeadLetters').labels.severity, 'warning')
   })
 
+  test('corruption pages the owner for every risk', () => {
+    for (const declared of [everything, plain]) {
+      const { labels } = ruleOf(alertRules([declared])[0]!.rules, 'OncewardCorruption')!
+      assert.deepEqual(
+        [labels.severity, labels.owner],
+        ['critical', declared.consumer.owner],
+        declared.consumer.risk,
+      )
+    }
+  })
+
   test('only contract violations name the producer', () => {
     const named = alertRules([everything])[0]!.rules.flatMap(rule =>
       'alert' in rule && rule.labels.producer !== undefined ? [rule.alert] : [],

@@ -89,6 +89,14 @@ export const contractPairs: Record<string, { bad: Changes; good: Changes }> = {
     bad: { risk: 'telemetry', source: topic('t'), identity: { id: 'position' } },
     good: { risk: 'telemetry', source: topic('t'), identity: { id: () => '1' } },
   },
+  OW114: {
+    bad: { identity: { ...without('businessKey', 'businessDigest'), id: 'content' } },
+    good: { identity: { ...identity, id: 'content' } },
+  },
+  OW115: {
+    bad: { risk: 'telemetry', identity: { ...identity, id: 'content' } },
+    good: { risk: 'telemetry' },
+  },
   OW103: {
     bad: { identity: { ...identity, id: { header: 'x-delivery-count' } } },
     good: { identity: { ...identity, id: { header: 'event-id' } } },
@@ -156,7 +164,7 @@ export const contractPairs: Record<string, { bad: Changes; good: Changes }> = {
       source: queue('q', { singleActiveConsumer: true }),
       failure: { exhausted: 'stop' },
     },
-    good: { failure: { exhausted: 'set aside' } },
+    good: { failure: { exhausted: 'dead-lettered' } },
   },
   OW133: {
     bad: { failure: { policies: { validation: { attemptsMax: 3 } } } },

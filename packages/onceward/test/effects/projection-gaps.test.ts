@@ -68,7 +68,7 @@ describe('gaps of a projection', await skipWithout('postgres'), () => {
       const table = await scene.table('deadline_park')
       await running(t, 'deadline_park', waits(table, { deadlineMs: 1, atDeadline: 'park' }))
       await scene.publish('deadline_park', fact('a', 3))
-      await heldAre('deadline_park', 'a-v3 parked park')
+      await heldAre('deadline_park', 'a-v3 parked gap')
       assert.deepEqual(await scene.rows(table), [])
     })
 
@@ -100,12 +100,12 @@ describe('gaps of a projection', await skipWithout('postgres'), () => {
       await scene.publish('crowded', fact('a', 3))
       await heldAre('crowded', 'a-v3 waiting wait')
       await scene.publish('crowded', fact('a', 5), fact('a', 7))
-      await heldAre('crowded', 'a-v3 waiting wait', 'a-v5 waiting wait', 'a-v7 parked park')
+      await heldAre('crowded', 'a-v3 waiting wait', 'a-v5 waiting wait', 'a-v7 parked gap')
       await scene.publish('crowded', fact('b', 3), fact('c', 3))
       await until('all have a state', async () => (await scene.held('crowded')).length === 5)
       const held = await scene.held('crowded')
       assert.equal(held.filter(one => one.endsWith('waiting wait')).length, 3)
-      assert.equal(held.filter(one => one.endsWith('parked park')).length, 2)
+      assert.equal(held.filter(one => one.endsWith('parked gap')).length, 2)
     })
 
     it('miss no release when the missing one is applied at the same time', async t => {
@@ -216,7 +216,7 @@ describe('gaps of a projection', await skipWithout('postgres'), () => {
         [[fact('a', 1), fact('a', 2)], [fact('a', 5)]],
       )
       assert.deepEqual(await scene.rows(table), ['a 2 s2 a-v2'])
-      assert.deepEqual(await scene.held('behind'), ['a-v5 parked retry'])
+      assert.deepEqual(await scene.held('behind'), ['a-v5 parked gap'])
       assert.deepEqual(outcomes, { applied: 2, retry: 2, parked: 1 })
     })
 
@@ -234,7 +234,7 @@ describe('gaps of a projection', await skipWithout('postgres'), () => {
       await scene.drive('silent', caseOptions(table, { gap }), [[fact('a', 3)], [fact('a', 4)]])
       assert.equal(calls, 3)
       assert.deepEqual(await scene.rows(table), [])
-      assert.deepEqual(await scene.held('silent'), ['a-v3 parked retry', 'a-v4 parked behind_parked'])
+      assert.deepEqual(await scene.held('silent'), ['a-v3 parked gap', 'a-v4 parked behind_parked'])
     })
 
     it('refuse an answer about another key', async () => {
@@ -242,7 +242,7 @@ describe('gaps of a projection', await skipWithout('postgres'), () => {
       const gap = { policy: 'repair' as const, fetch: async () => fact('b', 9), retryMs: 0 }
       await scene.drive('astray', caseOptions(table, { gap }), [[fact('a', 3)]])
       assert.deepEqual(await scene.rows(table), [])
-      assert.deepEqual(await scene.held('astray'), ['a-v3 parked retry'])
+      assert.deepEqual(await scene.held('astray'), ['a-v3 parked gap'])
     })
   })
 

@@ -117,6 +117,7 @@ describe('receipts', await skipWithout('postgres'), () => {
       decision: 'applied',
       reason: 'it was new',
       'replay or backfill': 'live',
+      consumer: 'paying, generation 1',
     })
     assert.notEqual(answers['ingested at'], null)
     assert.notEqual(answers['processed at'], null)
@@ -148,6 +149,33 @@ describe('receipts', await skipWithout('postgres'), () => {
     assert.deepEqual([answers['event type'], answers.decision], ['PaymentRequested', 'applied'])
     assert.equal(received.length, 1)
     assert.ok(answers['ingested at']! < answers['processed at']!)
+  })
+
+  it('are kept for each round of a retried message, and the last one answers', async () => {
+    let failures = 2
+    const consumer = await consume(
+      {
+        ...base,
+        name: 'retrying',
+        failure: { attemptsMax: 5, delayMs: 1, delayMaxMs: 1 },
+        async handle() {
+          if (failures-- > 0) throw new Error('not yet')
+        },
+      },
+      'r1',
+    )
+    const rounds = await receipts('retrying')
+    assert.deepEqual(
+      rounds.map(({ count, facts }) => [count, facts.id]),
+      [
+        [1, ['r1']],
+        [1, ['r1']],
+        [1, ['r1']],
+      ],
+    )
+    const { answers, from } = await ask(consumer, 'r1')
+    assert.deepEqual([answers.decision, answers['event type']], ['applied', 'PaymentRequested'])
+    assert.equal(from['event type'], 'its receipt')
   })
 
   it('of batch handlers are the same', async () => {

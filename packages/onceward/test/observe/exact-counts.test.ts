@@ -123,11 +123,25 @@ describe('a run whose counts are known', await skipWithout('postgres'), () => {
         applied: 15,
         ignored: 1,
         duplicate: 5,
-        quarantined: 5,
-        parked: 4,
+        deserialization_failure: 3,
+        schema_incompatible: 1,
+        quarantined: 2,
+        parked: 3,
         retry: 4,
       })
       assert.deepEqual(by('onceward_consumer_outcomes', 'type'), { known: 29, listed: 1, other: 4 })
+      assert.equal(total('onceward_consumer_outcomes', { messaging_destination_name: 'counted_in' }), 34)
+      assert.deepEqual(by('messaging_client_consumed_messages', 'type'), { known: 25, listed: 1, other: 4 })
+      assert.deepEqual(now.by('messaging_process_duration_seconds_count', 'type'), {
+        known: 29,
+        listed: 1,
+        other: 4,
+      })
+      assert.equal(
+        now.sum('onceward_consumer_handler_duration_seconds_count'),
+        16 + 1 + 6,
+        'a handler call for each new message and each attempt',
+      )
       assert.equal(total('onceward_consumer_applied_messages'), 15)
       assert.equal(total('onceward_consumer_duplicates'), 5)
       assert.equal(total('onceward_consumer_conflicts'), 2)
@@ -139,6 +153,7 @@ describe('a run whose counts are known', await skipWithout('postgres'), () => {
       )
       assert.deepEqual(by('onceward_consumer_failed_attempts', 'class'), { transient: 6 })
       assert.deepEqual(by('onceward_consumer_retries', 'class'), { transient: 4 })
+      assert.deepEqual(by('onceward_consumer_retries', 'reason'), { ECONNRESET: 4 })
       assert.deepEqual(by('onceward_consumer_exhausted_messages', 'class'), { transient: 2 })
       assert.deepEqual(by('onceward_consumer_unreadable_messages', 'reason'), {
         undecodable: 3,
@@ -155,6 +170,19 @@ describe('a run whose counts are known', await skipWithout('postgres'), () => {
         transient: 2,
         verdict: 1,
       })
+      assert.equal(total('onceward_consumer_dead_letters'), 0, 'the contract names no destination')
+      for (const metric of [
+        'duplicates',
+        'retries',
+        'set_aside_messages',
+        'poison_messages',
+        'unreadable_messages',
+      ])
+        assert.deepEqual(
+          Object.keys(by(`onceward_consumer_${metric}`, 'messaging_destination_name')),
+          ['counted_in'],
+          metric,
+        )
       assert.equal(total('onceward_external_calls', { target: 'gateway', result: 'completed' }), 3)
       assert.equal(gateway.calls.length, 3)
       assert.equal(now.sum('messaging_client_sent_messages_total', { broker: 'postgres' }), 4)

@@ -67,6 +67,7 @@ const looks = [
 const acts = [
   'accept_broker',
   'accept_loss',
+  'release_brake',
   'accept_incarnation',
   'act_on_effect',
   'create_campaign',

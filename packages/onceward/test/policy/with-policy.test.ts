@@ -86,12 +86,13 @@ describe('a contract and its policy file', () => {
       RATE_LIMITED: 'rate limited',
       SCHEMA_LATE: 'transient',
       SCHEMA_INVALID: 'validation',
-      AUTHORIZATION_FAILED: 'configuration',
+      AUTHORIZATION_FAILED: 'poison',
       UNKNOWN_EVENT_TYPE: 'poison',
       HOPELESS: 'poison',
     })
     for (const code of ['SCHEMA_INVALID', 'AUTHORIZATION_FAILED', 'UNKNOWN_EVENT_TYPE', 'HOPELESS'])
       assert.equal(failure.rules[failure.classes[code]!].attemptsMax, 1, `${code} is tried once`)
+    for (const { terminal } of Object.values(failure.rules)) assert.notEqual(terminal, 'halted')
     assert.equal(Object.hasOwn(declared.failure!, 'retry'), false)
   })
 

@@ -13,6 +13,7 @@ import { manage } from '../rabbitmq/broker.ts'
 import { rabbitmqStreamUrl, skipWithout } from '../services/services.ts'
 import { createTestStream, numbers, openStream, randomName, text } from './broker.ts'
 import { openWatch, positionOf } from './outside.ts'
+import { startRecoveringBroker } from './recovering-broker.ts'
 
 describe('the connection to a stream', { timeout: 240_000, ...(await skipWithout('rabbitmq')) }, () => {
   test('is refused at once with a wrong password, which is not repeated', async t => {
@@ -69,6 +70,19 @@ describe('the connection to a stream', { timeout: 240_000, ...(await skipWithout
       message: /is RabbitMQ 3\.10\.8; streams need 3\.13 or later/,
     })
     assert.deepEqual(keys, [0x11])
+  })
+
+  test('goes through another node when its own no longer answers where the stream is', async t => {
+    const { name, url, send } = await createTestStream(t)
+    const node = await startRecoveringBroker(t, url, { isNode: true })
+    const reading = await openStream(t, name, { url: node.url, start: 'first' })
+    await send('before')
+    assert.deepEqual(text(await reading.take(1)), ['before'])
+    node.cutOff()
+    await reading.event('disconnected')
+    await send('after')
+    assert.deepEqual(text(await reading.take(2)), ['before', 'after'])
+    assert.match(JSON.stringify(reading.events), /no answer to .*nodes of/)
   })
 
   test('is given up when an answer is shorter than an answer can be', async t => {

@@ -17,18 +17,31 @@ export interface RecoveringBroker {
   recovered(): void
   /** Damages the next chunks on their way. */
   damage(chunks: number): void
+  /** Ends its connections, and no longer answers where streams are: as a node without contact to the others. */
+  cutOff(): void
 }
 
 const statsAnswer = command.streamStats | 0x8000
+const openAnswer = command.open | 0x8000
+const nodesAnswer = command.metadata | 0x8000
 
-export async function startRecoveringBroker(t: TestContext, url: string): Promise<RecoveringBroker> {
+/** `isNode`: announces itself as a node of its own, so that streams are read from the real one. */
+export async function startRecoveringBroker(
+  t: TestContext,
+  url: string,
+  { isNode = false } = {},
+): Promise<RecoveringBroker> {
   const upstream = new URL(url)
   let state: { readonly committed: number; readonly shorter: boolean; left: number } | null = null
   let falseAnswers = 0
   let damages = 0
+  let isCutOff = false
+  let port = ''
   const sockets = new Set<Socket>()
   const filter = (frame: Buffer): Buffer | null => {
     const key = frame.readUInt16BE(0)
+    if (key === openAnswer && isNode) return advertising(frame, upstream.port, port)
+    if (key === nodesAnswer && isCutOff) return null
     if (key === command.deliver && damages > 0) {
       damages--
       return damaged(frame)
@@ -72,7 +85,8 @@ export async function startRecoveringBroker(t: TestContext, url: string): Promis
     server.close()
   })
   const proxied = new URL(url)
-  proxied.port = String((server.address() as { port: number }).port)
+  port = String((server.address() as { port: number }).port)
+  proxied.port = port
   return {
     url: proxied.href,
     get falseAnswers() {
@@ -87,7 +101,18 @@ export async function startRecoveringBroker(t: TestContext, url: string): Promis
     damage: chunks => {
       damages = chunks
     },
+    cutOff: () => {
+      isCutOff = true
+      for (const socket of sockets) socket.destroy()
+    },
   }
+}
+
+/** Ports of the servers and of clients have five digits. */
+function advertising(frame: Buffer, port: string, own: string): Buffer {
+  const changed = Buffer.from(frame)
+  changed.write(own, changed.indexOf(port))
+  return changed
 }
 
 function damaged(frame: Buffer): Buffer {

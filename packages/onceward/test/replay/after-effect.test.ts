@@ -15,7 +15,8 @@ const booking = (n: number): Booking => ({ id: `m${n}`, event: `e${n}` })
 const log = { of: 'log', start: 'first', end: 'next' } as const
 
 /** An audit trail that is followed by a row, a message and a call; three entries are applied. */
-async function open(t: TestContext): Promise<{ scene: Scene; consumer: Bookings }> {
+async function open(t: TestContext): Promise<{ scene: Scene; consumer: Bookings; calls: string[] }> {
+  const calls: string[] = []
   const scene = await Scene.open(t)
   await scene.pool.query(
     `create table trail (event_id text collate "C" primary key, digest bytea not null, consumer text not null,
@@ -35,6 +36,7 @@ async function open(t: TestContext): Promise<{ scene: Scene; consumer: Bookings 
         eventId: message => message.event,
         columns: { event: message => message.event },
         async after({ result, tx, effects, mode, envelope }) {
+          calls.push(`${mode} ${result.eventId}`)
           effects.evidence('seen by', envelope.replay)
           await tx.query('insert into effect (id, mode) values ($1, $2)', [result.eventId, mode])
           effects.publish('out', { body: result })
@@ -50,7 +52,7 @@ async function open(t: TestContext): Promise<{ scene: Scene; consumer: Bookings 
   })
   await scene.write(...([booking(1), booking(2), booking(3)] as never[]))
   await scene.live(consumer as never)
-  return { scene, consumer }
+  return { scene, consumer, calls }
 }
 
 async function ran(scene: Scene, consumer: Bookings, mode: 'replay' | 'forensic' | 'rebuild') {
@@ -123,12 +125,13 @@ describe('after a declared effect, in campaigns', await skipWithout('postgres'),
   })
 
   test('forensic: it is called, and everything it wrote is rolled back', async t => {
-    const { scene, consumer } = await open(t)
+    const { scene, consumer, calls } = await open(t)
     await scene.pool.query('delete from trail')
     await scene.pool.query('delete from effect')
     await scene.pool.query('delete from onceward.inbox')
     const { outcomes } = await ran(scene, consumer, 'forensic')
     assert.deepEqual(outcomes, { applied: 3 })
+    assert.deepEqual(calls.slice(3), ['forensic e1', 'forensic e2', 'forensic e3'])
     assert.deepEqual(await effects(scene), [])
   })
 })

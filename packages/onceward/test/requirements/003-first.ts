@@ -1,5 +1,5 @@
-import { effects, examples, failure, inbox, logs, parking, replay, seen, spine } from './proofs.ts'
-import { met, open, partly, type RequirementsOf } from './requirement.ts'
+import { effects, evidence, examples, failure, inbox, logs, parking, replay, seen, spine } from './proofs.ts'
+import { met, partly, type RequirementsOf } from './requirement.ts'
 
 /** Document 003, sections 1 to 14. */
 export const first: RequirementsOf = {
@@ -35,11 +35,10 @@ export const first: RequirementsOf = {
       ['drivers/postgres/migrations/0001-first-set/held.ts'],
       parking.sees,
     ),
-    partly(
+    met(
       'Type, version, correlation, aggregate and producer are columns.',
-      ['drivers/postgres/migrations/0001-first-set/held.ts'],
-      parking.sees,
-      'Aggregate and producer are only in headers and bytes.',
+      ['drivers/postgres/migrations/0002-evidence/columns.ts'],
+      evidence.held,
     ),
     met('Retries do not depend on the broker.', ['work/held-source.ts'], inbox.putsOff),
     met('Operators see the queue.', ['telemetry/held-work.ts'], inbox.lists),
@@ -111,9 +110,10 @@ export const first: RequirementsOf = {
     met('Store, acknowledge, handle later.', ['engine/batch/stored-mode.ts'], inbox.stores),
     met('Workers take rows with skip locked.', ['drivers/postgres/sql/lease-work.ts'], inbox.takesOver),
     met('A copy of a stored message is no second row.', ['engine/batch/claim-batch.ts'], inbox.copyHeld),
-    open(
+    met(
       'Evidence of what was received is kept after success.',
-      'The row of a stored message is removed when it is applied; receipts do not exist yet.',
+      ['engine/batch/receipts.ts'],
+      evidence.stored,
     ),
   ],
   '10': [

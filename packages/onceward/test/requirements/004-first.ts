@@ -165,11 +165,10 @@ export const first: RequirementsOf = {
       spine.verdicts,
       'A handler can say so by a verdict; a failure class cannot.',
     ),
-    partly(
+    met(
       'Corruption: quarantine and page the owner.',
       ['telemetry/alerts/failure-alerts.ts'],
-      seen.fires,
-      'The severity follows the risk.',
+      seen.corruption,
     ),
     met('Deadlocks cost no attempt.', ['engine/batch/recover-attempt.ts'], spine.deadlocks),
   ],

@@ -145,6 +145,11 @@ export const second: RequirementsOf = {
   '28': [
     met('The contract page has every field.', ['review/page/contract-page.ts'], seen.page),
     met('The example of the document is a contract.', ['examples/02-case-projection'], examples.casePage),
+    met(
+      'Each line of it, as printed, is on the page.',
+      ['review/page/contract-page.ts'],
+      seen.printedContract,
+    ),
     met('It states behaviour, not hopes.', ['review/page/behaviour.ts'], seen.pageBehaviour),
   ],
   '29': [

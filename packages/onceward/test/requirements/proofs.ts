@@ -1,4 +1,5 @@
 export { effects } from './proofs/effects.ts'
+export { evidence } from './proofs/evidence.ts'
 export { examples } from './proofs/examples.ts'
 export { failure } from './proofs/failure.ts'
 export { inbox } from './proofs/inbox.ts'

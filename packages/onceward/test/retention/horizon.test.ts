@@ -16,7 +16,19 @@ const retention = { markers: '30d', sourceKeeps: '20d' }
 /** A consumer that has applied `m` 40 days ago and forgot it. */
 async function forgetful(changes: Changes, mode: Mode = 'live') {
   const database = await countingDatabase()
-  const consumer = await startCounting(database.url, { retention, ...changes } as never, {}, mode)
+  const real = realEnvironment()
+  let counted = 0
+  const metrics: typeof real.metrics = {
+    ...real.metrics,
+    add(key, count, labels) {
+      if (key === 'behindHorizon') counted += count
+      real.metrics.add(key, count, labels)
+    },
+  }
+  const consumer = await startCounting(database.url, { retention, ...changes } as never, {}, mode, {
+    ...real,
+    metrics,
+  })
   const deliver = (key: string, id: string, timestampMs?: number) =>
     consumer.queue.publish({
       body: JSON.stringify({ id, key }),
@@ -32,6 +44,7 @@ async function forgetful(changes: Changes, mode: Mode = 'live') {
     database,
     consumer,
     deliver,
+    counted: () => counted,
     async [Symbol.asyncDispose]() {
       await consumer[Symbol.asyncDispose]()
       await database[Symbol.asyncDispose]()
@@ -66,6 +79,14 @@ describe('a message older than the markers that are left', await skipWithout('po
     await until('it is settled', () => scene.consumer.queue.unsettled === 0)
     assert.equal(await scene.database.times('k'), 2)
     assert.deepEqual(await scene.database.held(), [])
+    assert.equal(scene.counted(), 1)
+  })
+
+  test('is counted when it is parked', async () => {
+    await using scene = await forgetful({})
+    scene.deliver('k', 'm', Date.now() - 40 * day)
+    await until('it is settled', () => scene.consumer.queue.unsettled === 0)
+    assert.equal(scene.counted(), 1)
   })
 
   test('is noticed by its id on sources that tell no time', async () => {

@@ -260,6 +260,40 @@ describe(
       assert.ok(rig.lines.some(line => line.level === 'error' && /42P01/.test(JSON.stringify(line.fields))))
     })
 
+    test('a missing table whose code the contract lists sets its message aside', async () => {
+      const { name, state, unsettled } = await rig.consume(
+        ids,
+        async ({ message, tx }) => {
+          if (message.id === 'bad') await tx.query('select * from nowhere')
+          await write(tx, message.id)
+        },
+        { failure: { classes: { '42P01': 'poison' } } },
+      )
+      assert.deepEqual([state, unsettled], ['stopped', 0])
+      assert.deepEqual(await rig.written(), good)
+      assert.deepEqual(
+        (await rig.held(name)).map(row => [row.message_id, row.state, row.code, row.attempts]),
+        [['bad', 'parked', '42P01', 1]],
+      )
+    })
+
+    test('a missing column is a mistake of its handler: it halts nothing', async () => {
+      const { name, state } = await rig.consume(
+        ids,
+        async ({ message, tx }) => {
+          if (message.id === 'bad') await tx.query('select no_such_column from pg_class')
+          await write(tx, message.id)
+        },
+        { failure: { attemptsMax: 2, delayMs: 1 } },
+      )
+      assert.equal(state, 'stopped')
+      assert.deepEqual(await rig.written(), good)
+      assert.deepEqual(
+        (await rig.held(name)).map(row => [row.message_id, row.state, row.code, row.attempts]),
+        [['bad', 'parked', '42703', 2]],
+      )
+    })
+
     test('a value that PostgreSQL cannot store dead-letters only its message', async () => {
       const { name } = await rig.consume(ids, async ({ message, tx }) => {
         await write(tx, message.id === 'bad' ? 'nul \0' : message.id)

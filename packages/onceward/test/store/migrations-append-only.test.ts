@@ -15,6 +15,21 @@ const landed = [
     name: 'evidence',
     sha256: 'd591a5241237f2be31ab84e5a57207a7aeb875cb8eae20ffa768e49d54fa42bc',
   },
+  {
+    version: 3,
+    name: 'tenants',
+    sha256: 'aac387b62f638b05acb1534472235f901e595a8d0cd164d265528e36f1329db3',
+  },
+  {
+    version: 4,
+    name: 'console',
+    sha256: 'c2737a5180f9124cf912bd445d238b80bd3316bbbc6291e2af996d7532055837',
+  },
+  {
+    version: 5,
+    name: 'brakes',
+    sha256: '431f29dd49c1d6e7115ec40912e2e0b372a2b457a83c260d83ec9ce419dd515e',
+  },
 ]
 
 const described = migrations.map(({ version, name, sql }) => ({

@@ -80,8 +80,10 @@ export class PostgresRig {
 
   async held(
     name: string,
-  ): Promise<{ message_id: string; state: string; code: string; reason: string; error: string }[]> {
-    const sql = `select message_id, state::text, code, reason, error from onceward.held
+  ): Promise<
+    { message_id: string; state: string; code: string; reason: string; error: string; attempts: number }[]
+  > {
+    const sql = `select message_id, state::text, code, reason, error, attempts from onceward.held
       where consumer_id = (select id from onceward.consumer where name = $1) order by message_id`
     return (await this.pool.query(sql, [name])).rows
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { classifyFailure } from '../../src/engine/retry/classify-failure.ts'
+import { classifyFailure, concernsEveryMessage } from '../../src/engine/retry/classify-failure.ts'
 import { OncewardError } from '../../src/errors.ts'
 
 const coded = (code: string, extra: object = {}) => Object.assign(new Error('m'), { code, ...extra })
@@ -17,6 +17,7 @@ const rows: readonly [what: string, error: unknown, expected: string][] = [
   ['a value PostgreSQL refuses', coded('22P02'), 'validation'],
   ['a violated constraint', coded('23505'), 'business conflict'],
   ['a missing table', coded('42P01'), 'configuration'],
+  ['a missing column', coded('42703'), 'poison'],
   ['a wrong password', coded('28P01'), 'configuration'],
   ['a full disk', coded('53100'), 'overload'],
   ['an unknown SQLSTATE', coded('P0001'), 'unclassified'],
@@ -57,6 +58,14 @@ describe('the class of a failure', () => {
       classifyFailure(Object.assign(new OutOfStock('m'), { code: 'E1' }), classes).class,
       'validation',
     )
+  })
+
+  test('a missing table concerns every message, unless the contract lists its code', () => {
+    assert.equal(concernsEveryMessage(coded('42P01'), {}), true)
+    assert.equal(concernsEveryMessage(new Error('m', { cause: coded('42501') }), {}), true)
+    assert.equal(concernsEveryMessage(coded('42P01'), { '42P01': 'poison' }), false)
+    assert.equal(concernsEveryMessage(coded('42703'), {}), false)
+    assert.equal(concernsEveryMessage(coded('23505'), {}), false)
   })
 
   test('the contract may name SQLSTATE classes and HTTP statuses', () => {

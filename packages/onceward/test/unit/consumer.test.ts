@@ -10,10 +10,11 @@ const unauthorised = () => {
 }
 
 describe('a consumer that cannot work', () => {
-  test('halts on a configuration error and settles nothing', async () => {
+  test('halts on a configuration error where the contract says so, and settles nothing', async () => {
     const rig = new ConsumerRig()
     rig.publish({ id: 'a' }, { id: 'b' })
     const one = await rig.start({
+      failure: { policies: { configuration: { terminal: 'halted' } } },
       handle: ({ message, tx }) => (message.id === 'b' ? unauthorised() : rig.apply(tx, message.id)),
     })
     await assert.rejects(one.finished, { code: 'consumer_halted' })

@@ -25,7 +25,7 @@ describe('the failure section', () => {
     assert.equal(rules.deadLetter, 'case-events.search-indexer.dlq')
     assert.equal(rules.deadLetterOwner, 'search-team')
     assert.equal(rules.rejected, 'parked')
-    assert.equal(rules.sameMax, 5)
+    assert.equal(rules.rules.transient.sameMax, 5)
   })
 
   test('a class has its own rules, and others keep theirs', () => {
@@ -35,6 +35,8 @@ describe('the failure section', () => {
     })
     assert.deepEqual(rules.overload, {
       attemptsMax: 9,
+      retried: true,
+      sameMax: 9,
       ownBudget: true,
       delayMs: 5_000,
       delayMaxMs: 60_000,
@@ -42,7 +44,14 @@ describe('the failure section', () => {
       breaker: false,
     })
     assert.equal(rules.transient.attemptsMax, 4)
-    assert.equal(rules.configuration.terminal, 'halted')
+    const { attemptsMax, terminal, breaker } = rules.configuration
+    assert.deepEqual([attemptsMax, terminal, breaker], [4, 'parked', true])
+  })
+
+  test('a consumer that halts for a refused login does so at the first one', () => {
+    const { attemptsMax, breaker } = rulesOf({ policies: { configuration: { terminal: 'halted' } } }).rules
+      .configuration
+    assert.deepEqual([attemptsMax, breaker], [1, false])
   })
 
   test('jitter may be switched off by itself', () => {

@@ -28,6 +28,7 @@ const tried = (total: number, changes: Partial<AttemptFacts> = {}): AttemptFacts
   same: 1,
   random: 0.5,
   outageMs: null,
+  brakedMs: null,
   ...changes,
 })
 
@@ -41,9 +42,9 @@ interface Row {
   readonly delayMs?: number
 }
 
-const failed = (kind: Failure['class']): Fact => ({
+const failed = (kind: Failure['class'], code = 'E'): Fact => ({
   kind: 'failed',
-  failure: { class: kind, code: 'E', error: 'Error: e', place: 'p' },
+  failure: { class: kind, code, error: 'Error: e', place: 'p' },
 })
 const seen = (status: MarkerStatus, sameDigest = true): Fact => ({ kind: 'seen', status, sameDigest })
 const verdict = (given: ReturnType<typeof park>): Fact => ({ kind: 'verdict', verdict: given })
@@ -209,7 +210,14 @@ const rows: readonly Row[] = [
     status: 'quarantined',
     code: 'E',
   },
-  { when: 'configuration', fact: failed('configuration'), outcome: 'halted', status: null, code: 'E' },
+  { when: 'configuration', fact: failed('configuration'), outcome: 'retry', code: 'E', delayMs: 50 },
+  {
+    when: 'an undeclared target',
+    fact: failed('configuration', 'effect_unknown_target'),
+    outcome: 'halted',
+    status: null,
+    code: 'effect_unknown_target',
+  },
 
   {
     when: 'an earlier one of its lane is retried',
@@ -252,19 +260,12 @@ describe('the one decision for a delivery', () => {
     }
   })
 
-  test('only failures that may be retried, and retry verdicts, count as attempts', () => {
-    const counting = rows.filter(({ fact }) => countsAsAttempt(fact, policy)).map(({ when }) => when)
-    assert.deepEqual(counting, [
-      'the handler wants it later',
-      'an effect waits for something that never comes',
-      'the handler wants it later once too often',
-      ...['transient', 'overload', 'rate limited', 'unclassified'].flatMap(kind => [
-        `${kind}, attempts left`,
-        `${kind}, attempts exhausted`,
-      ]),
-      'business conflict',
-      'poison',
-    ])
+  test('an attempt is counted for every message that was read or handled in vain, and for no other', () => {
+    const ended: readonly Outcome[] = ['retry', 'parked', 'dead-lettered', 'quarantined']
+    for (const { when, fact, outcome } of rows) {
+      const tried = fact.kind === 'failed' || fact.kind === 'verdict' || fact.kind === 'unreadable'
+      assert.equal(countsAsAttempt(fact, policy), tried && ended.includes(outcome), when)
+    }
   })
 })
 
@@ -276,6 +277,7 @@ interface PolicyRow {
   readonly outcome: Outcome
   readonly delayMs?: number
   readonly failureClass?: string
+  readonly exhausted?: string | null
 }
 
 const patient = { attemptsMax: 5, delayMs: 1_000, delayMaxMs: 60_000 }
@@ -378,8 +380,23 @@ const policies: readonly PolicyRow[] = [
     }),
   ),
   {
+    says: 'a refused login halts at the first one where the contract says so',
+    contract: { failure: { policies: { configuration: { terminal: 'halted' } } } },
+    fact: failed('configuration'),
+    attempt: { byClass: {}, outageMs: 700 },
+    outcome: 'halted',
+  },
+  {
+    says: 'a refused login is kept during an outage',
+    contract: {},
+    fact: failed('configuration'),
+    attempt: { byClass: {}, outageMs: 700 },
+    outcome: 'retry',
+    delayMs: 700,
+  },
+  {
     says: 'a class that halts is tried first where it has attempts',
-    contract: { failure: { policies: { configuration: { attemptsMax: 2 } } } },
+    contract: { failure: { policies: { configuration: { attemptsMax: 2, terminal: 'halted' } } } },
     fact: failed('configuration'),
     attempt: { byClass: { configuration: 1 } },
     outcome: 'retry',
@@ -404,7 +421,10 @@ const policies: readonly PolicyRow[] = [
   {
     says: 'poison halts nothing',
     contract: {
-      failure: { policies: { configuration: { attemptsMax: 9 } }, poison: { maxAttemptsBeforePark: 2 } },
+      failure: {
+        policies: { configuration: { attemptsMax: 9, terminal: 'halted' } },
+        poison: { maxAttemptsBeforePark: 2 },
+      },
     },
     fact: failed('configuration'),
     attempt: { byClass: { configuration: 2 }, same: 2 },
@@ -449,6 +469,97 @@ const policies: readonly PolicyRow[] = [
     attempt: { byClass: { unclassified: 1 } },
     outcome: 'deferred',
     delayMs: 50,
+  },
+  {
+    says: 'what fails in the same way at every attempt is poison by default, and its attempts ran out',
+    contract: {},
+    fact: failed('unclassified'),
+    attempt: { byClass: { unclassified: 3 }, same: 3 },
+    outcome: 'parked',
+    failureClass: 'poison',
+    exhausted: 'unclassified',
+  },
+  {
+    says: 'the same outage again and again is not poison',
+    contract: {},
+    fact: failed('transient'),
+    attempt: { byClass: { transient: 3 }, same: 3 },
+    outcome: 'parked',
+    failureClass: 'transient',
+    exhausted: 'transient',
+  },
+  {
+    says: 'a budget of one runs out at the first failure, which is no repetition',
+    contract: { failure: { attemptsMax: 1 } },
+    fact: failed('unclassified'),
+    attempt: { byClass: { unclassified: 1 } },
+    outcome: 'parked',
+    failureClass: 'unclassified',
+    exhausted: 'unclassified',
+  },
+  {
+    says: 'a class that is not retried has no budget',
+    contract: {},
+    fact: failed('business conflict'),
+    attempt: { byClass: { 'business conflict': 1 } },
+    outcome: 'parked',
+    exhausted: null,
+  },
+  {
+    says: 'poison with attempts left did not run out of them',
+    contract: { failure: { attemptsMax: 10, poison: { maxAttemptsBeforePark: 3 } } },
+    fact: failed('transient'),
+    attempt: { byClass: { transient: 3 }, same: 3 },
+    outcome: 'parked',
+    failureClass: 'poison',
+    exhausted: null,
+  },
+  {
+    says: 'a verdict that asks for a retry too often runs out of attempts',
+    contract: {},
+    fact: verdict(retryAfter(70)),
+    attempt: { byClass: { verdict: 3 } },
+    outcome: 'parked',
+    exhausted: 'verdict',
+  },
+  ...[
+    failed('unclassified'),
+    verdict(retryAfter(70)),
+    { kind: 'killed', attempts: 3, deaths: 1 } as const,
+  ].map(
+    (fact): PolicyRow => ({
+      says: `without attempts left it is dead-lettered where the contract says so (${fact.kind})`,
+      contract: { failure: { exhausted: 'dead-lettered' } },
+      fact,
+      attempt: { byClass: { unclassified: 3, verdict: 3 }, same: 3 },
+      outcome: 'dead-lettered',
+    }),
+  ),
+  {
+    says: 'what is not retried stays parked then',
+    contract: { failure: { exhausted: 'dead-lettered' } },
+    fact: failed('business conflict'),
+    attempt: { byClass: { 'business conflict': 1 } },
+    outcome: 'parked',
+  },
+  {
+    says: 'a business conflict is a success where the contract says so',
+    contract: { failure: { policies: { 'business conflict': { terminal: 'ignored' } } } },
+    fact: failed('business conflict'),
+    attempt: {},
+    outcome: 'ignored',
+    failureClass: 'business conflict',
+    exhausted: null,
+  },
+  {
+    says: 'a lane that stops goes on past it',
+    contract: {
+      order: 'key',
+      failure: { exhausted: 'stop', policies: { 'business conflict': { terminal: 'ignored' } } },
+    },
+    fact: failed('business conflict'),
+    attempt: {},
+    outcome: 'ignored',
   },
   {
     says: 'a verdict is deferred for as long as it says',
@@ -520,12 +631,13 @@ const policies: readonly PolicyRow[] = [
 ]
 
 describe('class, attempt and policy make one outcome', () => {
-  for (const { says, contract, fact, attempt, outcome, delayMs = 0, failureClass } of policies) {
+  for (const { says, contract, fact, attempt, outcome, delayMs = 0, failureClass, exhausted } of policies) {
     test(`${says}: ${outcome}`, () => {
       const decision = decideOutcome(fact, tried(1, attempt), policyOf(contract))
       assert.equal(decision.outcome, outcome)
       assert.equal(decision.retryDelayMs, delayMs)
       if (failureClass !== undefined) assert.equal(decision.failureClass, failureClass)
+      if (exhausted !== undefined) assert.equal(decision.exhausted, exhausted)
     })
   }
 

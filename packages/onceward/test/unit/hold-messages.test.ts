@@ -7,17 +7,24 @@ import type { Conclusion, Enrolment, HeldRecord } from '../../src/ports/store.ts
 const enrolment = {
   consumerId: 1,
   runId: '1',
-  facts: { name: 'cases', generation: 2, deadLetterTo: { broker: 'kafka', queue: 'cases.dead' } },
+  facts: {
+    name: 'cases',
+    generation: 2,
+    deadLetterTo: { broker: 'kafka', queue: 'cases.dead', owner: 'case-team' },
+  },
 } as unknown as Enrolment
 
 const held = {
   state: 'dead',
+  copied: true,
   was: null,
   reason: 'refused',
   failureClass: 'validation',
   code: 'x',
   attempts: 3,
   orderKey: null,
+  schemaVersion: null,
+  correlationId: null,
   origin: 'case-events',
   position: 'case-events/3@1207',
   brokerKey: 'case-7',
@@ -37,7 +44,7 @@ async function copiesOf(record: HeldRecord, by: Enrolment): Promise<unknown[] | 
   const client = {
     query: async (sql: string, values: unknown[]) => {
       if (sql.includes('onceward.outbox')) copy = values.map(column => (column as unknown[])[0])
-      return { rows: [{ id: '5', seen: 1, message_id: 'm-1', digest: '00' }] }
+      return { rows: [{ id: '5', seen: 1, message_id: 'm-1', digest: '00', last_ms: 1_700_000_000_000 }] }
     },
   } as unknown as SqlClient
   await holdMessages(client, by, [{ id: 'm-1', digest: Buffer.alloc(1), held: record } as Conclusion])
@@ -51,7 +58,7 @@ describe('the copy of a dead letter', () => {
       return { ...enrolment, facts: { ...enrolment.facts, topicLimits } } as Enrolment
     }
     const large = { ...held, body: Buffer.alloc(5_000) }
-    assert.equal(await copiesOf(large, limited(1_100)), null)
+    assert.equal(await copiesOf(large, limited(1_300)), null)
     assert.equal(((await copiesOf(large, limited(5_000)))![7] as Buffer).length, 0)
     assert.equal(((await copiesOf(large, limited(9_000)))![7] as Buffer).length, 5_000)
   })

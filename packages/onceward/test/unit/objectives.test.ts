@@ -18,7 +18,7 @@ describe('objectives', () => {
   test('have defaults for every number, by risk', () => {
     assert.deepEqual(objectivesOf({}), {
       lagMaxMs: 60_000,
-      lagRecordsMax: 10_000,
+      lagRecordsMax: 1_000,
       applyP99MaxMs: 5_000,
       duplicateShareMax: 0.1,
       setAsideMax: 0,
@@ -30,6 +30,7 @@ describe('objectives', () => {
     })
     const telemetry = objectivesOf({ risk: 'telemetry', batch: { handlerTimeoutMs: 60_000 } })
     assert.equal(telemetry.lagMaxMs, durationMs('15m'))
+    assert.equal(telemetry.lagRecordsMax, 100_000)
     assert.equal(telemetry.applyP99MaxMs, 30_000)
     assert.equal(telemetry.setAsideMax, 10)
   })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { contribution } from 'onceward'
+import { contribution, projection } from 'onceward'
 import type { ConsumerContract } from '../../src/contract/contract.ts'
 import { defineConsumer } from '../../src/contract/define-consumer.ts'
 import { durationMs, durationText } from '../../src/contract/duration.ts'
@@ -42,6 +42,21 @@ describe('durations', () => {
       5_000,
       0,
     ])
+  })
+
+  test('applies old messages by default only to a projection, whose versions recognise a repeat', () => {
+    const defaults = (['projection', 'money'] as const).map(risk => {
+      const rows = projection<{ id: string; name: string }>({
+        table: 'rows',
+        key: { id: 'id' },
+        version: { version: () => 1 },
+        columns: { name: 'name' },
+        gap: 'skips allowed',
+      })
+      return consumer({}, { risk, handle: undefined, effect: { apply: rows } } as never).retention!
+        .behindHorizon
+    })
+    assert.deepEqual(defaults, ['apply', 'park'])
   })
 
   test('that cannot be read are none', () => {
@@ -89,9 +104,9 @@ describe('the retention of a contract', () => {
       [2_555, 2_555, 'park', null],
       [3_650, 3_650, 'park', null],
       [90, 90, 'park', null],
-      [30, 30, 'apply', null],
-      [14, 14, 'apply', null],
-      [7, 7, 'apply', null],
+      [30, 30, 'park', null],
+      [14, 14, 'park', null],
+      [7, 7, 'park', null],
     ])
   })
 
@@ -290,5 +305,40 @@ describe('the window of a contribution', () => {
     const short = consumer({ markers: '20d', sourceKeeps: '1d' }, counting(30 * day, 5 * day))
     assert.equal(neededRetention(short, { unknown: 'not asked' }).ms, 35 * day)
     assert.throws(() => assertKeptLongEnough(short, { ms: day, by: 'the source' }), /late events: 35d/)
+  })
+})
+
+describe('terms of tenants', () => {
+  const tenants = (retention: object, more: object = {}) =>
+    consumer({ markers: '60d', sourceKeeps: '20d', ...retention } as never, more as never)
+
+  test('are in milliseconds, and the shortest is compared with what is needed', () => {
+    const { retention } = tenants({ tenantSeparator: '/', tenants: { acme: '90d', trial: '30d' } })
+    assert.deepEqual(
+      [retention!.tenants, retention!.tenantSeparator],
+      [{ acme: 90 * day, trial: 30 * day }, '/'],
+    )
+    assert.equal(tenants({}).retention!.tenants, null)
+    const short = tenants({ tenantSeparator: '/', tenants: { trial: '10d' } })
+    assert.throws(
+      () => assertKeptLongEnough(short, { ms: day, by: 'the source' }),
+      /would remove markers after 10d.*every term in retention\.tenants to at least 20d/,
+    )
+  })
+
+  test('need a separator, names without it, and ids that begin with a tenant', () => {
+    for (const [retention, wrong, more] of [
+      [{ tenants: { acme: '90d' } }, /retention\.tenants.*tenantSeparator/],
+      [{ tenantSeparator: '/', tenants: { 'a/b': '90d' } }, /contains the separator/],
+      [{ tenantSeparator: ':', tenants: { sha256: '90d' } }, /not the name of a tenant/],
+      [{ tenantSeparator: 'ab' }, /must be one of/],
+      [{ tenantSeparator: '/', tenants: { acme: 'soon' } }, /must be a number of milliseconds/],
+      [
+        { tenantSeparator: '/' },
+        /identity\.idTime/,
+        { identity: { id: { property: 'messageId' }, idTime: 'ulid' } },
+      ],
+    ] as const)
+      assert.throws(() => tenants(retention, more), wrong, JSON.stringify(retention))
   })
 })

@@ -133,7 +133,7 @@ describe('after a process died', () => {
   for (const count of [1, 4])
     test(`halts over what concerns every message are no deaths, also where the process is gone before it takes its records back: ${count}`, async () => {
       const rig = await afterDeath(notes(count))
-      const failure = { attemptsMax: 2 }
+      const failure = { attemptsMax: 2, policies: { configuration: { terminal: 'halted' as const } } }
       const transaction = rig.store.transaction.bind(rig.store)
       for (let times = 0; times < 10; times++) {
         const one = rig.process({

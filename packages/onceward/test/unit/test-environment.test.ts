@@ -24,8 +24,8 @@ test('it keeps what was logged, counted and reached', () => {
   const points: string[] = []
   const env = createTestEnvironment({ random: 0.25, reach: point => void points.push(point) })
   env.log.warn('careful', { n: 1 })
-  env.metrics.add('outcomes', 3, { consumer: 'c', outcome: 'applied' })
-  env.metrics.add('outcomes', 2, { consumer: 'c', outcome: 'applied' })
+  env.metrics.add('outcomes', 3, { consumer: 'c', 'messaging.destination.name': 'q', outcome: 'applied' })
+  env.metrics.add('outcomes', 2, { consumer: 'c', 'messaging.destination.name': 'q', outcome: 'applied' })
   env.reach('batch.marked')
   assert.deepEqual(env.lines, [{ level: 'warn', message: 'careful', fields: { n: 1 } }])
   assert.equal(env.counted.get('outcomes applied'), 5)

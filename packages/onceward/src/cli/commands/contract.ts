@@ -3,7 +3,7 @@ import { OncewardError } from '../../errors.ts'
 import type { Consumer } from '../../index.ts'
 import { contractPage } from '../../review/page/contract-page.ts'
 import { renderPage } from '../../review/page/render-page.ts'
-import { loadContract, policyHelp } from '../load-consumer.ts'
+import { loadContract, policyHelp } from '../../runtime/load-consumer.ts'
 import { print } from '../output.ts'
 
 interface ContractFlags {

@@ -2,9 +2,9 @@ import { Command } from 'commander'
 import { OncewardError } from '../../errors.ts'
 import { explain } from '../../evidence/explain.ts'
 import type { ExplainQuestion } from '../../evidence/explanation.ts'
+import { loadConsumer } from '../../runtime/load-consumer.ts'
 import { withPool } from '../database.ts'
 import { explanationText } from '../explain-text.ts'
-import { loadConsumer } from '../load-consumer.ts'
 import { print } from '../output.ts'
 
 interface Flags {

@@ -7,8 +7,8 @@ import {
   partitionConsumer,
   planPartition,
 } from '../../operations/retention/partition-consumer.ts'
+import { loadConsumer, policyHelp } from '../../runtime/load-consumer.ts'
 import { withPool } from '../database.ts'
-import { loadConsumer, policyHelp } from '../load-consumer.ts'
 import { print } from '../output.ts'
 
 interface Flags {

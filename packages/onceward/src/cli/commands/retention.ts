@@ -6,13 +6,14 @@ import type { Consumer } from '../../index.ts'
 import { consumerIdOf, type PlannedKind, planPurge } from '../../operations/retention/plan-purge.ts'
 import { type PurgeResult, purgeConsumer } from '../../operations/retention/purge-consumer.ts'
 import { declareTerms, recordPassBegin, recordPassEnd } from '../../operations/retention/record-pass.ts'
+import { loadConsumer, policyHelp } from '../../runtime/load-consumer.ts'
 import { realEnvironment } from '../../runtime/real-environment.ts'
 import { readSourceWindow } from '../../runtime/source-window.ts'
 import { type RetentionStatus, readRetention } from '../../telemetry/read-status.ts'
 import { withPool } from '../database.ts'
-import { loadConsumer, policyHelp } from '../load-consumer.ts'
 import { consoleLog, print, table } from '../output.ts'
 import { serverAddresses } from '../server-addresses.ts'
+import { dropTenantCommand } from './retention-drop-tenant.ts'
 import { partitionCommand } from './retention-partition.ts'
 
 type Flags = { json?: boolean; policy?: string }
@@ -31,6 +32,7 @@ export function retentionCommand(): Command {
     .addCommand(planCommand())
     .addCommand(runCommand())
     .addCommand(partitionCommand())
+    .addCommand(dropTenantCommand())
 }
 
 function statusCommand(): Command {
@@ -83,7 +85,8 @@ function runCommand(): Command {
         }
         const env = realEnvironment({ log: consoleLog(json) })
         const folder = flags.archive ?? process.env.ONCEWARD_ARCHIVE_FOLDER
-        await declareTerms(pool, consumerId, retention, 0)
+        const redeliveredMs = consumer.dedup === 'marker' ? needed.ms : null
+        await declareTerms(pool, consumerId, retention, 0, redeliveredMs)
         await recordPassBegin(pool, consumerId)
         const result = await purgeConsumer({
           pool,

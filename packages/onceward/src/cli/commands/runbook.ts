@@ -1,6 +1,6 @@
 import { Command } from 'commander'
+import { loadConsumer } from '../../runtime/load-consumer.ts'
 import { renderRunbook, runbooksFor } from '../../telemetry/alerts/runbook.ts'
-import { loadConsumer } from '../load-consumer.ts'
 import { print, safe } from '../output.ts'
 
 export function runbookCommand(): Command {

@@ -74,8 +74,14 @@ export function statusCommand(): Command {
             section(
               'relays',
               table(
-                ['destination', 'instance', 'buckets of 32', 'lease, s'],
-                status.relays.map(r => [r.destination, r.instance, r.buckets, r.leaseSeconds]),
+                ['destination', 'instance', 'buckets of 32', 'leased at', 'lease, s'],
+                status.relays.map(r => [
+                  r.destination,
+                  r.instance,
+                  r.buckets,
+                  r.leasedAt?.toISOString() ?? '',
+                  r.leaseSeconds,
+                ]),
               ),
             ),
             section(

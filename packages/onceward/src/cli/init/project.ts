@@ -102,7 +102,7 @@ A message may arrive many times; its effect happens once.
 | \`onceward.yaml\` | the policy: owner, risk, retries, objectives |
 | \`tables.sql\`, \`setup.ts\` | the table it writes, and everything else it needs |
 | \`send.ts\` | sends sample messages |
-| \`${file}.test.ts\` | a request that arrives three times is booked once |
+| \`${file}.test.ts\` | a request that arrives three times is booked once; crashes, races and replays |
 
 \`\`\`sh
 npm install

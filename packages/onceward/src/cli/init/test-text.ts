@@ -11,7 +11,7 @@ import { test } from 'node:test'
 import { loadPolicy, runConsumer, withPolicy } from 'onceward'
 import { startEmbeddedPostgres } from 'onceward/embedded'
 import { createPool, createQueue, migrate, postgresQueue, publish } from 'onceward/postgres'
-import { until } from 'onceward/testing'
+import { assertVerified, until, verifyConsumer } from 'onceward/testing'
 import parts from './${fileName(answers)}.ts'
 
 const here = (file: string) => join(import.meta.dirname, file)
@@ -51,6 +51,23 @@ test('a request that arrives three times is booked once', async () => {
     assert.deepEqual(rows, [{ request_id: '1' }, { request_id: '2' }])
   } finally {
     await pool.end()
+    await database.close()
+  }
+})
+
+test('the consumer survives crashes, races and replays', async () => {
+  const database = await openDatabase()
+  try {
+    const message = (number: number) => ({ messageId: \`m-\${number}\`, requestId: \`r-\${number}\`, amount: 4200 })
+    const report = await verifyConsumer({
+      file: here('${fileName(answers)}.ts'),
+      databaseUrl: database.url,
+      schema: here('tables.sql'),
+      samples: [message(1), message(2), message(3)],
+      budgetMs: 30_000,
+    })
+    assertVerified(report)
+  } finally {
     await database.close()
   }
 })

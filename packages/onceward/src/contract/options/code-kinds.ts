@@ -22,9 +22,10 @@ export const from: ValueCheck<From<unknown>> = {
   refusesUndefined: true,
 }
 
-export const fromOrPosition: ValueCheck<From<unknown> | 'position'> = {
+export const fromOrPosition: ValueCheck<From<unknown> | 'position' | 'content'> = {
   holds: 'value',
-  check: (value, place, wrong) => value !== 'position' && from.check(value, place, wrong),
+  check: (value, place, wrong) =>
+    value !== 'position' && value !== 'content' && from.check(value, place, wrong),
   inFile: { kind: 'from or position' },
   refusesUndefined: true,
 }

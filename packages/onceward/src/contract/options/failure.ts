@@ -1,6 +1,6 @@
 import { isRecord, oneOf } from '../check-values.ts'
-import { failureClasses } from '../words.ts'
-import { milliseconds, wholeNumber } from './amount-kinds.ts'
+import { criticalRisks, failureClasses } from '../words.ts'
+import { milliseconds, share, wholeNumber } from './amount-kinds.ts'
 import { record, section } from './kind.ts'
 import { computed, option } from './option.ts'
 import { flag, text, texts, word } from './text-kinds.ts'
@@ -82,15 +82,19 @@ const classOptions = [
   option('failure.policies.*.delayMaxMs', delay, 'longest delay of the class'),
   option(
     'failure.policies.*.terminal',
-    word(['parked', 'dead-lettered', 'quarantined', 'halted']),
-    'final outcome of a message of this class',
+    word(['parked', 'dead-lettered', 'quarantined', 'halted', 'ignored']),
+    'final outcome of a message of this class; `ignored` only for business conflicts: they count as done',
   ),
   option('failure.policies.*.breaker', flag, 'whether such failures count towards the breaker'),
   option('failure.poison', section()),
   option(
     'failure.poison.maxAttemptsBeforePark',
     attempts,
-    'failures with the same class, code and place after which a message is parked, even with attempts left',
+    'failures with the same class, code and place after which a message is poison, even with attempts left',
+    {
+      defaultText:
+        'all attempts of its class, if at least 2; never for classes that count towards the breaker',
+    },
   ),
 ]
 
@@ -112,10 +116,45 @@ const endOptions = [
     default: 60_000,
   }),
   option(
+    'failure.brake',
+    section('must be an object, or false', { orFalse: true }),
+    '`false`: an event type is never paused',
+  ),
+  option(
+    'failure.brake.messagesMin',
+    wholeNumber(20, 10_000),
+    'messages of one event type, under at least two keys, that fail for one new cause and pause the type',
+    {
+      default: computed(get => (criticalRisks.has(get('risk')) ? 20 : 50)),
+      defaultText: 'by risk: 20 or 50',
+    },
+  ),
+  option('failure.brake.shareMin', share, 'their share of the recent messages of the type', {
+    default: computed(get => (criticalRisks.has(get('risk')) ? 0.25 : 0.5)),
+    defaultText: 'by risk: 0.25 or 0.5',
+  }),
+  option('failure.brake.pauseMs', pause, 'pause before one message of the type is tried', { default: 1_000 }),
+  option('failure.brake.pauseMaxMs', pause, 'longest pause; each pause doubles the one before', {
+    default: 60_000,
+  }),
+  option('failure.redelivery', section()),
+  option(
+    'failure.redelivery.countMax',
+    wholeNumber(1, 1_000_000),
+    'earlier deliveries of a message, as the broker counts them, from which on `action` applies',
+    { missing: 'is missing: name the number of deliveries' },
+  ),
+  option(
+    'failure.redelivery.action',
+    word(['slowed', 'isolated', 'set aside']),
+    'what happens to it: it waits longer with each delivery, is tried in a transaction of its own, or is not tried',
+    { default: 'isolated' },
+  ),
+  option(
     'failure.exhausted',
-    word(['set aside', 'stop']),
+    word(['parked', 'dead-lettered', 'stop']),
     'what happens to a message without attempts left',
-    { default: 'set aside' },
+    { default: 'parked' },
   ),
   option('failure.parking', section()),
   option(

@@ -14,7 +14,7 @@ export const identityOptions = [
   option(
     'identity.id',
     fromOrPosition,
-    'the message id: same id, same message; `position` only for logs whose records have no id',
+    'the message id: same id, same message; `position` for logs whose records have no id, `content` for such queues',
     { missing: 'is missing: without a stable id no duplicate can be recognised' },
   ),
   option(

@@ -28,6 +28,16 @@ const lagByRisk: Record<Risk, string> = {
   'low value': '1h',
 }
 
+/** The same order: a backlog that a person waits for is noticed earlier. */
+const lagRecordsByRisk: Record<Risk, number> = {
+  money: 1_000,
+  regulatory: 1_000,
+  notification: 1_000,
+  projection: 10_000,
+  telemetry: 100_000,
+  'low value': 100_000,
+}
+
 /** Service levels. */
 export const objectivesOptions = [
   option('objectives', section()),
@@ -40,10 +50,11 @@ export const objectivesOptions = [
     count,
     'records that may wait at the broker while their number is growing',
     {
-      default: 10_000,
+      default: computed(get => lagRecordsByRisk[get('risk')]),
+      defaultText: 'by risk',
     },
   ),
-  option('objectives.applyP99Max', lookBack(1), '99th percentile of the time to apply a batch', {
+  option('objectives.applyP99Max', lookBack(1), '99th percentile of the time of a handler call', {
     default: computed(get => get('batch.handlerTimeoutMs') / 2),
     defaultText: 'half of `batch.handlerTimeout`',
   }),

@@ -1,9 +1,10 @@
+import { isRecord } from '../check-values.ts'
 import type { Risk } from '../contract.ts'
 import { durationMs } from '../duration.ts'
 import { duration } from './amount-kinds.ts'
-import { section } from './kind.ts'
+import { record, section } from './kind.ts'
 import { computed, option } from './option.ts'
-import { word } from './text-kinds.ts'
+import { text, word } from './text-kinds.ts'
 
 const term = duration({ examples: "'36h', '30d' or '7y'" })
 
@@ -24,6 +25,11 @@ const markersByRisk: Record<Risk, string> = {
 const longest = (term: string, repeatsMs = 0) => (durationMs(term)! < repeatsMs ? repeatsMs : term)
 
 const parksOldMessages: ReadonlySet<Risk> = new Set(['money', 'regulatory', 'notification'])
+
+/** Only an effect that recognises its repeats may be applied again unchecked. */
+const behindHorizon = computed(get =>
+  get('effect.apply')?.remembers === true && !parksOldMessages.has(get('risk')) ? 'apply' : 'park',
+)
 const asMarkers = computed(get => get('retention.markers'))
 const atLeastMarkers = { default: asMarkers, defaultText: 'and minimum: as long as markers' }
 const likeMarkers = { default: asMarkers, defaultText: ': as long as markers' }
@@ -66,8 +72,9 @@ export const retentionOptions = [
     word(['park', 'apply']),
     'what happens to a message older than the remaining markers',
     {
-      default: computed(get => (parksOldMessages.has(get('risk')) ? 'park' : 'apply')),
-      defaultText: 'by risk',
+      default: behindHorizon,
+      defaultText:
+        '`apply` for a projection whose risk is not money, regulatory or notification, else `park`',
     },
   ),
   option(
@@ -75,5 +82,22 @@ export const retentionOptions = [
     word(['daily']),
     'one table of markers per day of the ids, dropped when all of them have expired. Needs `identity.idTime`',
     { defaultText: ': one table' },
+  ),
+  option(
+    'retention.tenantSeparator',
+    text('must be one of / : | # ~ . _ - @', one => /^[/:|#~._@-]$/.test(one)),
+    'the character between the tenant and the rest of a message id, as in `acme/4711`',
+    { defaultText: ': ids name no tenant' },
+  ),
+  option(
+    'retention.tenants',
+    record('must be an object', isRecord, (name, place, wrong) => {
+      if (name.trim() === '' || name === 'sha256') wrong(place, 'is not the name of a tenant')
+    }),
+  ),
+  option(
+    'retention.tenants.*',
+    term,
+    'tenant → how long its rows are kept, in place of the other terms. Receipts are not concerned',
   ),
 ]

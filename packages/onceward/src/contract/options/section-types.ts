@@ -13,10 +13,12 @@ import type { BreakerOptions, EmailTarget, ExternalTarget } from '../external-ta
 import type {
   ClassPolicy,
   DeadLetterSection,
+  FailureBrake,
   FailureBreaker,
   FailureSection,
   ParkingSection,
   PoisonSection,
+  RedeliverySection,
 } from '../failure-section.ts'
 import type { PublishTarget } from '../publish-target.ts'
 import type {
@@ -43,9 +45,11 @@ export interface SectionTypes {
   failure: FailureSection
   'failure.policies.*': ClassPolicy
   'failure.poison': PoisonSection
+  'failure.brake': FailureBrake
   'failure.breaker': FailureBreaker
   'failure.deadLetter': DeadLetterSection
   'failure.parking': ParkingSection
+  'failure.redelivery': RedeliverySection
   batch: BatchSection
   inbox: InboxSection
   isolation: IsolationSection

@@ -6,6 +6,9 @@ import { type Placed, type PlacedEntry, parseYaml } from './parse-yaml.ts'
 import { type PolicyProblem, type Refuse, refusing } from './problem.ts'
 import { emptyLayer, type Layer, readLayer } from './read-layer.ts'
 import { type PolicyWaiver, readWaivers } from './read-waivers.ts'
+import { restoreIndent } from './restore-indent.ts'
+import { translateTemplate } from './template-import.ts'
+import { templateKey } from './template-keys.ts'
 
 /** A policy file after reading: its usable values, and every problem. */
 export interface Policy {
@@ -29,6 +32,7 @@ export const topKeys = {
   sources: 'by name of the queue, topic, stream or file: for every consumer that reads it',
   consumers: 'by name: every consumer and transform that runs with this file',
   waivers: 'findings of `onceward check` that the team accepts',
+  deliverySemantics: 'topics and consumers in the words of the usual template, which are translated',
 } as const
 
 const consumerName = /^[a-z][a-z0-9_]{0,47}$/
@@ -48,22 +52,33 @@ export function readPolicy(
     consumers: new Map<string, Layer>(),
   }
   let waivers: PolicyWaiver[] = []
-  const root = parseYaml(content, refuse)
+  const root = parseYaml(typeof content === 'string' ? restoreIndent(content) : restored(content), refuse)
+  const readSource = (one: PlacedEntry) => {
+    if (policies.sources.has(one.name)) refuse(one.at, ['sources', one.name], 'is given twice')
+    policies.sources.set(one.name, readLayer(one.value, tree, ['sources', one.name], refuse))
+  }
+  const readConsumer = (one: PlacedEntry) => {
+    if (!consumerName.test(one.name)) nameProblem(one, refuse)
+    if (policies.consumers.has(one.name)) refuse(one.at, ['consumers', one.name], 'is given twice')
+    policies.consumers.set(one.name, readLayer(one.value, tree, ['consumers', one.name], refuse))
+  }
   for (const { name, at, value } of topEntries(root, refuse)) {
     switch (name as keyof typeof topKeys) {
       case 'defaults':
         policies.defaults = readLayer(value, withoutSource(tree), ['defaults'], refuse)
         break
       case 'sources':
-        for (const one of namedEntries(value, name, refuse))
-          policies.sources.set(one.name, readLayer(one.value, tree, ['sources', one.name], refuse))
+        namedEntries(value, name, refuse).forEach(readSource)
         break
       case 'consumers':
-        for (const one of namedEntries(value, name, refuse)) {
-          if (!consumerName.test(one.name)) nameProblem(one, refuse)
-          policies.consumers.set(one.name, readLayer(one.value, tree, ['consumers', one.name], refuse))
-        }
+        namedEntries(value, name, refuse).forEach(readConsumer)
         break
+      case 'deliverySemantics': {
+        const { sources, consumers } = translateTemplate(value, refuse)
+        sources.forEach(readSource)
+        consumers.forEach(readConsumer)
+        break
+      }
       case 'waivers':
         waivers = readWaivers(value, file, refuse)
         break
@@ -73,6 +88,12 @@ export function readPolicy(
   }
   for (const waiver of waivers) refuseUnknownConsumer(waiver, policies.consumers, refuse)
   return { file, policies, waivers, problems }
+}
+
+/** Bytes that are not the flat template are read as they are, with their own errors. */
+function restored(content: Uint8Array): Uint8Array | string {
+  const isTemplate = Buffer.from(content.subarray(0, templateKey.length)).toString('latin1') === templateKey
+  return isTemplate ? restoreIndent(Buffer.from(content).toString('utf8')) : content
 }
 
 function topEntries(root: Placed | null, refuse: Refuse): readonly PlacedEntry[] {

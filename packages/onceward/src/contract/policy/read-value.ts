@@ -122,8 +122,9 @@ function readList(node: Placed, fits: (one: unknown) => boolean, wrong: string):
 const fromHint = "must name where it is read: { header: 'name' } or { property: 'messageId' }"
 
 function readFrom(node: Placed, positionToo: boolean): ReadValue {
-  const hint = positionToo ? `${fromHint}, or position` : fromHint
-  if (positionToo && node.kind === 'scalar' && node.value === 'position') return { value: 'position' }
+  const hint = positionToo ? `${fromHint}, or position, or content` : fromHint
+  if (positionToo && node.kind === 'scalar' && (node.value === 'position' || node.value === 'content'))
+    return { value: node.value }
   if (node.kind !== 'map' || node.entries.length !== 1) return { wrong: hint }
   const { name, value } = node.entries[0]!
   const named = value.kind === 'scalar' && typeof value.value === 'string' ? value.value : ''

@@ -15,11 +15,13 @@ export const acts = {
   createCampaign: 'onceward.create_campaign($1, $2::smallint, $3, $4, $5, $6, $7)',
   deleteParked: 'onceward.delete_parked($1::bigint, $2)',
   dropOutbox: 'onceward.drop_outbox($1, $2, $3)',
+  dropTenant: 'onceward.drop_tenant($1, $2, $3)',
   fixPayload: `onceward.fix_parked($1, $2, 'payload', $3, $4, $5, $6, $7, $8)`,
   fixState: `onceward.fix_parked($1, $2, 'state', $3, null, null, null, $4)`,
   redriveStage: 'onceward.redrive_stage($1, $2)',
   redriveStart: `onceward.redrive_start($1, $2, $3::bigint[], decode($4, 'hex'), $5, $6)`,
   redriveStop: 'onceward.redrive_stop($1, $2)',
+  releaseBrake: 'onceward.release_brake($1, $2, $3)',
   /** Without the lease count, the row is released however often it was leased. */
   releaseHeld:
     'onceward.release_held($1, $2, coalesce($3, (select epoch from onceward.held where id = $2)), $4)',

@@ -11,6 +11,7 @@ import { registerBroker } from './register-broker.ts'
 import { checkReader, registerReader } from './register-reader.ts'
 import { assertWarningsArrive, proveReplicated } from './replication.ts'
 import { makeReceiptDays } from './retention/receipt-days.ts'
+import { brakeLedger } from './run/brakes.ts'
 import type { ServerIncarnation } from './server-incarnation.ts'
 import { RepeatNotes } from './sql/note-repeats.ts'
 import { beginPartition, declareLoss, takePartitions, withdrawLoss } from './sql/own-partitions.ts'
@@ -68,6 +69,7 @@ export function outsideTransactions(
       declareLoss: (enrolment, loss) => declareLoss(client, enrolment, loss),
       withdrawLoss: (enrolment, ...loss) => withdrawLoss(client, enrolment, ...loss),
     },
+    brakes: brakeLedger(client),
     suspects: suspectLedger(client, incarnation, new ClockSteps(client, log)),
     sql: {
       query: async (text, values) => {

@@ -179,7 +179,7 @@ export class SqlSession<Tx> implements StoreSession<Tx> {
     await this.#client.query(withdraw, [consumerId, runId, ids])
   }
 
-  conclude(conclusions: readonly Conclusion[]): Promise<void> {
+  conclude(conclusions: readonly Conclusion[]): Promise<ReadonlySet<Conclusion>> {
     return concludeMessages(this.#client, this.#enrolment, conclusions)
   }
 

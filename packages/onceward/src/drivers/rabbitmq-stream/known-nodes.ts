@@ -21,6 +21,7 @@ export class KnownNodes {
 
   /** A failure that another node may not have. */
   failed(node: string): void {
+    this.#nodes.add(node)
     this.#failedMs.set(node, this.#nowMs())
   }
 

@@ -58,8 +58,9 @@ export class StreamSession {
   /** Connects and subscribes to every partition. Rejects when any of it fails. */
   async start(): Promise<void> {
     const entrance = await this.#enter()
-    for (const partition of await this.#partitions(entrance.connection)) {
-      const { connection, node } = await this.#linkTo(partition, entrance)
+    const partitions = await this.#asking(entrance, this.#partitions(entrance.connection))
+    for (const partition of partitions) {
+      const { connection, node } = await this.#asking(entrance, this.#linkTo(partition, entrance))
       const reader = this.#createReader(partition, connection, node)
       this.#readers.set(partition, { reader, connection })
       await reader.start().catch(error => {
@@ -154,6 +155,14 @@ export class StreamSession {
       if (link !== null) return link
     }
     return null
+  }
+
+  /** A node that lost contact with the others may leave a question about a stream unanswered. */
+  #asking<T>({ node }: StreamLink, answer: Promise<T>): Promise<T> {
+    return answer.catch(error => {
+      if (!(error instanceof OncewardError)) this.#options.knownNodes.failed(node)
+      throw error
+    })
   }
 
   async #partitions(connection: StreamConnection): Promise<readonly string[]> {

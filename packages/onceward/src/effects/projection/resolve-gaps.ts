@@ -98,13 +98,17 @@ function verdictOf<M>(
     case 'accept':
       return 'accept'
     case 'park':
-      return Verdict.park(reason)
+      return Verdict.park(reason, 'gap')
     case 'halt key':
       return Verdict.quarantine(reason, 'gap', { blocksKey: true })
     case 'rebuild':
       return Verdict.ignore(reason, 'rebuild')
     case 'repair':
-      return Verdict.retryAfter('repair' in gap ? gap.repair!.retryMs : 0, `${reason}, and no repair yet`)
+      return Verdict.retryAfter(
+        'repair' in gap ? gap.repair!.retryMs : 0,
+        `${reason}, and no repair yet`,
+        'gap',
+      )
     case 'wait':
       return Verdict.wait(reason, {
         key: name,

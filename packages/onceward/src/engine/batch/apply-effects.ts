@@ -24,6 +24,7 @@ export async function applyEffects<M, Tx>(
     const fact = known.get(received)
     if (fact !== undefined) facts.set(received, fact)
   }
+  context.brakes.holdBack(marked.fresh, facts)
   const due = dueMessages(batch, marked, facts)
   if (due.length > 0) await runDue(due, facts, session, context)
   if (known.size > 0) putBehind(marked.fresh, known, facts)
@@ -36,21 +37,23 @@ async function runDue<M, Tx>(
   session: StoreSession<Tx>,
   context: ConsumerContext<M, Tx>,
 ): Promise<void> {
-  const began = context.env.clock.nowMs()
+  const { env, consumer } = context
+  const began = env.clock.nowMs()
+  const callSeconds: number[] = []
   const requested: Requested<M> = { intents: [], messages: [], calls: [], evidence: [] }
   const deadline = handlerDeadline(due, context)
   try {
-    if (context.consumer.handleBatch === undefined)
-      await runEach(due, facts, requested, session, context, deadline)
+    if (consumer.handleBatch === undefined)
+      await runEach(due, facts, requested, session, context, deadline, callSeconds)
     else {
       const applied = await runTogether(due, facts, requested, session, context, deadline)
       if (applied.length > 0) await runAfter(applied, facts, { requested, session, context, deadline })
     }
   } finally {
     deadline.cancel()
+    if (consumer.handleBatch !== undefined) callSeconds.push((env.clock.nowMs() - began) / 1_000)
+    env.metrics.recordEach('applyLatency', callSeconds, { consumer: consumer.name })
   }
-  const seconds = (context.env.clock.nowMs() - began) / 1000
-  context.env.metrics.record('applyLatency', seconds, { consumer: context.consumer.name })
   if (requested.intents.length > 0) await flushEffects(requested, facts, session, context)
   if (requested.calls.length > 0)
     await noteSuppressed(

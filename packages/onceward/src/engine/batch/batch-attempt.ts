@@ -50,6 +50,8 @@ export interface Decided<M = unknown> {
   readonly lease?: WorkLease
   /** For a stored message: another message holds its business key. */
   readonly keyless?: boolean
+  /** A copy for the dead-letter destination was written with its row. */
+  readonly copied?: boolean
 }
 
 export function newHistory(): BatchHistory {

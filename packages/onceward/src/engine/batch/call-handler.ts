@@ -5,7 +5,7 @@ import type { ConsumerContext } from '../consumer-context.ts'
 import { bufferEffects, type Requested } from './buffer-effects.ts'
 import type { Deadline } from './handler-deadline.ts'
 import { handlerEnvelope } from './handler-envelope.ts'
-import { checkTransaction, factOfError, handled } from './handler-result.ts'
+import { checkTransaction, factOfError, handled, handlerTrouble } from './handler-result.ts'
 import { type Fact, isApplied } from './outcome.ts'
 import { lostLeases } from './stored-mode.ts'
 import { isVerdict } from './verdicts.ts'
@@ -36,7 +36,7 @@ export async function callHandler<M, Tx>(
   handle: (given: CallContext<M>, handlerTx: HandlerTransaction<Tx>) => ReturnType<Handler<M, Tx>>,
   { requested, session, context, deadline }: HandlerRound<M, Tx>,
 ): Promise<HandlerEnd> {
-  const { store, mode, env } = context
+  const { mode, env } = context
   const handlerTx = session.handlerTransaction(true)
   const effects = bufferEffects(received, requested, session, context)
   let fact: Fact
@@ -59,10 +59,10 @@ export async function callHandler<M, Tx>(
     cut = deadline.cutBy(error)
     if (context.signal.aborted || lostLeases(error) !== null) throw error
     if (handlerTx.failure !== undefined) {
-      const trouble = store.diagnose(handlerTx.failure)
+      const trouble = handlerTrouble(handlerTx.failure, context)
       if (trouble === 'victim')
         return { fact: { kind: 'behind', leader: 'gone', delayMs: 0 }, wrote: handlerTx.used }
-      if (trouble !== 'statement' && trouble !== 'configuration') throw handlerTx.failure
+      if (trouble !== 'statement') throw handlerTx.failure
     }
     fact = factOfError(error, context)
   } finally {

@@ -21,6 +21,7 @@ export async function commitBatch<M, Tx>(attempt: BatchAttempt<M, Tx>): Promise<
       const marked = await claimBatch(attempt, session)
       claimed = marked.claimed
       env.reach('batch.marked')
+      attempt.context.redelivery.check(marked.fresh, marked.facts)
       unlock = await lockWrites(attempt, session)
       const facts = stage === 'enqueue' ? keepAll(marked) : await applyEffects(attempt, marked, session)
       env.reach('batch.applied')

@@ -19,7 +19,7 @@ import type { ClaimedBatch } from './claim-batch.ts'
 import { appliedDecision, countsAsAttempt, noAttempts, storedDecision } from './decide-outcome.ts'
 import { heldIdentities } from './held-identities.ts'
 import { isIdentifiedNow } from './identify-work.ts'
-import type { Decision, Fact, Leader, Outcome } from './outcome.ts'
+import { type Decision, type Fact, type Leader, type Outcome, redeliveredCode } from './outcome.ts'
 import { capParking } from './parking-caps.ts'
 import { finishWork, storeKept } from './stored-mode.ts'
 
@@ -42,16 +42,19 @@ export async function concludeBatch<M, Tx>(
   if (context.stage === 'enqueue') decided = await storeKept(decided, session, marked, context)
   if (alike !== null) return decided
   await writeRetryCopies(decided, session, context)
-  const conclusions: Conclusion[] = []
+  const conclusions = new Map<Conclusion, Received<M>>()
   for (const { received, decision } of decided) {
     // Its marker already records this outcome.
     if (decision === appliedDecision) continue
     if (decision.outcome === 'halted') throw halted(received, decision, context)
     const conclusion = conclusionOf(received, decision, marked, context)
-    if (conclusion !== null) conclusions.push(conclusion)
+    if (conclusion !== null) conclusions.set(conclusion, received)
   }
-  if (conclusions.length > 0) await session.conclude(conclusions)
-  return decided
+  if (conclusions.size === 0) return decided
+  const copied = await session.conclude([...conclusions.keys()])
+  if (!copied?.size) return decided
+  const letters = new Set([...copied].map(conclusion => conclusions.get(conclusion)))
+  return decided.map(one => (letters.has(one.received) ? { ...one, copied: true } : one))
 }
 
 async function decideEach<M, Tx>(
@@ -62,16 +65,19 @@ async function decideEach<M, Tx>(
   context: ConsumerContext<M, Tx>,
 ): Promise<readonly Decided<M>[]> {
   const outageMs = context.breaker.outageMs(facts, firstTries(context))
-  const counted = await countAttempts(facts, outageMs, session, context)
+  const probes = context.brakes.failedProbes(facts)
+  const counted = await countAttempts(facts, outageMs, probes, session, context)
   const decisions = new Map<Received<M>, Decision>()
-  const decide = (received: Received<M>, fact: Fact) => {
+  const decide = (received: Received<M>, fact: Fact, brakedMs = probes.get(received) ?? null) => {
     const random = context.env.random()
-    const attempt = { ...(counted.get(received) ?? noAttempts), random, outageMs }
+    const attempt = { ...(counted.get(received) ?? noAttempts), random, outageMs, brakedMs }
     decisions.set(received, decideWithBrokerRetry(received, fact, attempt, context))
   }
   for (const [received, fact] of facts)
     if (fact.kind === 'handled') decisions.set(received, appliedDecision)
     else decide(received, fact)
+  for (const [received, brakedMs] of context.brakes.overrule(decisions))
+    decide(received as Received<M>, facts.get(received as Received<M>)!, brakedMs)
   decideBehind(marked, decisions, decide, context.consumer.order)
   await capParking(decisions, session, context)
   const decideRepeat = (received: Received<M>, first: Received<M>) => {
@@ -94,6 +100,7 @@ function sharedDecision<M>(facts: ReadonlyMap<Received<M>, Fact>): Decision | nu
 async function countAttempts<M, Tx>(
   facts: ReadonlyMap<Received<M>, Fact>,
   outageMs: number | null,
+  probes: ReadonlyMap<Received, number>,
   session: StoreSession<Tx>,
   { consumer }: ConsumerContext<M, Tx>,
 ): Promise<ReadonlyMap<Received<M>, AttemptCount>> {
@@ -101,9 +108,10 @@ async function countAttempts<M, Tx>(
   const failed: Received<M>[] = []
   const records: AttemptRecord[] = []
   for (const [received, fact] of facts) {
-    if (!countsAsAttempt(fact, consumer.failure, outageMs)) continue
+    if (received.id === null || probes.has(received) || !countsAsAttempt(fact, consumer.failure, outageMs))
+      continue
     failed.push(received)
-    records.push(attemptRecord(received.id!, fact))
+    records.push(attemptRecord(received.id, fact))
   }
   if (failed.length === 0) return counted
   const totals = await session.countAttempts(records)
@@ -115,6 +123,21 @@ function attemptRecord(id: string, fact: Fact): AttemptRecord {
   if (fact.kind === 'failed') {
     const { class: failureClass, code, error, place } = fact.failure
     return { id, failureClass, code, error, place }
+  }
+  if (fact.kind === 'unreadable') {
+    const { kind, text } = fact.problem
+    const failureClass = kind === 'invalid' ? 'validation' : 'poison'
+    return {
+      id,
+      failureClass,
+      code: kind.replaceAll(' ', '_'),
+      error: storableText(text, 2_000) ?? '',
+      place: '',
+    }
+  }
+  if (fact.kind === 'redelivered') {
+    const error = `delivered ${fact.count + 1} times`
+    return { id, failureClass: 'poison', code: redeliveredCode, error, place: '' }
   }
   const { reason, code } = fact.kind === 'verdict' ? fact.verdict : { reason: '', code: 'retry' }
   return { id, failureClass: 'verdict', code, error: storableText(reason, 2_000) ?? '', place: '' }
@@ -258,6 +281,7 @@ function heldRecord<M, Tx>(
     version: waits?.version ?? null,
     dueInMs: waits?.withinMs ?? (decision.outcome === 'deferred' ? decision.retryDelayMs : null),
     attempts: Math.max(decision.attempts, delivery.held?.attempts ?? 0),
+    copied: isSetAside(status) || decision.exhausted !== null,
     body: delivery.body,
     headers: toStoredJson(delivery.headers),
     properties: toStoredJson(delivery.properties),

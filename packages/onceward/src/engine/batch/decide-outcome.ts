@@ -1,23 +1,24 @@
 import type { ClassRules, FailureRules, PolicyClass, Terminal } from '../../contract/failure-rules.ts'
-import type { ProblemKind } from '../../message/received.ts'
+import type { Problem } from '../../message/received.ts'
 import { byBroker } from '../../ports/retry-levels.ts'
 import type { MarkerStatus } from '../../ports/store.ts'
 import { processDied } from '../../ports/suspects.ts'
+import { haltingCodes } from '../retry/known-failures.ts'
 import { retryDelayMs } from '../retry/retry-delay.ts'
-import { type Decision, type Fact, type Failure, givenUpCode, type Outcome } from './outcome.ts'
+import {
+  brakedCode,
+  type Decision,
+  type Fact,
+  type Failure,
+  givenUpCode,
+  type Outcome,
+  redeliveredCode,
+} from './outcome.ts'
 import type { Verdict } from './verdicts.ts'
 
 export type FailurePolicy = Pick<
   FailureRules,
-  | 'mode'
-  | 'retryLevelsMs'
-  | 'exhausted'
-  | 'jitter'
-  | 'rules'
-  | 'sameMax'
-  | 'unreadable'
-  | 'unexpected'
-  | 'rejected'
+  'mode' | 'retryLevelsMs' | 'exhausted' | 'jitter' | 'rules' | 'unreadable' | 'unexpected' | 'rejected'
 >
 
 /** The earlier attempts of a message, including this one if it was counted. */
@@ -33,6 +34,8 @@ export interface AttemptFacts {
    * Null otherwise.
    */
   readonly outageMs: number | null
+  /** Set if its event type is or becomes paused: the wait. Such a failure sets nothing aside. */
+  readonly brakedMs: number | null
 }
 
 /** Pure, and the only place that decides. */
@@ -44,7 +47,7 @@ export function decideOutcome(fact: Fact, attempt: AttemptFacts, policy: Failure
       return storedDecision
     case 'unreadable':
       if (fact.problem.earlier !== undefined) return killed(fact.problem.earlier, policy)
-      return unreadable(fact.problem.kind, fact.problem.text, policy)
+      return unreadable(fact.problem, attempt, policy)
     case 'seen':
       if (!fact.sameDigest) return conflict('same id, other content')
       if (isHeld(fact.status)) return decision('already held', 'held since an earlier delivery')
@@ -62,39 +65,58 @@ export function decideOutcome(fact: Fact, attempt: AttemptFacts, policy: Failure
       return ofFailure(fact.failure, attempt, policy)
     case 'killed':
       return killed(fact, policy)
+    case 'braked': {
+      const reason = `${pausedType}: ${fact.cause}`
+      return { ...held(reason, fact.delayMs, policy), failureClass: 'brake', code: brakedCode }
+    }
+    case 'redelivered':
+      return redelivered(fact, attempt, policy)
     case 'behind':
       return behind(fact.leader, fact.delayMs)
   }
 }
 
-/** True when the attempt must be counted before deciding. */
+const triedInVain: ReadonlySet<Verdict['kind']> = new Set(['retry', 'park', 'reject', 'quarantine'])
+const uncounted: ReadonlySet<Terminal> = new Set(['halted', 'ignored'])
+
+/**
+ * True when the attempt must be counted before deciding: a message was read or handled and is retried or set
+ * aside. A halt settles nothing, and an ignored failure is none.
+ */
 export function countsAsAttempt(
   fact: Fact,
   { rules }: Pick<FailurePolicy, 'rules'>,
   outageMs: number | null = null,
 ): boolean {
-  if (fact.kind === 'verdict') return fact.verdict.kind === 'retry'
+  if (fact.kind === 'verdict') return triedInVain.has(fact.verdict.kind)
+  if (fact.kind === 'unreadable') return fact.problem.earlier === undefined
+  if (fact.kind === 'redelivered') return fact.delayMs === null
   if (fact.kind !== 'failed') return false
   const { attemptsMax, terminal, breaker } = rules[fact.failure.class]
-  if (outageMs !== null && breaker) return false
-  return attemptsMax > 1 || terminal === 'parked'
+  if ((outageMs !== null && breaker) || haltsAlways(fact.failure)) return false
+  return attemptsMax > 1 || !uncounted.has(terminal)
 }
 
 /** For messages without earlier attempts. */
-export const noAttempts: AttemptFacts = { total: 0, byClass: {}, same: 0, random: 0, outageMs: null }
+export const noAttempts: AttemptFacts = {
+  total: 0,
+  byClass: {},
+  same: 0,
+  random: 0,
+  outageMs: null,
+  brakedMs: null,
+}
 
 /** Shared by all messages that are simply applied. */
 export const appliedDecision: Decision = decision('applied', '')
 export const storedDecision: Decision = { ...decision('stored', ''), status: 'stored' }
 
-function unreadable(kind: ProblemKind, text: string, policy: FailurePolicy): Decision {
-  const code = kind.replaceAll(' ', '_')
-  if (kind === 'invalid') {
-    const details = { failureClass: 'validation', code }
-    return ended(policy.rules.validation.terminal, text, details, policy)
-  }
+/** Without an id its attempts cannot be counted: it was tried at least once. */
+function unreadable({ kind, text }: Problem, { total }: AttemptFacts, policy: FailurePolicy): Decision {
+  const failureClass = kind === 'invalid' ? 'validation' : 'poison'
+  const details = { failureClass, code: kind.replaceAll(' ', '_'), attempts: Math.max(1, total) }
+  if (kind === 'invalid') return ended(policy.rules.validation.terminal, text, details, policy)
   const unexpected = kind === 'unknown type' || kind === 'unsupported version'
-  const details = { failureClass: 'poison', code }
   return ended(unexpected ? policy.unexpected : policy.unreadable, text, details, policy)
 }
 
@@ -138,10 +160,12 @@ function ofVerdict(verdict: Verdict, attempt: AttemptFacts, policy: FailurePolic
       return ended('dead-lettered', verdict.reason, said, policy)
     case 'retry':
       if (
-        policy.exhausted === 'set aside' &&
+        policy.exhausted !== 'stop' &&
         spent('verdict', attempt, policy) >= policy.rules.verdict.attemptsMax
-      )
-        return ended('parked', `attempts exhausted: ${verdict.reason}`, said, policy)
+      ) {
+        const reason = `attempts exhausted: ${verdict.reason}`
+        return ended(policy.rules.verdict.terminal, reason, { ...said, exhausted: 'verdict' }, policy)
+      }
       return { ...again(verdict.reason, verdict.delayMs ?? 0, policy), ...said }
   }
 }
@@ -150,20 +174,36 @@ function ofFailure(failure: Failure, attempt: AttemptFacts, policy: FailurePolic
   const rules = policy.rules[failure.class]
   const { code, error, place } = failure
   const details = { failureClass: failure.class, code, error, place, attempts: attempt.total }
+  if (haltsAlways(failure)) return ended('halted', error, details, policy)
   if (attempt.outageMs !== null && rules.breaker) {
     const outage = { outage: true, retryDelayMs: attempt.outageMs }
     return { ...decision('retry', `a dependency is unavailable: ${error}`), ...details, ...outage }
   }
+  if (attempt.brakedMs !== null)
+    return { ...held(`${pausedType}: ${error}`, attempt.brakedMs, policy), ...details, braked: true }
   const attempts = spent(failure.class, attempt, policy)
   const delayMs = retryDelayMs({ attempts, random: attempt.random }, { ...rules, jitter: policy.jitter })
-  if (policy.exhausted === 'stop' && rules.terminal !== 'halted')
+  if (policy.exhausted === 'stop' && !uncounted.has(rules.terminal))
     return { ...again(error, delayMs, policy), ...details }
-  if (attempts >= rules.attemptsMax) return ended(rules.terminal, error, details, policy)
-  if (policy.sameMax !== null && attempt.same >= policy.sameMax) {
+  const over = attempts >= rules.attemptsMax
+  const exhausted = over && rules.retried ? failure.class : null
+  if (rules.sameMax !== null && attempt.same >= rules.sameMax) {
     const reason = `failed ${attempt.same} times in the same way: ${error}`
-    return ended(endOfPoison(rules), reason, { ...details, failureClass: 'poison' }, policy)
+    return ended(endOfPoison(rules), reason, { ...details, failureClass: 'poison', exhausted }, policy)
   }
+  if (over) return ended(rules.terminal, error, { ...details, exhausted }, policy)
   return { ...again(error, delayMs, policy), ...details }
+}
+
+const pausedType = 'its event type is paused, because most of its messages fail'
+
+/** Without an attempt; a copy at the broker would return to the same pause, so it waits in the process. */
+function held(reason: string, delayMs: number, policy: FailurePolicy): Decision {
+  return again(reason, delayMs, byBroker(policy.mode) ? { ...policy, mode: 'block' } : policy)
+}
+
+function haltsAlways({ class: failureClass, code }: Failure): boolean {
+  return failureClass === 'configuration' && haltingCodes.has(code)
 }
 
 /**
@@ -200,6 +240,11 @@ function ended(
   switch (terminal) {
     case 'halted':
       return { ...decision('halted', reason), ...details }
+    case 'ignored': {
+      const { failureClass = '', code = '' } = details
+      const because = `${failureClass}, which the contract takes for a success: ${reason}`
+      return { ...decision('ignored', because), failureClass, code, status: 'ignored' }
+    }
     case 'quarantined':
       return { ...decision('quarantined', reason), ...details, status: 'quarantined' }
     case 'parked':
@@ -217,7 +262,24 @@ function killed({ deaths, attempts }: { deaths: number; attempts: number }, poli
   const details = { failureClass: 'poison', code: processDied, error: reason, attempts }
   if (policy.exhausted === 'stop')
     return { ...decision('retry', reason), ...details, retryDelayMs: policy.rules.poison.delayMaxMs }
-  return { ...decision('parked', reason), ...details, status: 'parked' }
+  return ended(policy.exhausted, reason, { ...details, exhausted: 'poison' }, policy)
+}
+
+/** Its latest delivery ended without an outcome, as its earlier ones did: that is a failed attempt. */
+function redelivered(
+  { count, delayMs }: Extract<Fact, { kind: 'redelivered' }>,
+  { total }: AttemptFacts,
+  policy: FailurePolicy,
+): Decision {
+  const reason = `the broker delivered it ${count + 1} times`
+  if (delayMs !== null)
+    return {
+      ...held(`${reason}: it waits`, delayMs, policy),
+      failureClass: 'redelivery',
+      code: redeliveredCode,
+    }
+  const details = { failureClass: 'poison', code: redeliveredCode, attempts: Math.max(1, total) }
+  return ended(policy.rules.poison.terminal, reason, details, policy)
 }
 
 function behind(leader: 'retry' | 'deferred' | 'parked' | 'gone', delayMs: number): Decision {
@@ -261,9 +323,11 @@ function decision(outcome: Outcome, reason: string): Decision {
     place: '',
     retryDelayMs: 0,
     attempts: 0,
+    exhausted: null,
     waits: null,
     blocksKey: false,
     outOfTurn: false,
     outage: false,
+    braked: false,
   }
 }

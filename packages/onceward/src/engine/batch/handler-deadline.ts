@@ -71,7 +71,7 @@ export function handlerDeadline<M, Tx>(
           },
         )
         // A call that has returned already is not cut.
-        if (controller.signal.aborted) Promise.reject(controller.signal.reason).catch(reject)
+        if (controller.signal.aborted) void Promise.resolve().then(() => reject(controller.signal.reason))
       }),
     cutBy: error =>
       controller.signal.aborted && error === controller.signal.reason ? (error as Error) : undefined,

@@ -1,8 +1,8 @@
 import { OncewardError } from '../../errors.ts'
 import type { Received } from '../../message/received.ts'
-import type { HandlerTransaction } from '../../ports/store.ts'
+import type { HandlerTransaction, StoreTrouble } from '../../ports/store.ts'
 import type { ConsumerContext } from '../consumer-context.ts'
-import { classifyFailure } from '../retry/classify-failure.ts'
+import { classifyFailure, concernsEveryMessage } from '../retry/classify-failure.ts'
 import type { Fact } from './outcome.ts'
 import { isVerdict } from './verdicts.ts'
 
@@ -37,6 +37,20 @@ export async function checkTransaction<Tx>(handlerTx: HandlerTransaction<Tx>): P
       { cause: handlerTx.failure },
     )
   }
+}
+
+/**
+ * What the failed statement of a handler says about the store: `statement` if the failure belongs to its
+ * message.
+ */
+export function handlerTrouble<M, Tx>(
+  failure: unknown,
+  { store, consumer }: ConsumerContext<M, Tx>,
+): StoreTrouble {
+  const trouble = store.diagnose(failure)
+  if (trouble !== 'configuration') return trouble
+  const said = store.sql?.unwrap?.(failure) ?? failure
+  return concernsEveryMessage(said, consumer.failure.classes) ? trouble : 'statement'
 }
 
 export function factOfError<M, Tx>(error: unknown, context: ConsumerContext<M, Tx>): Fact {

@@ -1,5 +1,5 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
-import { clockToleranceMs } from '../../contract/retention.ts'
+import { clockToleranceMs, shortestMarkersMs } from '../../contract/retention.ts'
 import type { Environment } from '../../environment.ts'
 import { ownTimeMs } from '../../message/own-time.ts'
 import type { ReadableMessage, Received } from '../../message/received.ts'
@@ -34,6 +34,9 @@ export interface HorizonCheck {
     facts: Map<Received<M>, Fact>,
     session: Pick<StoreSession<unknown>, 'history'>,
   ): Promise<void>
+
+  /** Called after a commit: whether the message was applied although its marker may have been removed. */
+  isApplied?(received: Received): boolean
 }
 
 /**
@@ -44,6 +47,7 @@ export interface HorizonCheck {
 export class HorizonGuard implements HorizonCheck {
   readonly #consumer: Pick<Consumer, 'name' | 'retention' | 'identity'>
   readonly #env: Pick<Environment, 'clock' | 'log'>
+  readonly #applied = new WeakSet<Received>()
   #asked: (Horizon & { readonly atMs: number }) | null = null
 
   constructor(
@@ -77,12 +81,19 @@ export class HorizonGuard implements HorizonCheck {
         : 'messages older than the remaining markers: applied, as the contract says',
       { consumer: name, count: behind.length, purgedBefore: timeText(purgedBeforeMs) },
     )
-    if (!parks) return
+    if (!parks) {
+      for (const received of behind) this.#applied.add(received)
+      return
+    }
     const verdict = Verdict.park(
       `markers before ${timeText(purgedBeforeMs)} are removed: whether this message was applied is no longer known`,
       'behind_horizon',
     )
     for (const received of behind) facts.set(received, { kind: 'verdict', verdict })
+  }
+
+  isApplied(received: Received): boolean {
+    return this.#applied.has(received)
   }
 
   /** No message from this time on can be behind the horizon. */
@@ -92,7 +103,9 @@ export class HorizonGuard implements HorizonCheck {
     const passedMs = Math.max(0, this.#env.clock.nowMs() - asked.atMs)
     if (passedMs >= askAgainMs) return Number.POSITIVE_INFINITY
     const never = Number.POSITIVE_INFINITY
-    const keepMs = Math.min(this.#consumer.retention?.markers ?? never, asked.keepMs ?? never)
+    const { retention } = this.#consumer
+    const ownMs = retention === null ? never : shortestMarkersMs(retention)
+    const keepMs = Math.min(ownMs, asked.keepMs ?? never)
     return Math.max(asked.purgedBeforeMs ?? -never, asked.nowMs + passedMs + slackMs - keepMs)
   }
 

@@ -55,6 +55,10 @@ export type Fact =
   | { readonly kind: 'failed'; readonly failure: Failure }
   /** Its process crashed on it too often: its handler did not run. */
   | { readonly kind: 'killed'; readonly attempts: number; readonly deaths: number }
+  /** The broker delivered it too often. It waits `delayMs`; null: it is not tried. */
+  | { readonly kind: 'redelivered'; readonly count: number; readonly delayMs: number | null }
+  /** Its event type is paused: its handler did not run. */
+  | { readonly kind: 'braked'; readonly cause: string; readonly delayMs: number }
   /** An earlier message of its lane, or the first one of its id, did not succeed. */
   | { readonly kind: 'behind'; readonly leader: Leader; readonly delayMs: number }
 
@@ -63,6 +67,12 @@ export type Fact =
  * way.
  */
 export type Leader = 'retry' | 'deferred' | 'parked' | 'gone'
+
+/** The code of messages that were not tried because their event type is paused. */
+export const brakedCode = 'braked'
+
+/** The code of messages that the broker delivered too often. */
+export const redeliveredCode = 'delivery_count'
 
 /** The code of messages that an operator gave up. */
 export const givenUpCode = 'given_up'
@@ -79,14 +89,18 @@ export interface Decision {
   /** Only with `retry`, `deferred` and `rerouted`. */
   readonly retryDelayMs: number
   readonly attempts: number
+  /** The class whose attempts ran out and thereby ended the message; null if none did. */
+  readonly exhausted: string | null
   /** Only with `waiting`. */
   readonly waits: Waits | null
   /** Later messages of its key wait behind it. */
   readonly blocksKey: boolean
   /** It is stored without a place in its key's order. */
   readonly outOfTurn: boolean
-  /** It failed because a dependency is unavailable: no attempt was counted. */
+  /** It failed because of a dependency: no attempt was counted. */
   readonly outage: boolean
+  /** It failed and waits because its event type is paused. */
+  readonly braked: boolean
 }
 
 /** The effects that its handler requested are due. */
@@ -100,5 +114,10 @@ const passes: ReadonlySet<Verdict['kind']> = new Set(['ignore', 'applied', 'dupl
 /** With order, later messages of the lane must wait behind such a message. */
 export function stopsLane(fact: Fact): boolean {
   if (fact.kind === 'key held') return fact.inTurn
-  return fact.kind === 'failed' || (fact.kind === 'verdict' && !passes.has(fact.verdict.kind))
+  return (
+    fact.kind === 'failed' ||
+    fact.kind === 'braked' ||
+    fact.kind === 'redelivered' ||
+    (fact.kind === 'verdict' && !passes.has(fact.verdict.kind))
+  )
 }

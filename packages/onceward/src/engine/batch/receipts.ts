@@ -1,3 +1,4 @@
+import { shortestMarkersMs } from '../../contract/retention.ts'
 import type { Received } from '../../message/received.ts'
 import type { Receipt, StoreSession } from '../../ports/store.ts'
 import type { ConsumerContext } from '../consumer-context.ts'
@@ -36,7 +37,7 @@ function outlivesMarkers({
   dedup,
   retention,
 }: Pick<ConsumerContext['consumer'], 'dedup' | 'retention'>): boolean {
-  return dedup !== 'marker' || (retention !== null && retention.receipts > retention.markers)
+  return dedup !== 'marker' || (retention !== null && retention.receipts > shortestMarkersMs(retention))
 }
 
 /** A message that cannot be read has its id and what the broker said. */

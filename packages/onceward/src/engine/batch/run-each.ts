@@ -14,7 +14,10 @@ import { runInParts } from './savepoint-policy.ts'
  */
 export const laneCutMs = 1_000
 
-/** Runs lanes concurrently, each in order; a lane stops at the first message that does not succeed. */
+/**
+ * Runs lanes concurrently, each in order; a lane stops at the first message that does not succeed. Adds the
+ * time of every call to `callSeconds`.
+ */
 export async function runEach<M, Tx>(
   due: readonly ReadableMessage<M>[],
   facts: Map<Received<M>, Fact>,
@@ -22,6 +25,7 @@ export async function runEach<M, Tx>(
   session: StoreSession<Tx>,
   context: ConsumerContext<M, Tx>,
   deadline: Deadline,
+  callSeconds: number[],
 ): Promise<void> {
   const culprits = new Map<Received, Fact>()
   const lanes = lanesOf(due, context)
@@ -31,7 +35,9 @@ export async function runEach<M, Tx>(
   const runLane = async (lane: readonly ReadableMessage<M>[], found = culprits) => {
     for (const received of lane) {
       if (late() && received !== lane[0]) return
+      const calledMs = env.clock.nowMs()
       const fact = await runOne(received, requested, session, context, deadline, found)
+      callSeconds.push((env.clock.nowMs() - calledMs) / 1_000)
       facts.set(received, fact)
       if (fact.kind !== 'handled' && (stopsLane(fact) || fact.kind === 'behind')) return
     }

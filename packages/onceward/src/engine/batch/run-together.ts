@@ -6,7 +6,7 @@ import type { ConsumerContext } from '../consumer-context.ts'
 import { bufferEffects, type ClosableEffects, type Requested } from './buffer-effects.ts'
 import type { Deadline } from './handler-deadline.ts'
 import { handlerEnvelope } from './handler-envelope.ts'
-import { checkTransaction, factOfError, handled, RoundFailed } from './handler-result.ts'
+import { checkTransaction, factOfError, handled, handlerTrouble, RoundFailed } from './handler-result.ts'
 import { type Fact, stopsLane } from './outcome.ts'
 import type { AppliedMessage } from './run-after.ts'
 import { lostLeases } from './stored-mode.ts'
@@ -55,7 +55,7 @@ export async function runTogether<M, Tx>(
   } catch (error) {
     cut = deadline.cutBy(error)
     if (context.signal.aborted || error instanceof RoundFailed || lostLeases(error) !== null) throw error
-    throw handlerTx.failure !== undefined && context.store.diagnose(handlerTx.failure) !== 'statement'
+    throw handlerTx.failure !== undefined && handlerTrouble(handlerTx.failure, context) !== 'statement'
       ? handlerTx.failure
       : unattributed(due, error, context)
   } finally {

@@ -4,7 +4,7 @@ import type { ConsumerContext } from '../consumer-context.ts'
 import type { Decided } from './batch-attempt.ts'
 
 /**
- * One span and one duration per batch. The span links to the messages' traces; for a single message it joins
+ * One span per batch. It links to the messages' traces; for a single message it joins
  * its trace.
  */
 export async function tracedBatch<M, Tx>(
@@ -14,9 +14,8 @@ export async function tracedBatch<M, Tx>(
 ): Promise<readonly Decided<M>[]> {
   const { env, consumer, stage, mode } = context
   const destination = batch[0]!.delivery.origin
-  const system = messagingSystem(consumer.source.kind)
   const attributes = {
-    'messaging.system': system,
+    'messaging.system': messagingSystem(consumer.source.kind),
     'messaging.operation.name': 'process',
     'messaging.operation.type': 'process',
     'messaging.destination.name': destination,
@@ -27,8 +26,7 @@ export async function tracedBatch<M, Tx>(
   }
   const headersOf = (index: number) => batch[index]!.delivery.headers
   const about = { count: batch.length, headersOf }
-  const began = env.clock.nowMs()
-  const decided = await env.traces.span(
+  return env.traces.span(
     { name: `process ${destination}`, kind: 'process', attributes, about },
     async span => {
       const decided = await decide()
@@ -36,9 +34,6 @@ export async function tracedBatch<M, Tx>(
       return decided
     },
   )
-  const labels = { consumer: consumer.name, stage, 'messaging.system': system }
-  env.metrics.record('processDuration', (env.clock.nowMs() - began) / 1000, labels)
-  return decided
 }
 
 function outcomeAttributes(decided: readonly Decided[]): Record<string, number> {

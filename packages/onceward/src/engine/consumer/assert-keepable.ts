@@ -29,6 +29,8 @@ export function assertKeepable<M, Tx>(consumer: Consumer<M, Tx>, source: Source,
     )
   if (consumer.order === 'partition' && !order.partition)
     refuse("order 'partition'", "A queue has no partitions: use order 'key', or read from a log.")
+  if (positions && consumer.identity.id === 'content')
+    refuse("identity.id 'content'", "A log has positions: use identity.id 'position'.")
   if (positions) return
   if (consumer.dedup === 'checkpoint')
     refuse("dedup 'checkpoint'", "A queue has no positions: use dedup 'marker'.")
@@ -37,7 +39,7 @@ export function assertKeepable<M, Tx>(consumer: Consumer<M, Tx>, source: Source,
   if (consumer.identity.id === 'position')
     refuse(
       "identity.id 'position'",
-      'A queue has no lasting positions: name the field or header that identifies the message.',
+      "A queue has no lasting positions: name the field or header that identifies the message, or 'content'.",
     )
 }
 

@@ -9,8 +9,11 @@ import { type ConsumerContext, firstTries } from '../consumer-context.ts'
 import type { CrashSuspects } from '../crash-suspects/crash-suspects.ts'
 import { SuspectReader } from '../crash-suspects/suspect-reader.ts'
 import { SuspectRunner, type SuspectTry } from '../crash-suspects/suspect-runner.ts'
+import type { BrakeEvent } from '../retry/brakes.ts'
 import type { BreakerView } from '../retry/breaker.ts'
 import { PendingRetries } from '../retry/pending-retries.ts'
+import { eventTypeReader } from '../settle/event-type.ts'
+import { MessageGroups } from '../settle/message-counts.ts'
 import { BatchSize } from './batch-size.ts'
 import { Intake } from './intake.ts'
 import { Lanes } from './lanes.ts'
@@ -36,6 +39,8 @@ export interface SchedulerOptions<Tx> {
   readonly onError: (error: unknown) => void
   /** Called when a dependency becomes unavailable, and with null when it is available again. */
   readonly onOutage: (outage: BreakerView | null) => void
+  /** Called when event types are paused or released, and after every commit while one may be paused. */
+  readonly onBrake: (events: readonly BrakeEvent[]) => void
 }
 
 /**
@@ -55,6 +60,7 @@ export class BatchScheduler<M, Tx> {
   readonly #runner: BatchRunner<M, Tx>
   readonly #suspects: SuspectRunner<M, Tx> | null
   readonly #suspectReader: SuspectReader<M, Tx> | null
+  readonly #typeOf: ReturnType<typeof eventTypeReader<M, Tx>>
   #receiving = false
   #batchesInFlight = 0
   /**
@@ -70,6 +76,7 @@ export class BatchScheduler<M, Tx> {
     const { capabilities, watch, tally, isRunning } = options
     this.#context = context
     this.#options = options
+    this.#typeOf = eventTypeReader(consumer)
     this.#size = new BatchSize(consumer.batch, stage === 'work' ? 1 : consumer.batch.sizeMax)
     this.#runner = new BatchRunner(context, {
       watch,
@@ -78,6 +85,8 @@ export class BatchScheduler<M, Tx> {
       onCommitted: decided => {
         this.#suspectReader?.decided(decided)
         this.#learnOutage(decided)
+        const events = context.brakes.learn(decided)
+        if (events.length > 0 || context.brakes.isAlert) options.onBrake(events)
       },
     })
     const isLive = (received: Received) => this.#runner.isLive(received)
@@ -128,6 +137,11 @@ export class BatchScheduler<M, Tx> {
     await this.#runner.without(isRevoked)
   }
 
+  /** Called when a paused event type may continue. */
+  resumeBraked(): void {
+    this.#retries.resumeBraked()
+  }
+
   stop(): void {
     this.#intake.stop()
     this.#retries.cancelAll()
@@ -174,7 +188,25 @@ export class BatchScheduler<M, Tx> {
     this.#batchesInFlight++
     if (suspects !== null) return void this.#runSuspects(suspects)
     const stops = this.#suspects?.any ? this.#suspects.isSuspect : undefined
-    void this.#runBatch(this.#lanes.cut(countMax, batchBytesMax, stops) as Received<M>[])
+    void this.#runBatch(this.#cut(countMax, stops) as Received<M>[])
+  }
+
+  /** A message that the broker delivered too often is a batch of its own, if the contract says so. */
+  #cut(countMax: number, stops: (received: Received) => boolean = () => false): readonly Received[] {
+    const { redelivery } = this.#context
+    if (!redelivery.isolatesSome) return this.#lanes.cut(countMax, batchBytesMax, stops)
+    let found = false
+    const alone = this.#lanes.cutGroup(received => {
+      if (found || stops(received) || !redelivery.isolates(received)) return false
+      found = true
+      return true
+    })
+    if (found) return alone
+    return this.#lanes.cut(
+      countMax,
+      batchBytesMax,
+      received => stops(received) || redelivery.isolates(received),
+    )
   }
 
   /**
@@ -220,23 +252,37 @@ export class BatchScheduler<M, Tx> {
     this.#countTaken(deliveries, redelivered)
     this.#options.tally.delivered(deliveries.length, redelivered)
     this.#options.crashSuspects?.look(deliveries)
-    await this.#read(deliveries)
+    this.#countRead(deliveries, await this.#read(deliveries))
     this.#context.env.reach('batch.received')
   }
 
   #countTaken(deliveries: readonly Delivery[], redelivered: number): void {
     const { consumer, stage, env } = this.#context
-    const { name } = consumer
-    if (stage === 'work') return env.metrics.add('leases', deliveries.length, { consumer: name })
-    env.metrics.add('deliveries', deliveries.length, {
-      consumer: name,
-      'messaging.system': messagingSystem(consumer.source.kind),
-      'messaging.destination.name': deliveries[0]!.origin,
-    })
-    if (redelivered > 0) env.metrics.add('redelivered', redelivered, { consumer: name })
+    const { redelivery } = this.#context
+    const labels = { consumer: consumer.name }
+    if (stage === 'work') return env.metrics.add('leases', deliveries.length, labels)
+    if (redelivered === 0) return
+    env.metrics.add('redelivered', redelivered, labels)
+    const often = deliveries.reduce((count, delivery) => count + (redelivery.isReached(delivery) ? 1 : 0), 0)
+    if (often > 0) env.metrics.add('redeliveredOften', often, labels)
   }
 
-  async #read(deliveries: readonly Delivery[]): Promise<void> {
+  /** Types are known after reading. A message that is still being validated counts as type `other`. */
+  #countRead(deliveries: readonly Delivery[], read: readonly Received<M>[]): void {
+    const { consumer, stage, env } = this.#context
+    if (stage === 'work') return
+    const groups = new MessageGroups<M>(consumer.name, this.#typeOf)
+    for (const received of read) groups.of(received)
+    if (read.length < deliveries.length) {
+      const known = new Set(read.map(({ delivery }) => delivery))
+      for (const delivery of deliveries) if (!known.has(delivery)) groups.unread(delivery)
+    }
+    const system = messagingSystem(consumer.source.kind)
+    for (const { labels, size } of groups)
+      env.metrics.add('deliveries', size, { ...labels, 'messaging.system': system })
+  }
+
+  async #read(deliveries: readonly Delivery[]): Promise<readonly Received<M>[]> {
     const reader = this.#suspectReader
     const alone = reader !== null && deliveries.some(delivery => reader.suspects(delivery))
     if (alone) this.#readingAlone++
@@ -246,6 +292,7 @@ export class BatchScheduler<M, Tx> {
       const read = await this.#intake.take(deliveries, reader)
       if (this.#options.crashSuspects?.any) await this.#suspects?.learn(read)
       for (const received of read) this.#lanes.push(received)
+      return read
     } finally {
       if (alone) this.#readingAlone--
     }

@@ -43,7 +43,9 @@ export function consumerFacts<M, Tx>(
     ...(addressing && { destinations: addressing.destinations, addresses: addressing.addresses }),
     ...(addressing?.topicLimits && { topicLimits: addressing.topicLimits }),
     deadLetterTo:
-      failure.deadLetter === null ? null : { broker: deadLetterBroker(source), queue: failure.deadLetter },
+      failure.deadLetter === null
+        ? null
+        : { broker: deadLetterBroker(source), queue: failure.deadLetter, owner: failure.deadLetterOwner },
   }
 }
 

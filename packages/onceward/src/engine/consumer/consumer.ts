@@ -15,6 +15,7 @@ import type { BreakerView } from '../retry/breaker.ts'
 import { mayBeOfMessage } from '../retry/halt-cause.ts'
 import { assertKeepable } from './assert-keepable.ts'
 import { BatchScheduler } from './batch-scheduler.ts'
+import { BrakeWatch } from './brake-watch.ts'
 import { checkpointsOf, progressOf } from './checkpoints.ts'
 import { type Addressing, consumerFacts } from './consumer-facts.ts'
 import { createSharedLimits, type SharedLimits } from './shared-limits.ts'
@@ -79,6 +80,7 @@ export class ConsumerProcess<M, Tx> {
   #subscription: Subscription | null = null
   #scheduler: BatchScheduler<M, Tx> | null = null
   #crashSuspects: CrashSuspects | null = null
+  #brakeWatch: BrakeWatch | null = null
   /** The code of the halt, if a message in flight may be its cause. */
   #suspectedBecause: string | undefined
   #unwatch: readonly (() => void)[] = []
@@ -161,8 +163,9 @@ export class ConsumerProcess<M, Tx> {
       onIdle: () => this.#closeIfIdle(),
       onError: error => this.#halt(error),
       onOutage: outage => this.#options.onOutage?.(enrolment, outage),
+      onBrake: events => this.#brakeWatch?.learned(events),
     })
-    this.#unwatch = watchSource(context)
+    this.#unwatch = [...watchSource(context), () => this.#brakeWatch?.stop()]
     this.#state = 'running'
     env.log.info('consumer running', { consumer: consumer.name, source: source.name, mode })
     this.#scheduler.pump()
@@ -221,6 +224,7 @@ export class ConsumerProcess<M, Tx> {
    */
   async #open(enrolment: Enrolment): Promise<Subscription> {
     await this.#findSuspects(enrolment)
+    await this.#findBrakes(enrolment)
     const opened = await this.#openSource(enrolment)
     try {
       // A source may take long to open. A consumer that halted or was stopped meanwhile does not start.
@@ -249,6 +253,16 @@ export class ConsumerProcess<M, Tx> {
       onLifted: () => this.#scheduler?.pump(),
     })
     await this.#crashSuspects.begin()
+  }
+
+  async #findBrakes(enrolment: Enrolment): Promise<void> {
+    const { consumer, store, env, mode = 'live' } = this.#options
+    if (consumer.failure.brake === null || this.#stage === 'enqueue') return
+    const ledger = mode === 'live' ? (store.brakes ?? null) : null
+    const onReleased = () => this.#scheduler?.resumeBraked()
+    const watch = new BrakeWatch(this.#shared.brakes, ledger, enrolment, env, onReleased)
+    this.#brakeWatch = watch
+    if (ledger !== null) await this.#watch.persist(() => watch.begin())
   }
 
   async #openSource(enrolment: Enrolment): Promise<Subscription> {

@@ -1,10 +1,12 @@
 import type { ConsumerContext } from '../consumer-context.ts'
 
-/** Registers gauges of the source and the breaker. Each returned function ends one. */
+/** Registers gauges of the source, the breaker and the brakes. Each returned function ends one. */
 export function watchSource<M, Tx>({
   consumer,
   subscription,
   breaker,
+  brakes,
+  enrolment,
   env,
 }: ConsumerContext<M, Tx>): readonly (() => void)[] {
   const { metrics } = env
@@ -21,5 +23,13 @@ export function watchSource<M, Tx>({
     unwatch.push(
       metrics.watch(['paused'], see => see('paused', breaker.view.state === 'closed' ? 0 : 1, labels)),
     )
+  if (consumer.failure.brake !== null) {
+    const version = enrolment.facts.handlerVersion
+    unwatch.push(
+      metrics.watch(['braked'], see => {
+        for (const { type, cause } of brakes.engaged) see('braked', 1, { ...labels, type, cause, version })
+      }),
+    )
+  }
   return unwatch
 }

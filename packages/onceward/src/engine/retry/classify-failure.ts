@@ -13,13 +13,30 @@ const chainMax = 16
  */
 export function classifyFailure(error: unknown, classes: Readonly<Record<string, FailureClass>>): Failure {
   const signs = chainOf(error).map(signsOf)
-  const found = lookUp(signs, one => declared(one, classes)) ?? lookUp(signs, known)
+  const found = declaredIn(signs, classes) ?? lookUp(signs, known)
   return {
     class: found?.class ?? 'unclassified',
     code: found?.code ?? signs[0]!.code,
     error: errorText(error),
     place: placeOf(error),
   }
+}
+
+/**
+ * Whether a statement of a handler failed for a reason that concerns every message: a refused login, or a
+ * missing table or right. A missing column or function is a mistake of this handler, and a code that the
+ * contract lists follows its class.
+ */
+export function concernsEveryMessage(
+  error: unknown,
+  classes: Readonly<Record<string, FailureClass>>,
+): boolean {
+  const signs = chainOf(error).map(signsOf)
+  return declaredIn(signs, classes) === null && lookUp(signs, known)?.class === 'configuration'
+}
+
+function declaredIn(signs: readonly Signs[], classes: Readonly<Record<string, FailureClass>>) {
+  return lookUp(signs, one => declared(one, classes))
 }
 
 /** The properties of an error that identify its class. */

@@ -46,8 +46,6 @@ export const byCode: Known = {
   '40P01': 'contention',
   '42501': 'configuration',
   '42P01': 'configuration',
-  '42703': 'configuration',
-  '42883': 'configuration',
   '44000': 'business conflict',
   XX001: 'configuration',
   XX002: 'configuration',
@@ -60,6 +58,9 @@ export const byCode: Known = {
   tx_control: 'poison',
 }
 
+/** Errors about the contract itself. They concern every message, and halt the consumer. */
+export const haltingCodes: ReadonlySet<string> = new Set(['effect_halted', 'effect_unknown_target'])
+
 /** By the first two characters of an SQLSTATE. */
 export const bySqlClass: Known = {
   '08': 'transient',
@@ -69,6 +70,7 @@ export const bySqlClass: Known = {
   '3D': 'configuration',
   '3F': 'configuration',
   '40': 'transient',
+  '42': 'poison',
   '53': 'overload',
   '55': 'transient',
   '57': 'transient',

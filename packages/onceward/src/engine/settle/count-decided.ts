@@ -1,11 +1,12 @@
-import type { From } from '../../contract/contract.ts'
 import type { Consumer } from '../../contract/define-consumer.ts'
-import { readerFor } from '../../message/identity.ts'
-import type { Received } from '../../message/received.ts'
+import type { ProblemKind, Received } from '../../message/received.ts'
+import { messagingSystem } from '../../ports/messaging-system.ts'
 import { processDied } from '../../ports/suspects.ts'
-import type { CounterKey, Labels, Metrics } from '../../telemetry/metrics.ts'
+import type { Metrics } from '../../telemetry/metrics.ts'
 import type { Decided } from '../batch/batch-attempt.ts'
-import type { Decision, Outcome } from '../batch/outcome.ts'
+import { type Decision, type Outcome, redeliveredCode } from '../batch/outcome.ts'
+import { eventTypeReader } from './event-type.ts'
+import { type MessageGroup, MessageGroups } from './message-counts.ts'
 
 const setAside: ReadonlySet<Outcome> = new Set(['parked', 'dead-lettered', 'quarantined'])
 const again: ReadonlySet<Outcome> = new Set(['retry', 'deferred', 'rerouted'])
@@ -16,129 +17,120 @@ export interface Counted {
   readonly conflicts: number
 }
 
+/** `seconds` is the time from the start of the batch to its commit; `stage` is the part of the work. */
+export interface BatchTime {
+  readonly seconds: number
+  readonly stage: string
+}
+
 /**
- * Counts the decisions of a batch after its commit. A message that was simply applied costs one comparison.
+ * Counts the decisions of a batch after its commit. A message that was simply applied costs a few
+ * comparisons: every metric is written once for all messages with the same labels.
  */
 export function decisionCounter<M, Tx>(
   consumer: Consumer<M, Tx>,
   metrics: Metrics,
   isReplay: boolean,
-): (decided: readonly Decided<M>[]) => Counted {
-  const typeOf = typeReader(consumer)
+): (decided: readonly Decided<M>[], time: BatchTime) => Counted {
+  const { name } = consumer
+  const typeOf = eventTypeReader(consumer)
   const codes = new Set(consumer.effect?.apply?.codes ?? [])
-  return decided => {
-    const counts = new Counts(consumer.name)
+  const system = messagingSystem(consumer.source.kind)
+  return (decided, { seconds, stage }) => {
+    const groups = new MessageGroups<M>(name, typeOf)
+    const outcomes = new Map<string, number>()
     let conflicts = 0
+    let group: MessageGroup | null = null
     let applied = 0
-    for (const { received, decision } of decided) {
-      const { outcome, code } = decision
-      const simply = outcome === 'applied' && code === ''
-      if (simply && typeOf === null) applied++
-      else counts.outcome(outcome, typeOf?.(received), 1)
-      if (simply) continue
-      if (code === 'conflict') conflicts++
-      if (code !== '' && codes.has(code)) counts.add('results', { code })
-      explain(received, decision, counts)
+    const flush = () => {
+      if (applied > 0) group!.add('outcomes', { outcome: 'applied' }, applied)
+      applied = 0
     }
-    if (applied > 0) counts.outcome('applied', undefined, applied)
-    const outcomes = counts.report(metrics)
-    if (conflicts > 0) metrics.add('conflicts', conflicts, { consumer: consumer.name })
-    if (isReplay && decided.length > 0) metrics.add('replayed', decided.length, { consumer: consumer.name })
+    for (const one of decided) {
+      const { received, decision } = one
+      const { outcome, code } = decision
+      const its = groups.of(received)
+      if (its !== group) flush()
+      group = its
+      outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
+      if (outcome === 'applied' && code === '') {
+        applied++
+        continue
+      }
+      its.add('outcomes', { outcome: shownOutcome(received, decision) })
+      if (code === 'conflict') conflicts++
+      if (code !== '' && codes.has(code)) its.add('results', { code })
+      explain(one, its)
+    }
+    flush()
+    for (const one of groups) {
+      one.report(metrics)
+      const labels = { ...one.labels, stage, 'messaging.system': system }
+      metrics.recordEach('processDuration', Array<number>(one.size).fill(seconds), labels)
+    }
+    const first = outcomes.get('applied') ?? 0
+    if (first > 0) metrics.add('applied', first, { consumer: name })
+    if (conflicts > 0) metrics.add('conflicts', conflicts, { consumer: name })
+    if (isReplay && decided.length > 0) metrics.add('replayed', decided.length, { consumer: name })
     return { outcomes, conflicts }
   }
 }
 
-function explain(received: Received, decision: Decision, counts: Counts): void {
-  const { outcome, failureClass, code, error, attempts } = decision
+function explain({ received, decision, copied }: Decided, group: MessageGroup): void {
+  const { outcome, failureClass, code, error, exhausted } = decision
   const skipped = skipReason(decision)
-  if (skipped !== null) counts.add('skips', { reason: skipped })
-  if (error !== null) counts.add('failures', { class: failureClass })
+  if (outcome === 'duplicate' || outcome === 'already held') group.add('duplicates', {})
+  if (skipped !== null) group.add('skips', { reason: skipped })
+  if (error !== null) group.add('failures', { class: failureClass })
   if (again.has(outcome) && (error !== null || failureClass === 'verdict'))
-    counts.add('retries', { class: failureClass })
-  if (code === 'behind_horizon') counts.add('behindHorizon', {})
+    group.add('retries', { class: failureClass, reason: code })
+  if (code === 'behind_horizon') group.add('behindHorizon', {})
   if (!setAside.has(outcome)) return
-  counts.add('setAside', { outcome, class: failureClass })
-  if (attempts > 1 && failureClass !== 'poison') counts.add('exhausted', { class: failureClass })
-  const problem = received.readable ? null : received.problem.kind
-  const unreadable = problem !== null && code === problem.replaceAll(' ', '_')
-  if (unreadable) counts.add('unreadable', { reason: problem })
+  group.add('setAside', { outcome, class: failureClass, reason: code })
+  if (copied) group.add('deadLetters', { outcome, class: failureClass, reason: code })
+  if (exhausted !== null) group.add('exhausted', { class: exhausted })
+  const problem = unreadableKind(received, decision)
+  if (problem !== null) group.add('unreadable', { reason: problem })
   if (failureClass === 'poison')
-    counts.add('poison', {
-      reason: unreadable ? problem : code === processDied ? 'process died' : 'fails alike',
-    })
+    group.add('poison', { reason: problem ?? poisonReasons[code] ?? 'fails alike' })
+}
+
+/** The problem for which the message was set aside; null if it was set aside for another reason. */
+function unreadableKind(received: Received, { code }: Decision): ProblemKind | null {
+  if (received.readable) return null
+  const { kind } = received.problem
+  return code === kind.replaceAll(' ', '_') ? kind : null
+}
+
+/** Unreadable messages by what is wrong with them. A message without a usable identity is `quarantined`. */
+const unreadableOutcomes: Partial<Record<ProblemKind, string>> = {
+  'over limit': 'deserialization_failure',
+  undecodable: 'deserialization_failure',
+  'inexact number': 'deserialization_failure',
+  tombstone: 'deserialization_failure',
+  invalid: 'schema_incompatible',
+  unvalidated: 'schema_incompatible',
+  'unknown type': 'schema_incompatible',
+  'unsupported version': 'schema_incompatible',
+}
+
+/** The outcome as the metric has it: what is wrong with the bytes says more than where they are kept. */
+function shownOutcome(received: Received, decision: Decision): string {
+  if (!setAside.has(decision.outcome)) return decision.outcome
+  const kind = unreadableKind(received, decision)
+  return (kind === null ? undefined : unreadableOutcomes[kind]) ?? decision.outcome
+}
+
+const poisonReasons: Readonly<Record<string, string>> = {
+  [processDied]: 'process died',
+  [redeliveredCode]: 'delivered too often',
 }
 
 /** Why an effect was not repeated; null if nothing was skipped. */
-function skipReason({ outcome, status, code }: Decision): string | null {
+function skipReason({ outcome, status, code, failureClass }: Decision): string | null {
   if (outcome === 'already held') return 'held'
   if (outcome === 'stale') return 'version'
+  if (outcome === 'ignored' && failureClass !== '') return failureClass
   if (outcome !== 'duplicate') return null
   return status === null ? 'marker' : code === '' ? 'business key' : 'effect'
-}
-
-/**
- * A type that the contract lists, or `other`; null if the contract lists none. Other values of a message must
- * not become metric labels.
- */
-function typeReader<M, Tx>(consumer: Consumer<M, Tx>): ((received: Received<M>) => string) | null {
-  const { types } = consumer.message
-  if (types === undefined) return null
-  const known = new Set<unknown>(types)
-  const read = readerFor((consumer.identity.type ?? { property: 'type' }) as From<M, unknown>)
-  return received => {
-    if (!received.readable) return 'other'
-    try {
-      const type = read(received.message, received.delivery)
-      return known.has(type) ? (type as string) : 'other'
-    } catch {
-      return 'other'
-    }
-  }
-}
-
-type Count = { readonly metric: CounterKey; readonly labels: Record<string, string>; count: number }
-
-class Counts {
-  readonly #consumer: string
-  readonly #outcomes = new Map<string, Map<string | undefined, number>>()
-  readonly #counts = new Map<string, Count>()
-
-  constructor(consumer: string) {
-    this.#consumer = consumer
-  }
-
-  outcome(outcome: Outcome, type: string | undefined, count: number): void {
-    const byType = this.#outcomes.get(outcome) ?? new Map<string | undefined, number>()
-    this.#outcomes.set(outcome, byType)
-    byType.set(type, (byType.get(type) ?? 0) + count)
-  }
-
-  add<K extends CounterKey>(metric: K, labels: Omit<Labels<K>, 'consumer'>): void {
-    const key = [metric, ...Object.values(labels)].join('\0')
-    const count = this.#counts.get(key)
-    if (count !== undefined) count.count++
-    else
-      this.#counts.set(key, {
-        metric,
-        labels: { ...(labels as object), consumer: this.#consumer },
-        count: 1,
-      })
-  }
-
-  report(metrics: Metrics): ReadonlyMap<string, number> {
-    const consumer = this.#consumer
-    const outcomes = new Map<string, number>()
-    for (const [outcome, byType] of this.#outcomes) {
-      let sum = 0
-      for (const [type, count] of byType) {
-        sum += count
-        metrics.add('outcomes', count, { consumer, outcome, ...(type !== undefined && { type }) })
-      }
-      outcomes.set(outcome, sum)
-      if (outcome === 'applied') metrics.add('applied', sum, { consumer })
-      if (outcome === 'duplicate' || outcome === 'already held') metrics.add('duplicates', sum, { consumer })
-    }
-    for (const { metric, labels, count } of this.#counts.values()) metrics.add(metric, count, labels as never)
-    return outcomes
-  }
 }

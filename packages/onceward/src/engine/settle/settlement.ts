@@ -4,8 +4,9 @@ import type { Delivery } from '../../ports/source.ts'
 import type { Decided } from '../batch/batch-attempt.ts'
 import type { Tally } from '../consumer/tally.ts'
 import type { ConsumerContext } from '../consumer-context.ts'
-import { type Counted, decisionCounter } from './count-decided.ts'
+import { type BatchTime, type Counted, decisionCounter } from './count-decided.ts'
 import { logDecided } from './log-decided.ts'
+import { MessageGroups } from './message-counts.ts'
 
 /**
  * When deliveries are settled. `batch`, for queues: after the batch, in the order in which batches started. A
@@ -28,7 +29,7 @@ export interface Settlement {
 export class Settlements {
   readonly #context: ConsumerContext
   readonly #tally: Tally
-  readonly #count: (decided: readonly Decided[]) => Counted
+  readonly #count: (decided: readonly Decided[], time: BatchTime) => Counted
   readonly #inProgress = new Map<readonly Received[], Promise<void>>()
   #last: Promise<void> = Promise.resolve()
 
@@ -55,16 +56,17 @@ export class Settlements {
     this.#last = promise
     this.#inProgress.set(batch, promise)
     const settled: Promise<void>[] = []
+    const beganMs = this.#context.env.clock.nowMs()
     return {
       beforeEffect: async () => {
         if (timing === 'first') await this.#settle(batch.map(({ delivery }) => delivery))
       },
       afterCommit: decided => {
-        if (timing === 'commit') settled.push(this.#settle(this.#durable(decided)))
+        if (timing === 'commit') settled.push(this.#settle(this.#durable(decided, beganMs)))
       },
       afterBatch: async decided => {
         if (timing === 'commit') return void (await Promise.all(settled))
-        const durable = this.#durable(decided)
+        const durable = this.#durable(decided, beganMs)
         if (timing === 'first') return
         await earlier
         await this.#settle(durable)
@@ -95,14 +97,27 @@ export class Settlements {
     env.reach('batch.settled')
   }
 
+  /** Those that were parked are counted by their code. */
+  #countBehindHorizon(decided: readonly Decided[]): void {
+    const { consumer, horizon, env } = this.#context
+    if (horizon?.isApplied === undefined) return
+    const groups = new MessageGroups(consumer.name, null)
+    for (const { received, decision } of decided)
+      if (decision.outcome !== 'retry' && decision.code !== 'behind_horizon' && horizon.isApplied(received))
+        groups.of(received)
+    for (const { labels, size } of groups) env.metrics.add('behindHorizon', size, labels)
+  }
+
   /**
    * Counts and logs decisions; returns the deliveries to settle. A worker's retries are durable in the store.
    */
-  #durable(decided: readonly Decided[]): Delivery[] {
+  #durable(decided: readonly Decided[], beganMs: number): Delivery[] {
     const { consumer, stage, env } = this.#context
     logDecided(consumer.name, decided, env.log)
-    const { outcomes, conflicts } = this.#count(decided)
+    const seconds = (env.clock.nowMs() - beganMs) / 1_000
+    const { outcomes, conflicts } = this.#count(decided, { seconds, stage })
     this.#tally.decided(outcomes, conflicts)
+    this.#countBehindHorizon(decided)
     const durable: Delivery[] = []
     for (const { received, decision } of decided)
       if (decision.outcome !== 'retry' || stage === 'work') durable.push(received.delivery)

@@ -1,4 +1,5 @@
 import type { FailureRules } from '../../contract/failure-rules.ts'
+import type { Clock } from '../../environment.ts'
 import type { Received } from '../../message/received.ts'
 import { type AttemptFacts, countsAsAttempt, noAttempts } from '../batch/decide-outcome.ts'
 import type { Fact } from '../batch/outcome.ts'
@@ -10,6 +11,8 @@ interface Count {
   readonly byClass: Readonly<Record<string, number>>
   readonly same: number
   readonly kind: string
+  /** The clock at the first one. */
+  readonly sinceMs: number
 }
 
 /**
@@ -20,12 +23,14 @@ interface Count {
 export class AttemptCounts {
   readonly #failure: FailureRules
   readonly #random: () => number
+  readonly #clock: Clock
   readonly #counts = new Map<string, Count>()
   #pending = new Map<string, Count | null>()
 
-  constructor(failure: FailureRules, random: () => number) {
+  constructor(failure: FailureRules, random: () => number, clock: Clock) {
     this.#failure = failure
     this.#random = random
+    this.#clock = clock
   }
 
   /** The attempts including this one. Nothing is counted before `keep`. */
@@ -40,16 +45,23 @@ export class AttemptCounts {
       return { ...facts(known), random: this.#random(), outageMs }
     }
     const kind = kindOf(fact)
-    const of = fact.kind === 'failed' ? fact.failure.class : 'verdict'
+    const of = fact.kind === 'failed' ? fact.failure.class : fact.kind
     const count = {
       at,
       total: (known?.total ?? 0) + 1,
       byClass: { ...known?.byClass, [of]: (known?.byClass[of] ?? 0) + 1 },
       same: known?.kind === kind ? known.same + 1 : 1,
       kind,
+      sinceMs: known?.sinceMs ?? this.#clock.nowMs(),
     }
     this.#pending.set(partition, count)
     return { ...facts(count), random: this.#random(), outageMs }
+  }
+
+  /** How long ago the record failed for the first time. */
+  failingForMs({ delivery }: Received): number {
+    const count = this.#counts.get(delivery.partition)
+    return count?.at === delivery.place!.at ? this.#clock.nowMs() - count.sinceMs : 0
   }
 
   /** Forgets what `next` counted for a plan that was not committed. */
@@ -73,7 +85,7 @@ function facts(count: Count | null): AttemptFacts {
 }
 
 function kindOf(fact: Fact): string {
-  if (fact.kind !== 'failed') return 'verdict'
+  if (fact.kind !== 'failed') return fact.kind
   const { class: of, code, place } = fact.failure
   return `${of}\0${code}\0${place}`
 }

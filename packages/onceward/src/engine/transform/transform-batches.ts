@@ -8,15 +8,18 @@ import type { Decision, Fact, Outcome } from '../batch/outcome.ts'
 import { reportOutage } from '../consumer/report-outage.ts'
 import { Breaker, type BreakerView } from '../retry/breaker.ts'
 import { DecidedHalt } from '../retry/halt-cause.ts'
-import { type Counted, decisionCounter } from '../settle/count-decided.ts'
+import { type BatchTime, type Counted, decisionCounter } from '../settle/count-decided.ts'
 import { logDecided } from '../settle/log-decided.ts'
 import { AttemptCounts } from './attempt-counts.ts'
 import { decideTransform } from './decide-transform.ts'
 import { type MapOptions, type MappedRecord, RecordMapper } from './map-records.ts'
 
 export interface TransformBatchesOptions<M, Out> extends MapOptions<M, Out> {
-  /** The record for the dead-letter topic; null when not even its headers fit there. */
-  readonly toDeadLetter: (received: Received<M>, decision: Decision) => Out | null
+  /**
+   * The record for the dead-letter topic; null when not even its headers fit there. It failed for the first
+   * time `failingForMs` ago.
+   */
+  readonly toDeadLetter: (received: Received<M>, decision: Decision, failingForMs: number) => Out | null
 }
 
 interface Decisions<Out> extends TransformPlan<Out> {
@@ -42,14 +45,16 @@ export class TransformBatches<M, Out> implements TransformWork<Out> {
   readonly #mapper: RecordMapper<M, Out>
   readonly #attempts: AttemptCounts
   readonly #breaker: Breaker
-  readonly #count: (decided: readonly Decided<M>[]) => Counted
+  readonly #count: (decided: readonly Decided<M>[], time: BatchTime) => Counted
   readonly #outcomes: Record<string, number> = {}
+  /** A transform runs one batch at a time. */
+  #beganMs = 0
 
   constructor(options: TransformBatchesOptions<M, Out>) {
     const { transform, env } = options
     this.#options = options
     this.#mapper = new RecordMapper(options)
-    this.#attempts = new AttemptCounts(transform.failure, env.random)
+    this.#attempts = new AttemptCounts(transform.failure, env.random, env.clock)
     this.#breaker = new Breaker(transform.failure, env.clock)
     this.#count = decisionCounter(transform as never, env.metrics, false)
   }
@@ -82,7 +87,6 @@ export class TransformBatches<M, Out> implements TransformWork<Out> {
     commit: (plan: TransformPlan<Out>) => Promise<boolean>,
   ): Promise<boolean> {
     const { transform, env } = this.#options
-    const beganMs = env.clock.nowMs()
     const destination = batch[0]!.origin
     const attributes = {
       'messaging.system': this.#system,
@@ -93,13 +97,10 @@ export class TransformBatches<M, Out> implements TransformWork<Out> {
       'messaging.batch.message_count': batch.length,
     }
     const about = { count: batch.length, headersOf: (index: number) => batch[index]!.headers }
-    const committed = await env.traces.span(
-      { name: `process ${destination}`, kind: 'process', attributes, about },
-      () => this.#plan(batch, commit),
+    this.#beganMs = env.clock.nowMs()
+    return env.traces.span({ name: `process ${destination}`, kind: 'process', attributes, about }, () =>
+      this.#plan(batch, commit),
     )
-    const labels = { consumer: transform.name, stage: 'inline', 'messaging.system': this.#system }
-    if (committed) env.metrics.record('processDuration', (env.clock.nowMs() - beganMs) / 1_000, labels)
-    return committed
   }
 
   async #plan(
@@ -155,7 +156,7 @@ export class TransformBatches<M, Out> implements TransformWork<Out> {
           halt ??= this.#halted(received, decision)
           break
         }
-        decided.push({ received, decision })
+        decided.push({ received, decision, copied: isSetAside.has(decision.outcome) })
         delayMs = decision.retryDelayMs
         if (decision.outcome === 'retry') break
         outputs.push(...written)
@@ -176,7 +177,7 @@ export class TransformBatches<M, Out> implements TransformWork<Out> {
   #written(received: Received<M>, decision: Decision, outputs: readonly Out[]): readonly Out[] | null {
     if (decision.outcome === 'halted') return null
     if (!isSetAside.has(decision.outcome)) return outputs
-    const letter = this.#options.toDeadLetter(received, decision)
+    const letter = this.#options.toDeadLetter(received, decision, this.#attempts.failingForMs(received))
     return letter === null ? null : [letter]
   }
 
@@ -184,7 +185,8 @@ export class TransformBatches<M, Out> implements TransformWork<Out> {
     const { transform, env } = this.#options
     this.#attempts.keep()
     logDecided(transform.name, decided, env.log)
-    for (const [outcome, count] of this.#count(decided as readonly Decided<M>[]).outcomes)
+    const time = { seconds: (env.clock.nowMs() - this.#beganMs) / 1_000, stage: 'inline' }
+    for (const [outcome, count] of this.#count(decided as readonly Decided<M>[], time).outcomes)
       this.#outcomes[outcome] = (this.#outcomes[outcome] ?? 0) + count
     const event = this.#breaker.learn(decided, true)
     if (event !== null) reportOutage(event, this.#breaker, transform, env)

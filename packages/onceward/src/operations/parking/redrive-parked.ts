@@ -67,10 +67,7 @@ export async function runRedrive(
   const reach = env.reach ?? inert
   const total = { moved: 0, behind: 0, left: 0 }
   for (;;) {
-    const stage = await act<RedriveStage>(pool, acts.redriveStage, [requestId, env.stageMax ?? 2_000], () =>
-      reach('parking.moving'),
-    )
-    reach('parking.moved')
+    const stage = await moveStage(pool, requestId, env.stageMax ?? 2_000, reach)
     total.moved += stage.moved
     total.behind += stage.behind
     total.left += stage.left
@@ -79,6 +76,20 @@ export async function runRedrive(
     if (stage.state !== 'moving') return soFar
     if (stage.waitMs > 0) await env.pause(stage.waitMs)
   }
+}
+
+/** Moves at most `countMax` messages in one transaction. */
+export async function moveStage(
+  pool: SqlPool,
+  requestId: string,
+  countMax: number,
+  reach: Reach = inert,
+): Promise<RedriveStage> {
+  const stage = await act<RedriveStage>(pool, acts.redriveStage, [requestId, countMax], () =>
+    reach('parking.moving'),
+  )
+  reach('parking.moved')
+  return stage
 }
 
 export async function stopRedrive(pool: SqlPool, requestId: string, because: string): Promise<void> {

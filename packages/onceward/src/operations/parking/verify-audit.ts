@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import {
+  type AuditFilter,
   type AuditRow,
   type ChainedRow,
   readAudit,
@@ -26,10 +27,7 @@ export interface AuditVerdict {
 }
 
 /** Newest first. */
-export async function listAudit(
-  pool: SqlPool,
-  filter: { readonly consumer?: string | undefined; readonly countMax: number },
-): Promise<readonly AuditRow[]> {
+export async function listAudit(pool: SqlPool, filter: AuditFilter): Promise<readonly AuditRow[]> {
   await assertUsable(pool)
   return readAudit(pool, filter)
 }

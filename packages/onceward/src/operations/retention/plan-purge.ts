@@ -25,12 +25,12 @@ export async function planPurge(
 ): Promise<readonly PlannedKind[]> {
   const { cutoffs } = await readCutoffs(pool, consumerId, termsOf(retention))
   const planned: PlannedKind[] = []
-  for (const { kind, keepMs, cutoff, table, heldBack } of cutoffs) {
+  for (const { kind, keepMs, cutoff, table, heldBack, tenancy } of cutoffs) {
     const days = kind.kind === 'markers' ? await readDays(pool, consumerId, cutoff) : []
     const going = retention.partitions === 'daily' ? days.filter(day => day.isPast) : days
     let count = 0
     for (const one of [table, ...going.map(day => day.table)])
-      count += await countOld(pool, one, kind, consumerId, cutoff)
+      count += await countOld(pool, one, kind, consumerId, cutoff, tenancy)
     planned.push({ kind: kind.kind, keepMs, before: cutoff, rows: count, heldBack })
   }
   return planned

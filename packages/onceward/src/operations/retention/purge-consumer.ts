@@ -108,7 +108,7 @@ async function partsOf(cutoff: Cutoff, nowMs: number, options: PurgeOptions) {
 }
 
 async function purgeKind(
-  { kind, cutoff, table, blocks }: Cutoff,
+  { kind, cutoff, table, blocks, tenancy }: Cutoff,
   nowMs: number,
   options: PurgeOptions,
 ): Promise<{ count: number; ended: PurgeResult['ended'] }> {
@@ -123,7 +123,7 @@ async function purgeKind(
       const beganMs = env.clock.nowMs()
       const removed = await purgeBatch(
         pool,
-        { kind, table, consumerId, cutoff, fromBlock, toBlock },
+        { kind, table, consumerId, cutoff, tenancy, fromBlock, toBlock },
         archive,
         env.reach,
       )

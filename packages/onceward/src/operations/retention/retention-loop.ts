@@ -6,6 +6,8 @@ import { declareTerms, recordPassBegin, recordPassEnd } from './record-pass.ts'
 export interface RetentionLoopOptions extends Omit<PurgeOptions, 'consumerId' | 'signal' | 'onProgress'> {
   /** Known once the consumer has enrolled. */
   readonly consumerId: () => Promise<number>
+  /** The longest time after which a duplicate can arrive; null without markers. */
+  readonly redeliveredMs?: number | null
   /** Whether the consumer has no backlog. */
   readonly caughtUp: () => boolean
   /** Delay of the first pass. Default 10 min. */
@@ -46,10 +48,10 @@ export class RetentionLoop {
   }
 
   async start(): Promise<void> {
-    const { pool, env, retention, firstAfterMs = firstAfterDefaultMs } = this.#options
+    const { pool, env, retention, redeliveredMs, firstAfterMs = firstAfterDefaultMs } = this.#options
     this.#startedMs = env.clock.nowMs()
     this.#after(firstAfterMs, () => void this.#look())
-    await this.#record(id => declareTerms(pool, id, retention, firstAfterMs))
+    await this.#record(id => declareTerms(pool, id, retention, firstAfterMs, redeliveredMs))
     if (retention.partitions === 'daily') await this.#record(id => this.#warnWithoutDays(id))
   }
 

@@ -74,6 +74,8 @@ export interface Campaign {
   readonly holder: string | null
   /** A process runs it, according to its lease. */
   readonly held: boolean
+  /** When that process leased it; null while no process has it. */
+  readonly leasedAt: Date | null
   readonly startedAt: Date | null
   readonly endedAt: Date | null
   readonly failure: string | null

@@ -46,7 +46,7 @@ const failing = (failureClass: FailureClass | 'unclassified'): SituationSpec => 
  * identifies only the record).
  */
 function repeated(consumer: Relevant, sameDigest: boolean): Fact | null {
-  if (consumer.dedup === 'version') return null
+  if (consumer.dedup === 'version' || (consumer.identity.id === 'content' && !sameDigest)) return null
   return byMarker(consumer) && consumer.identity.id !== 'position'
     ? { kind: 'seen', status: 'applied', sameDigest }
     : applied
@@ -102,7 +102,7 @@ export const situations = {
   },
   idMissing: {
     when: 'a message without an id',
-    fact: ({ identity }) => (identity.id === 'position' ? null : unreadable('id missing')),
+    fact: ({ identity }) => (typeof identity.id === 'string' ? null : unreadable('id missing')),
   },
   ignored: { when: 'the handler returns ignore', fact: () => verdict(ignore('')) },
   parked: { when: 'the handler returns park', fact: () => verdict(park('')) },

@@ -155,15 +155,23 @@ function wordsFor(outcomes: ReadonlySet<Outcome>): string {
 }
 
 function poisonText({ failure }: Consumer, behaviour: readonly Behaviour[]): string {
-  const { deadLetter, deadLetterOwner, sameMax } = failure
+  const { deadLetter, deadLetterOwner, rules } = failure
+  const sameMax = failure.exhausted === 'stop' ? null : rules.unclassified.sameMax
   return [
     saidOf(behaviour, ['transient', 'poison', 'invalid', 'undecodable', 'tombstone']),
     ...(sameMax === null ? [] : [`a message that fails ${sameMax} times in the same way is poison`]),
+    ...redeliveryText(failure),
     deadLetter === null
       ? 'kept in the store'
-      : `dead-lettered and quarantined messages are copied to ${deadLetter}`,
+      : `messages that are dead-lettered, quarantined or without attempts left are copied to ${deadLetter}`,
     `${deadLetterOwner} is responsible for them`,
   ].join('; ')
+}
+
+function redeliveryText({ redelivery }: Consumer['failure']): readonly string[] {
+  if (redelivery === null) return []
+  const then = { slowed: 'waits before it is tried', isolated: 'is tried alone', 'set aside': 'is set aside' }
+  return [`a message with ${redelivery.countMax} earlier deliveries ${then[redelivery.action]}`]
 }
 
 function replayText({ replay, effect }: Consumer): string {
@@ -186,7 +194,8 @@ function replayText({ replay, effect }: Consumer): string {
 function retentionText({ retention, dedup }: Consumer): string {
   if (retention === null) return 'nothing is removed'
   const old = retention.behindHorizon === 'park' ? 'parked' : 'applied and reported'
-  const markers = dedup === 'marker' ? `markers ${durationText(retention.markers)}; ` : ''
+  const tenants = Object.entries(retention.tenants ?? {}).map(([name, ms]) => `, ${name} ${durationText(ms)}`)
+  const markers = dedup === 'marker' ? `markers ${durationText(retention.markers)}${tenants.join('')}; ` : ''
   const gone =
     retention.action === 'archive'
       ? 'archived'

@@ -3,8 +3,9 @@ import type { ExternalTarget } from '../../contract/external-target.ts'
 import type { PublishTarget } from '../../contract/publish-target.ts'
 
 /** The place that an identity is read from. */
-export function describeFrom(from: From<never, never> | From<never> | 'position'): string {
+export function describeFrom(from: From<never, never> | From<never> | 'position' | 'content'): string {
   if (from === 'position') return 'position in the log'
+  if (from === 'content') return 'digest of the content'
   if (typeof from !== 'function')
     return 'header' in from ? `header ${from.header}` : `property ${from.property}`
   const [, field] = /^\(?\s*(?:\w+)\s*\)?\s*=>\s*\w+((?:\??\.\w+)+)\s*$/.exec(String(from)) ?? []

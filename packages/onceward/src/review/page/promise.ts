@@ -54,7 +54,7 @@ function databasePromise({ dedup, settle, identity, retention }: Relevant): Sink
       assumes: ['producers write each event once', 'no operator rewinds the position'],
     }
   const remembered = {
-    marker: `One effect per message id${identity.businessKey === undefined ? '' : ' and per business key'}, in one transaction with its marker`,
+    marker: `One effect per ${identity.id === 'content' ? 'content: two messages with the same bytes count as one, even if the producer meant two' : 'message id'}${identity.businessKey === undefined ? '' : ' and per business key'}, in one transaction with its marker`,
     version: "One effect per key and version, decided by the version in the effect's own row",
   }[dedup as Exclude<Dedup, 'checkpoint'>]
   const until =
@@ -68,7 +68,11 @@ function databasePromise({ dedup, settle, identity, retention }: Relevant): Sink
     often: 'effectively once',
     text: `${remembered}${until}. The handler may run again after a rollback, which undoes its earlier writes.`,
     assumes: [
-      dedup === 'version' ? 'a version means one content' : 'an id means one intent',
+      dedup === 'version'
+        ? 'a version means one content'
+        : identity.id === 'content'
+          ? 'the same content means one intent, and a repeat has the same bytes and listed headers'
+          : 'an id means one intent',
       ...(identity.businessKey === undefined && dedup === 'marker'
         ? [
             'a producer that repeats an intent repeats its id: without a business key another id is another intent',

@@ -73,7 +73,8 @@ export function transformPage(transform: Transform): ContractPage {
 }
 
 function poisonText({ failure }: Transform, behaviour: ContractPage['behaviour']): string {
-  const { deadLetter, deadLetterOwner, sameMax } = failure
+  const { deadLetter, deadLetterOwner, exhausted, rules } = failure
+  const sameMax = exhausted === 'stop' ? null : rules.unclassified.sameMax
   return [
     saidOf(behaviour, ['transient', 'poison', 'invalid', 'undecodable', 'tombstone']),
     ...(sameMax === null ? [] : [`a record that fails ${sameMax} times in the same way is poison`]),

@@ -41,6 +41,27 @@ export const identityRules: readonly Rule<Consumer>[] = [
       identity.id === 'position' && !isGrave(risk) ? `identity.id is 'position'` : null,
   },
   {
+    id: 'OW114',
+    severity: 'error',
+    title: 'Content is not the identity of money',
+    reason:
+      'Two payments of the same content count as one and the second is dropped; a repeat with one changed byte is applied.',
+    fix: 'Set identity.id to the producer’s id, or identity.businessKey to the operation.',
+    judge: ({ identity, risk }) =>
+      identity.id === 'content' && identity.businessKey === undefined && isGrave(risk)
+        ? `identity.id is 'content' with risk '${risk}' and no identity.businessKey`
+        : null,
+  },
+  {
+    id: 'OW115',
+    severity: 'note',
+    title: 'Content identifies bytes, not an event',
+    reason: 'Two events with the same bytes are one message, and only the first is applied.',
+    fix: 'Set identity.id to an id of the event where there is one.',
+    judge: ({ identity, risk }) =>
+      identity.id === 'content' && !isGrave(risk) ? `identity.id is 'content'` : null,
+  },
+  {
     id: 'OW103',
     severity: 'error',
     title: 'Identities are read from stable values',
@@ -89,7 +110,7 @@ export const identityRules: readonly Rule<Consumer>[] = [
     reason: 'The same value twice adds no protection to the message id.',
     fix: 'Set identity.businessKey to the operation, or omit it.',
     judge: ({ identity: { id, businessKey } }) =>
-      businessKey !== undefined && id !== 'position' && sameFrom(id, businessKey)
+      businessKey !== undefined && typeof id !== 'string' && sameFrom(id, businessKey)
         ? 'identity.businessKey is read from the same place as identity.id'
         : null,
   },

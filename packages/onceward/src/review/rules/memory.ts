@@ -1,6 +1,7 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
 import { durationText } from '../../contract/duration.ts'
 import { neededRetention, type SourceWindow } from '../../contract/needed-retention.ts'
+import { shortestMarkersMs } from '../../contract/retention.ts'
 import type { DatabaseFacts } from '../../drivers/postgres/server/read-database.ts'
 import { readingOf } from '../../engine/consumer/consumer-facts.ts'
 import type { BrokerIdentity } from '../../ports/source.ts'
@@ -35,10 +36,10 @@ export const memoryRules: readonly Rule<MemorySubject>[] = [
       const { retention, dedup } = consumer
       if (retention === null || dedup !== 'marker' || window === null || 'unknown' in window) return null
       return neededRetention(consumer, window)
-        .reasons.filter(({ what, ms }) => what === window.by && ms > retention.markers)
+        .reasons.filter(({ what, ms }) => what === window.by && ms > shortestMarkersMs(retention))
         .map(
           ({ what, ms }) =>
-            `retention.markers is ${durationText(retention.markers)}, ${what}: ${Number.isFinite(ms) ? durationText(ms) : 'no limit'}`,
+            `markers are kept for ${durationText(shortestMarkersMs(retention))}, ${what}: ${Number.isFinite(ms) ? durationText(ms) : 'no limit'}`,
         )
     },
   },

@@ -2,6 +2,7 @@ import type { Consumer } from '../../contract/define-consumer.ts'
 import { durationText } from '../../contract/duration.ts'
 import { isGrave } from '../../contract/failure-rules.ts'
 import { neededRetention } from '../../contract/needed-retention.ts'
+import { shortestMarkersMs } from '../../contract/retention.ts'
 import { adviseRetention, reportsWindow, retentionText } from '../../contract/retention-advice.ts'
 import type { Rule } from '../rule.ts'
 
@@ -32,10 +33,10 @@ export const retentionRules: readonly Rule<Consumer>[] = [
       const { retention, dedup } = consumer
       if (retention === null || dedup !== 'marker') return null
       return neededRetention(consumer, { unknown: 'not asked' })
-        .reasons.filter(({ ms }) => ms > retention.markers)
+        .reasons.filter(({ ms }) => ms > shortestMarkersMs(retention))
         .map(
           ({ what, ms }) =>
-            `retention.markers is ${durationText(retention.markers)}, ${what} ${durationText(ms)}`,
+            `markers are kept for ${durationText(shortestMarkersMs(retention))}, ${what} ${durationText(ms)}`,
         )
     },
   },

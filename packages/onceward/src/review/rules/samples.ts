@@ -58,7 +58,7 @@ export const sampleRules: readonly Rule<SampleSubject>[] = [
       'A row that changes twice has one key: without the position of the commit, its second change counts as a repeat of the first.',
     fix: 'Add the commit to identity.id, such as source.lsn or source.pos, or identify the row’s version.',
     judge: ({ consumer: { dedup, identity }, samples }) => {
-      if (dedup !== 'marker' || identity.id === 'position') return null
+      if (dedup !== 'marker' || typeof identity.id === 'string') return null
       const one = samples.find(({ capture }) => capture === 'same id' || capture === 'no commit metadata')
       if (one === undefined) return null
       return one.capture === 'same id'

@@ -1,7 +1,7 @@
 import { OncewardError } from '../../errors.ts'
 import type { Declared } from './alert-rules.ts'
 import { objectiveSeries } from './objective-rules.ts'
-import { type Panel, panels } from './panels.ts'
+import { outboxPanels, type Panel, panels } from './panels.ts'
 import { quoted, type Scope, series } from './promql.ts'
 import { plainText } from './template-text.ts'
 
@@ -13,17 +13,40 @@ const height = 8
 /** A Grafana dashboard for these consumers as JSON, to import or provision. Pure. */
 export function dashboard(declared: readonly Declared[], where: Scope['where'] = []) {
   if (declared.length === 0) throw new OncewardError('usage', 'A dashboard needs at least one consumer.')
-  const names = [...new Set(declared.map(({ consumer }) => plainText(consumer.name)))]
+  return { ...page('Onceward consumers', 'onceward'), ...consumersOf(declared, where) }
+}
+
+/** The same for a producer that has only an outbox and a relay. */
+export function relayDashboard(where: Scope['where'] = []) {
   return {
-    uid: 'onceward',
-    title: 'Onceward consumers',
+    ...page('Onceward relay', 'onceward-relay'),
+    templating: { list: [datasourceVariable] },
+    panels: placed(outboxPanels.map(withoutObjective), { consumer: null, where }),
+  }
+}
+
+/** Objectives are recorded by consumer. */
+function withoutObjective({ objective: _, ...panel }: Panel): Panel {
+  return panel
+}
+
+function page(title: string, uid: string) {
+  return {
+    uid,
+    title,
     tags: ['onceward'],
     schemaVersion: 39,
     editable: true,
     refresh: '30s',
     time: { from: 'now-6h', to: 'now' },
+  }
+}
+
+function consumersOf(declared: readonly Declared[], where: Scope['where']) {
+  const names = [...new Set(declared.map(({ consumer }) => plainText(consumer.name)))]
+  return {
     templating: { list: [datasourceVariable, consumerVariable(names)] },
-    panels: placed({ consumer: null, where }),
+    panels: placed(panels, { consumer: null, where }),
   }
 }
 
@@ -49,12 +72,12 @@ function consumerVariable(names: readonly string[]) {
 }
 
 /** Rows of two panels under a heading for each group. */
-function placed(scope: Scope) {
-  const rows = [...new Set(panels.map(({ row }) => row))]
+function placed(drawnPanels: readonly Panel[], scope: Scope) {
+  const rows = [...new Set(drawnPanels.map(({ row }) => row))]
   let y = 0
   let id = 0
   return rows.flatMap(title => {
-    const own = panels.filter(({ row }) => row === title)
+    const own = drawnPanels.filter(({ row }) => row === title)
     const heading = {
       id: ++id,
       type: 'row',

@@ -1,3 +1,4 @@
+import type { Consumer } from '../../contract/define-consumer.ts'
 import { durationText } from '../../contract/duration.ts'
 import { readsLog } from '../../contract/reads-log.ts'
 import { type Alert, brokersOf, minuteMs } from './alert.ts'
@@ -5,6 +6,14 @@ import { grown, number, onceOf } from './promql.ts'
 
 /** A row of the outbox names a destination, not a kind of broker. */
 const place = ['broker', 'destination'] as const
+
+/** Results of messages behind a gap: applied, parked, quarantined or retried, or left to a rebuild. */
+export const gapCodes = ['gap', 'rebuild'] as const
+
+/** A projection that compares versions; where skips are allowed, no message gets these codes. */
+function seesGaps({ effect }: Consumer): boolean {
+  return gapCodes.some(code => effect?.apply?.codes?.includes(code))
+}
 
 /** Steps whose result must become durable, here or elsewhere, and the markers that recognise duplicates. */
 export const effectAlerts = [
@@ -88,6 +97,18 @@ export const effectAlerts = [
       `${onceOf(series('ledgerOldest'), ['consumer', 'target'])} > ${number(consumer.objectives.lagMaxMs / 1_000)}`,
     summary: 'A call to {{ $labels.target }} has been due for {{ $value | humanizeDuration }}',
     threshold: ({ objectives }) => `not completed for lagMax (${durationText(objectives.lagMaxMs)}), for 5m`,
+  },
+  // A fact that waits for a missing version in time is normal and has the code `wait`.
+  {
+    name: 'OncewardVersionGap',
+    severity: 'warning',
+    runbook: 'version-gap',
+    forMs: 0,
+    metrics: ['results'],
+    applies: seesGaps,
+    expression: ({ series }) => `${grown(series('results', { code: gapCodes }), '15m')} > 0`,
+    summary: '{{ $value | humanize }} messages arrived while versions before them are missing',
+    threshold: () => 'any in 15m that did not merely wait for its version in time',
   },
   {
     name: 'OncewardHorizonTooShort',

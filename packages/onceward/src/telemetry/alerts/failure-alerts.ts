@@ -101,6 +101,18 @@ export const failureAlerts = [
     summary: '{{ $value | humanize }} messages cannot be read and wait for a person',
     threshold: anyWaits,
   },
+  // The severity does not follow the risk: data that contradicts itself spreads wherever it is read.
+  {
+    name: 'OncewardCorruption',
+    severity: 'critical',
+    runbook: 'quarantined',
+    forMs: 0,
+    metrics: ['attention', 'attentionOldest'],
+    expression: context => `${waiting(context, ['corrupt'])} > 0`,
+    oldest: oldestOf('corrupt'),
+    summary: '{{ $value | humanize }} messages are quarantined as corrupt and wait for a person',
+    threshold: anyWaits,
+  },
   {
     name: 'OncewardQuarantined',
     severity: 'critical',

@@ -43,6 +43,28 @@ export const flowAlerts = [
     threshold: () => 'paused for 10m',
   },
   {
+    name: 'OncewardBraked',
+    severity: 'critical',
+    runbook: 'braked',
+    forMs: 0,
+    metrics: ['braked'],
+    expression: ({ series }) => `${onceOf(series('braked'), ['consumer', 'type', 'cause', 'version'])} == 1`,
+    summary:
+      'Event type {{ $labels.type }} is paused: most of its messages fail with {{ $labels.cause }} under version {{ $labels.version }}',
+    threshold: () => 'any paused event type',
+  },
+  {
+    name: 'OncewardRedeliveredTooOften',
+    severity: 'warning',
+    runbook: 'redelivered-too-often',
+    forMs: 0,
+    metrics: ['redeliveredOften'],
+    applies: ({ failure }) => failure.redelivery !== null,
+    expression: ({ series }) => `${grown(series('redeliveredOften'), '1h')} > 0`,
+    summary: 'Messages are delivered again and again without an outcome',
+    threshold: ({ failure }) => `any with ${failure.redelivery?.countMax} earlier deliveries, in an hour`,
+  },
+  {
     name: 'OncewardStalled',
     severity: 'critical',
     severityElsewhere: 'warning',
@@ -133,7 +155,7 @@ export const flowAlerts = [
         return `histogram_quantile(0.99, ${rate('_bucket', 'consumer, le')}) > ${number(seconds)}`
       return `${rate('_sum', 'consumer')} / ${rate('_count', 'consumer')} > ${number(seconds)}`
     },
-    summary: 'Handlers take {{ $value | humanizeDuration }} a batch',
+    summary: 'Handler calls take {{ $value | humanizeDuration }}',
     threshold: ({ objectives }) =>
       objectives.applyP99MaxMs / 1_000 < largestBoundSeconds
         ? `p99 above applyP99Max (${durationText(objectives.applyP99MaxMs)}) for 10m`

@@ -46,6 +46,7 @@ const flow: readonly Panel[] = [
     queries: [
       { legend: '{{consumer}} up', expression: series => `min by (consumer) (${series('up')})` },
       gauge('paused', ['consumer'], '{{consumer}} paused'),
+      gauge('braked', ['consumer', 'type'], '{{consumer}} {{type}} paused'),
     ],
   },
   {
@@ -58,6 +59,7 @@ const flow: readonly Panel[] = [
       rate('applied', 'consumer', '{{consumer}} applied'),
       rate('duplicates', 'consumer', '{{consumer}} duplicate'),
       rate('redelivered', 'consumer', '{{consumer}} marked redelivered'),
+      rate('redeliveredOften', 'consumer', '{{consumer}} redelivered too often'),
     ],
   },
   {
@@ -127,12 +129,14 @@ const flow: readonly Panel[] = [
   },
   {
     title: 'Time to apply and to commit, p99',
-    description: 'Handlers of a batch; inserting its markers; acknowledging it.',
+    description:
+      'Handler calls; a message from the start of its batch to the commit; inserting markers; acknowledging.',
     row: 'Flow',
     unit: 's',
     objective: 'apply_p99_max_seconds',
     queries: [
       { legend: '{{consumer}} handlers', expression: series => p99(series, 'applyLatency') },
+      { legend: '{{consumer}} message', expression: series => p99(series, 'processDuration') },
       { legend: '{{consumer}} insert markers', expression: series => p99(series, 'insertLatency') },
       { legend: '{{consumer}} acknowledge', expression: series => p99(series, 'settleDuration') },
     ],
@@ -201,6 +205,21 @@ const trouble: readonly Panel[] = [
       inAnHour('conflicts', ['consumer'], '{{consumer}} conflict'),
       inAnHour('behindHorizon', ['consumer'], '{{consumer}} behind the horizon'),
     ],
+  },
+  {
+    title: 'Results of declared effects, in an hour',
+    description:
+      'Messages by what a projection, transition, contribution or audit made of them; gaps included.',
+    row: 'Trouble',
+    unit: 'short',
+    queries: [inAnHour('results', ['consumer', 'code'], '{{consumer}} {{code}}')],
+  },
+  {
+    title: 'Copied to the dead-letter destination, in an hour',
+    description: 'By failure class.',
+    row: 'Trouble',
+    unit: 'short',
+    queries: [inAnHour('deadLetters', ['consumer', 'class'], '{{consumer}} {{class}}')],
   },
   {
     title: 'Failures and retries',
@@ -278,9 +297,20 @@ const kept: readonly Panel[] = [
     queries: [gauge('ledgerOldest', ['consumer', 'target'], '{{consumer}} {{target}}')],
   },
   {
+    title: 'Held work without a worker',
+    description: 'All consumers of the database, by what the work waits for.',
+    row: 'Held work and effects',
+    unit: 'short',
+    queries: [gauge('heldUnserved', ['waits_for'], '{{waits_for}}')],
+  },
+]
+
+/** Panels that need no consumer: a relay reports them too. */
+export const outboxPanels: readonly Panel[] = [
+  {
     title: 'Outbox: oldest message that is not published',
     description: 'By destination, for all consumers of the database.',
-    row: 'Held work and effects',
+    row: 'Outbox',
     unit: 's',
     objective: 'outbox_age_max_seconds',
     queries: [
@@ -289,28 +319,38 @@ const kept: readonly Panel[] = [
     ],
   },
   {
-    title: 'Held work without a worker',
-    description: 'All consumers of the database, by what the work waits for.',
-    row: 'Held work and effects',
-    unit: 'short',
-    queries: [gauge('heldUnserved', ['waits_for'], '{{waits_for}}')],
-  },
-  {
     title: 'Outbox: messages behind a rejected one',
     description:
       'Later messages of the same key, by destination. They wait until the broker accepts it or an operator drops it.',
-    row: 'Held work and effects',
+    row: 'Outbox',
     unit: 'short',
     queries: [gauge('outboxBehind', ['broker', 'destination'], '{{destination}}')],
   },
   {
     title: 'Outbox: messages without a relay',
     description: 'By destination that no live relay is connected to.',
-    row: 'Held work and effects',
+    row: 'Outbox',
     unit: 'short',
     queries: [gauge('outboxUnserved', ['broker', 'destination'], '{{destination}}')],
+  },
+  {
+    title: 'Outbox: published and failed',
+    description: 'Messages that brokers confirmed, and publications that failed, by broker.',
+    row: 'Outbox',
+    unit: 'ops',
+    queries: [
+      rate('published', 'broker', '{{broker}} published'),
+      rate('publishFailures', 'broker, code', '{{broker}} {{code}}'),
+    ],
+  },
+  {
+    title: 'Outbox: messages that are not published',
+    description: 'By destination, counted up to 100,000.',
+    row: 'Outbox',
+    unit: 'short',
+    queries: [gauge('outboxSize', ['broker', 'destination'], '{{destination}}')],
   },
 ]
 
 /** The panels of the dashboard, row by row; every metric that an alert uses is among them. */
-export const panels: readonly Panel[] = [...flow, ...trouble, ...kept]
+export const panels: readonly Panel[] = [...flow, ...trouble, ...kept, ...outboxPanels]

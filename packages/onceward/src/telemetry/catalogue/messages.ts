@@ -1,4 +1,4 @@
-import { byMessage, type MetricSpec } from '../metric-spec.ts'
+import { byMessage, bySource, type MetricSpec } from '../metric-spec.ts'
 
 /** Deliveries and their outcomes. */
 export const messages = {
@@ -6,9 +6,10 @@ export const messages = {
     name: 'messaging.client.consumed.messages',
     kind: 'counter',
     unit: '{message}',
-    labels: [...byMessage, 'messaging.system', 'messaging.destination.name', 'messaging.operation.name'],
+    labels: [...bySource, 'messaging.system', 'messaging.operation.name'],
     fixed: { 'messaging.operation.name': 'receive' },
-    description: 'Deliveries received from the broker',
+    description:
+      'Deliveries received from the broker and read; type is one that the contract lists, else other',
   },
   redelivered: {
     name: 'onceward.consumer.redelivered.messages',
@@ -17,12 +18,21 @@ export const messages = {
     labels: byMessage,
     description: 'Deliveries the broker marked as redelivered',
   },
+  redeliveredOften: {
+    name: 'onceward.consumer.redelivered.often',
+    kind: 'counter',
+    unit: '{delivery}',
+    labels: ['consumer'],
+    description:
+      'Deliveries of messages that the broker delivered at least `failure.redelivery.countMax` times before',
+  },
   outcomes: {
     name: 'onceward.consumer.outcomes',
     kind: 'counter',
     unit: '{outcome}',
-    labels: [...byMessage, 'outcome', 'type'],
-    description: 'Deliveries by durable outcome; type is one that the contract lists, else other',
+    labels: [...bySource, 'outcome'],
+    description:
+      'Deliveries by durable outcome; a message set aside because of its bytes counts as deserialization_failure or schema_incompatible',
   },
   applied: {
     name: 'onceward.consumer.applied.messages',
@@ -35,7 +45,7 @@ export const messages = {
     name: 'onceward.consumer.duplicates',
     kind: 'counter',
     unit: '{duplicate}',
-    labels: byMessage,
+    labels: bySource,
     description: 'Duplicates that the consumer recognised and skipped',
   },
   conflicts: {
@@ -63,15 +73,15 @@ export const messages = {
     name: 'onceward.effect.skips',
     kind: 'counter',
     unit: '{skip}',
-    labels: [...byMessage, 'reason'],
+    labels: [...bySource, 'reason'],
     description:
-      'Effects that were skipped because of the marker, the business key, the version, or the effect’s own result',
+      'Effects that were skipped because of the marker, the business key, the version, the effect’s own result, or a business conflict that counts as success',
   },
   results: {
     name: 'onceward.effect.results',
     kind: 'counter',
     unit: '{result}',
-    labels: [...byMessage, 'code'],
+    labels: [...bySource, 'code'],
     description: 'Messages by the result of their declared effect',
   },
 } as const satisfies Record<string, MetricSpec>
@@ -82,42 +92,49 @@ export const failures = {
     name: 'onceward.consumer.failed.attempts',
     kind: 'counter',
     unit: '{attempt}',
-    labels: [...byMessage, 'class'],
+    labels: [...bySource, 'class'],
     description: 'Failed attempts, by failure class',
   },
   retries: {
     name: 'onceward.consumer.retries',
     kind: 'counter',
     unit: '{retry}',
-    labels: [...byMessage, 'class'],
-    description: 'Failed attempts that will be retried',
+    labels: [...bySource, 'class', 'reason'],
+    description: 'Failed attempts that will be retried; reason is the code of the failure',
   },
   setAside: {
     name: 'onceward.consumer.set_aside.messages',
     kind: 'counter',
     unit: '{message}',
-    labels: [...byMessage, 'outcome', 'class'],
-    description: 'Messages parked, dead-lettered or quarantined',
+    labels: [...bySource, 'outcome', 'class', 'reason'],
+    description: 'Messages parked, dead-lettered or quarantined; reason is the code of the failure',
+  },
+  deadLetters: {
+    name: 'onceward.consumer.dead_letters',
+    kind: 'counter',
+    unit: '{dead_letter}',
+    labels: [...bySource, 'outcome', 'class', 'reason'],
+    description: 'Messages copied to the dead-letter destination, of every outcome',
   },
   exhausted: {
     name: 'onceward.consumer.exhausted.messages',
     kind: 'counter',
     unit: '{message}',
-    labels: [...byMessage, 'class'],
+    labels: [...bySource, 'class'],
     description: 'Messages set aside after their last attempt',
   },
   unreadable: {
     name: 'onceward.consumer.unreadable.messages',
     kind: 'counter',
     unit: '{message}',
-    labels: [...byMessage, 'reason'],
+    labels: [...bySource, 'reason'],
     description: 'Messages that cannot be read because of bytes, limits, schema, type, version or identity',
   },
   poison: {
     name: 'onceward.consumer.poison.messages',
     kind: 'counter',
     unit: '{message}',
-    labels: [...byMessage, 'reason'],
+    labels: [...bySource, 'reason'],
     description:
       'Messages set aside because they cannot succeed: unreadable, failing the same way every time, or crashing their process',
   },

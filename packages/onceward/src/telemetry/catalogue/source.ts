@@ -1,4 +1,4 @@
-import { byMessage, type MetricSpec } from '../metric-spec.ts'
+import { bySource, type MetricSpec } from '../metric-spec.ts'
 
 /** Durations in seconds. */
 export const durations = {
@@ -14,16 +14,17 @@ export const durations = {
     kind: 'histogram',
     unit: 's',
     labels: ['consumer'],
-    description: 'Time that the handlers of a batch took',
+    description:
+      'Time of a handler call: of each message with `handle`, of the whole batch with `handleBatch` and declared effects',
   },
   processDuration: {
     name: 'messaging.process.duration',
     kind: 'histogram',
     unit: 's',
-    labels: [...byMessage, 'stage', 'messaging.system', 'messaging.operation.name'],
+    labels: [...bySource, 'stage', 'messaging.system', 'messaging.operation.name'],
     fixed: { 'messaging.operation.name': 'process' },
     description:
-      'Time from the start of a batch to its outcome, commit included; stage is inline, enqueue or work',
+      'Processing time of each message: from the start of its batch to the commit; stage is inline, enqueue or work',
   },
   settleDuration: {
     name: 'messaging.client.operation.duration',
@@ -128,6 +129,21 @@ export const source = {
     unit: '{pause}',
     labels: ['consumer'],
     description: 'Times the source was paused because a dependency was unavailable',
+  },
+  brakes: {
+    name: 'onceward.consumer.brakes',
+    kind: 'counter',
+    unit: '{brake}',
+    labels: ['consumer'],
+    description: 'Times an event type was paused because most of its messages failed for one cause',
+  },
+  braked: {
+    name: 'onceward.consumer.braked',
+    kind: 'gauge',
+    unit: '',
+    labels: ['consumer', 'type', 'cause', 'version'],
+    description:
+      '1 while an event type is paused because most of its messages fail for one cause under this handler version',
   },
   paused: {
     name: 'onceward.consumer.paused',

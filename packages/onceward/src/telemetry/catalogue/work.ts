@@ -1,4 +1,4 @@
-import { byMessage, type MetricSpec } from '../metric-spec.ts'
+import { byMessage, bySource, type MetricSpec } from '../metric-spec.ts'
 
 /** Work held in the store, for workers or for people. */
 export const held = {
@@ -52,7 +52,7 @@ export const held = {
     unit: '{message}',
     labels: ['consumer', 'reason', 'class'],
     description:
-      'Messages that wait for a person now. Each has one reason: unreadable, conflict, poison, exhausted, quarantined or set aside. Messages parked behind another are not counted',
+      'Messages that wait for a person now. Each has one reason: unreadable, conflict, poison, exhausted, corrupt, quarantined or set aside. Messages parked behind another are not counted',
   },
   attentionOldest: {
     name: 'onceward.consumer.attention.oldest.age',
@@ -217,7 +217,7 @@ export const memory = {
     name: 'onceward.retention.behind_horizon.messages',
     kind: 'counter',
     unit: '{message}',
-    labels: ['consumer'],
+    labels: bySource,
     description: 'Messages older than the horizon, whose markers may have been removed',
   },
   campaigns: {

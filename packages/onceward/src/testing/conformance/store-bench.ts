@@ -129,6 +129,7 @@ export function heldOf(state: HeldRecord['state'], changes: Partial<HeldRecord> 
     version: null,
     dueInMs: null,
     attempts: 2,
+    copied: state === 'dead' || state === 'quarantined',
     body: Buffer.from([0, 1, 0xff]),
     headers: '{"nul":"\\u0000","lone":"\\ud800"}',
     properties: '{}',

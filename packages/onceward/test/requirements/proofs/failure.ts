@@ -26,7 +26,10 @@ export const failure = {
     'unit/breaker.test.ts',
     'a backlog during an outage uses no attempt, is not set aside, and gets through afterwards',
   ),
-  halts: proof('unit/consumer.test.ts', 'halts on a configuration error and settles nothing'),
+  halts: proof(
+    'unit/consumer.test.ts',
+    'halts on a configuration error where the contract says so, and settles nothing',
+  ),
   retryTopic: proof(
     'failure/retry-topic.test.ts',
     'two failures each, consumers and relays killed in between: every effect once, nothing left anywhere',

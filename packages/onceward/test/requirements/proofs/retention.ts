@@ -2,6 +2,10 @@ import { proof } from './proof.ts'
 
 /** Tests of retention. */
 export const retention = {
+  tenants: proof(
+    'retention/tenants.test.ts',
+    'drops a tenant: its rows of every kind, as an act in the audit, and no row of others',
+  ),
   byRisk: proof('unit/retention-contract.test.ts', 'is none unless it has the section, and then by its risk'),
   tooShort: proof(
     'unit/retention-contract.test.ts',

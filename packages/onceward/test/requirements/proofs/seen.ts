@@ -10,6 +10,15 @@ export const seen = {
     'observe/exact-counts.test.ts',
     'exports exactly those counts over HTTP, and /readyz and /livez answer',
   ),
+  redelivered: proof(
+    'observe/redelivered.test.ts',
+    'is counted as redelivered and as a duplicate, and its log line has every field',
+  ),
+  staged: proof('alerts/live.test.ts', 'exports every name and label that alerts and dashboard ask for'),
+  relayRules: proof('alerts/promtool.test.ts', 'of a relay fire where they should and nowhere else'),
+  corruption: proof('alerts/rules.test.ts', 'corruption pages the owner for every risk'),
+  printedTemplate: proof('policy/template.test.ts', 'is accepted <form>, and means what it says'),
+  printedContract: proof('contract-page/printed.test.ts', '<title>, as printed'),
   bounded: proof(
     'observe/catalogue.test.ts',
     'keeps values from outside from becoming ever more time series',

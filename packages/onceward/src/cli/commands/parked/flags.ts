@@ -15,6 +15,13 @@ export interface FilterFlags {
   message?: string
   label?: string
   assignee?: string
+  class?: string
+  code?: string
+  businessKey?: string
+  type?: string
+  since?: string
+  until?: string
+  text?: string
   after?: string
   limit: string
 }
@@ -24,7 +31,14 @@ export function selecting(command: Command, limit: string): Command {
   return command
     .addOption(new Option('--state <state...>', 'only in these states').choices([...parkedStates]))
     .option('--cause <cause>', 'only with this cause, from "onceward parked groups"')
+    .option('--class <class>', 'only of this failure class')
+    .option('--code <code>', 'only with this failure code')
+    .option('--type <type>', 'only of this message type')
+    .option('--since <time>', 'only held at this time or later (ISO 8601)')
+    .option('--until <time>', 'only held before this time (ISO 8601)')
+    .option('--text <text>', 'only with this text in the payload')
     .option('--key <key>', 'only with this order key')
+    .option('--business-key <key>', 'only with this business key')
     .option('--message <id>', 'only with this message id')
     .option('--label <label>', 'only with this label')
     .option('--assignee <person>', 'only with this assignee')
@@ -52,9 +66,26 @@ export function filterOf(flags: FilterFlags, ids: readonly string[] = []): Parke
     messageId: flags.message,
     label: flags.label,
     assignee: flags.assignee,
+    failureClass: flags.class,
+    code: flags.code,
+    businessKey: flags.businessKey,
+    type: flags.type,
+    since: timeOf(flags.since, '--since'),
+    until: timeOf(flags.until, '--until'),
+    payloadHas: flags.text === undefined ? undefined : [flags.text],
     after: flags.after === undefined ? undefined : rowNumber(flags.after, '--after', lister),
     countMax: pageOf(flags.limit),
   }
+}
+
+function timeOf(text: string | undefined, option: string): Date | undefined {
+  if (text === undefined) return undefined
+  const time = new Date(text)
+  if (!Number.isNaN(time.getTime())) return time
+  throw new OncewardError(
+    'usage',
+    `${option} takes a time such as 2026-03-01T10:00:00Z. Nothing was changed.`,
+  )
 }
 
 const countLimit = 100_000

@@ -4,6 +4,7 @@ import { Command } from 'commander'
 import type { RedriveReport } from '../../../drivers/postgres/parking/read-redrive.ts'
 import type { SqlPool } from '../../../drivers/postgres/pool.ts'
 import { refused } from '../../../operations/act.ts'
+import { defaultRamp, rampRedrive } from '../../../operations/parking/ramp-redrive.ts'
 import {
   findRedrive,
   type RedriveStage,
@@ -18,7 +19,7 @@ import { wholeNumber } from '../../whole-number.ts'
 import { acting, lister } from './flags.ts'
 import { chosen, type ParkedActFlags } from './preview.ts'
 
-type RedriveFlags = ParkedActFlags & { id?: string; rate?: string }
+type RedriveFlags = ParkedActFlags & { id?: string; rate?: string; ramp?: boolean }
 
 export function redriveCommand(): Command {
   const command = new Command('redrive')
@@ -26,6 +27,7 @@ export function redriveCommand(): Command {
     .argument('[ids...]', 'ids from "onceward parked list"; or select by options')
     .option('--id <request>', 'name of this redrive; the same name continues it and never starts it twice')
     .option('--rate <count>', 'maximum messages per second')
+    .option('--ramp', 'move 1, 10, 100, then the rest; stop when more than a tenth is parked again')
   return acting(command, '1000').action((ids: string[], flags: RedriveFlags) =>
     withPool(flags.json === true, async pool => {
       const requestId = flags.id ?? `redrive-${randomUUID()}`
@@ -79,8 +81,17 @@ async function continueRedrive(pool: SqlPool, known: RedriveReport, flags: Redri
   await report(pool, flags, requestId, await run(pool, requestId, flags))
 }
 
-function run(pool: SqlPool, requestId: string, flags: RedriveFlags): Promise<RedriveStage> {
+function run(
+  pool: SqlPool,
+  requestId: string,
+  flags: RedriveFlags,
+): Promise<Omit<RedriveStage, 'waitMs'> & { readonly stoppedBecause?: string | null }> {
   const log = consoleLog(flags.json === true)
+  if (flags.ramp === true)
+    return rampRedrive(pool, requestId, defaultRamp, {
+      pause: ms => setTimeout(ms),
+      onProgress: progress => log.info('redrive ramp', { id: requestId, ...progress }),
+    })
   return runRedrive(pool, requestId, {
     pause: ms => setTimeout(ms),
     onStage: ({ moved, behind, left }) =>
@@ -92,14 +103,14 @@ async function report(
   pool: SqlPool,
   flags: RedriveFlags,
   requestId: string,
-  stage: RedriveStage,
+  stage: Awaited<ReturnType<typeof run>>,
 ): Promise<void> {
   const redrive = await showRedrive(pool, requestId, 50)
   print(
     flags.json === true,
     { ok: true, requestId, ...stage, redrive },
     () =>
-      `${stage.moved} moved, ${stage.behind} behind them, ${stage.left} left.${stage.state === 'stopped' ? ' It was stopped by an operator.' : ''}${stage.moved + stage.behind > 0 ? ' Workers lease them now.' : ''} See "onceward parked result ${safe(requestId)}".`,
+      `${stage.moved} moved, ${stage.behind} behind them, ${stage.left} left.${stage.state === 'stopped' ? ` It was stopped: ${stage.stoppedBecause ?? 'by an operator'}.` : ''}${stage.moved + stage.behind > 0 ? ' Workers lease them now.' : ''} See "onceward parked result ${safe(requestId)}".`,
   )
 }
 

@@ -1,8 +1,8 @@
 import { endWithNpm } from '../../../runtime/end-with-npm.ts'
+import { loadConsumer, loadStore } from '../../../runtime/load-consumer.ts'
 import { realEnvironment } from '../../../runtime/real-environment.ts'
 import { openReplay, type Replay } from '../../../runtime/replay.ts'
 import { attachDatabase } from '../../database.ts'
-import { loadConsumer, loadStore } from '../../load-consumer.ts'
 import { consoleLog } from '../../output.ts'
 import { serverAddresses } from '../../server-addresses.ts'
 

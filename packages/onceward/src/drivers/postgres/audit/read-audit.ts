@@ -37,16 +37,28 @@ export async function readAuditHead(
   return (await pool.query(`select seq::text, encode(hash, 'hex') as hash from onceward.audit_head`)).rows[0]
 }
 
+export interface AuditFilter {
+  readonly consumer?: string | undefined
+  /** Only of these consumers. */
+  readonly consumers?: readonly string[] | undefined
+  /** Number of the last row of the previous page. */
+  readonly before?: string | undefined
+  readonly countMax: number
+}
+
 /** Newest first. */
 export async function readAudit(
   pool: SqlPool,
-  { consumer, countMax }: { readonly consumer?: string | undefined; readonly countMax: number },
+  { consumer, consumers, before, countMax }: AuditFilter,
 ): Promise<readonly AuditRow[]> {
   const { rows } = await pool.query(
     `select seq::text, ${isoTime('at')} as at, actor, action, outcome, consumer, subject,
        reason, detail::text, encode(hash, 'hex') as hash
-     from onceward.audit where $1::text is null or consumer = $1 order by audit.seq desc limit $2`,
-    [consumer ?? null, countMax],
+     from onceward.audit
+     where ($1::text is null or consumer = $1) and ($3::text[] is null or consumer = any ($3))
+       and ($4::bigint is null or audit.seq < $4)
+     order by audit.seq desc limit $2`,
+    [consumer ?? null, countMax, consumers ?? null, before ?? null],
   )
   return rows
 }

@@ -23,6 +23,7 @@ export interface CampaignRow {
   readonly requestedAt: Date
   readonly holder: string | null
   readonly held: boolean
+  readonly leasedAt: Date | null
   readonly startedAt: Date | null
   readonly endedAt: Date | null
   readonly failure: string | null
@@ -33,7 +34,7 @@ const columns = `c.id::text, c.consumer_name as consumer, c.generation, c.live_g
   a.approved_by as "approvedBy", a.expires_at as "approvalExpiresAt", c.rate_max as "rateMax", c.reason,
   c.requested_by as "requestedBy", c.requested_at as "requestedAt", c.holder,
   coalesce(c.state = 'running' and c.lease_until between clock_timestamp() and clock_timestamp() + interval '150 seconds', false) as held,
-  c.started_at as "startedAt", c.ended_at as "endedAt", c.failure`
+  c.leased_at as "leasedAt", c.started_at as "startedAt", c.ended_at as "endedAt", c.failure`
 
 const tables = `onceward.campaign c left join lateral (
   select approved_by, expires_at from onceward.campaign_approval

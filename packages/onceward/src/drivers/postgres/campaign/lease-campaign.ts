@@ -9,7 +9,7 @@ export async function leaseCampaign(
   leaseS: number,
 ): Promise<number | null> {
   const { rows } = await client.query(
-    `update onceward.campaign set state = 'running', holder = $2, lease_until = clock_timestamp() + $3 * interval '1 second',
+    `update onceward.campaign set state = 'running', holder = $2, leased_at = clock_timestamp(), lease_until = clock_timestamp() + $3 * interval '1 second',
        epoch = epoch + 1, started_at = coalesce(started_at, clock_timestamp()), ended_at = null, wanted = null, failure = null
      where id = $1 and (state in ('previewed', 'paused', 'failed')
        or (state = 'running' and ${leaseEnded('lease_until', 'clock_timestamp()', String(1_000 * leaseS))})
@@ -41,7 +41,7 @@ export async function endCampaignLease(
   { failure, wanted }: { readonly failure: string | null; readonly wanted: 'pause' | 'cancel' | null },
 ): Promise<void> {
   await client.query(
-    `update onceward.campaign c set holder = null, lease_until = null, ended_at = clock_timestamp(), failure = $3, wanted = null,
+    `update onceward.campaign c set holder = null, leased_at = null, lease_until = null, ended_at = clock_timestamp(), failure = $3, wanted = null,
        state = case when $4 = 'cancel' then 'cancelled' when $3::text is not null then 'failed' when onceward.campaign_complete(c) then 'ran'
          else 'paused' end
      where id = $1 and epoch = $2 and state = 'running'`,

@@ -1,5 +1,8 @@
 import { firstSet } from './0001-first-set/index.ts'
 import { evidence } from './0002-evidence/index.ts'
+import { tenants } from './0003-tenants/index.ts'
+import { consoleRefusals } from './0004-console.ts'
+import { brakes } from './0005-brakes.ts'
 
 export interface Migration {
   readonly version: number
@@ -20,4 +23,7 @@ export interface Migration {
 export const migrations: readonly Migration[] = [
   { version: 1, name: 'first set', sql: firstSet, compatibleFrom: 1 },
   { version: 2, name: 'evidence', sql: evidence, compatibleFrom: 1 },
+  { version: 3, name: 'tenants', sql: tenants, compatibleFrom: 1 },
+  { version: 4, name: 'console', sql: consoleRefusals, compatibleFrom: 1 },
+  { version: 5, name: 'brakes', sql: brakes, compatibleFrom: 1 },
 ]

@@ -26,7 +26,7 @@ const share = `(select ceil(${bucketsMax}.0 / greatest(1, count(*)))::int from o
 const mine = '(select count(*)::int from onceward.outbox_bucket where destination = $1 and relay_id = $2)'
 
 const takeFree = `
-  update onceward.outbox_bucket set relay_id = $2
+  update onceward.outbox_bucket set relay_id = $2, leased_at = clock_timestamp()
   where destination = $1 and exists (select from onceward.relay where id = $2) and bucket in (
     select bucket from onceward.outbox_bucket as free
     where destination = $1 and not exists (select from onceward.relay where relay.id = free.relay_id)
@@ -34,7 +34,7 @@ const takeFree = `
 
 /** A bucket with a round in progress is kept until a later refresh. */
 const giveBack = `
-  update onceward.outbox_bucket set relay_id = null
+  update onceward.outbox_bucket set relay_id = null, leased_at = null
   where destination = $1 and relay_id = $2 and bucket in (
     select bucket from onceward.outbox_bucket
     where destination = $1 and relay_id = $2 and bucket <> all ($3::smallint[])

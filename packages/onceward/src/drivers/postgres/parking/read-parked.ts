@@ -45,8 +45,23 @@ export interface ParkedFilter {
   readonly messageId?: string | undefined
   readonly label?: string | undefined
   readonly assignee?: string | undefined
+  /** Only of these consumers. */
+  readonly consumers?: readonly string[] | undefined
+  readonly failureClass?: string | undefined
+  readonly code?: string | undefined
+  readonly businessKey?: string | undefined
+  readonly type?: string | undefined
+  /** First held at this time or later. */
+  readonly since?: Date | undefined
+  /** First held before this time. */
+  readonly until?: Date | undefined
+  /** One of these texts is in the payload, byte by byte. */
+  readonly payloadHas?: readonly string[] | undefined
   /** Id of the last row of the previous page. */
   readonly after?: string | undefined
+  /** Id of the last row of the previous page, for the newest first. */
+  readonly before?: string | undefined
+  readonly newestFirst?: boolean | undefined
   readonly countMax: number
 }
 
@@ -72,30 +87,44 @@ const conditions: readonly [keyof ParkedFilter, (place: string) => string][] = [
   ['messageId', place => `h.message_id = ${place}`],
   ['label', place => `t.label = ${place}`],
   ['assignee', place => `t.assignee = ${place}`],
+  ['consumers', place => `c.name = any (${place}::text[])`],
+  ['failureClass', place => `h.failure_class = ${place}`],
+  ['code', place => `h.code = ${place}`],
+  ['businessKey', place => `h.business_key = ${place}`],
+  ['type', place => `h.message_type = ${place}`],
+  ['since', place => `h.first_at >= ${place}::timestamptz`],
+  ['until', place => `h.first_at < ${place}::timestamptz`],
+  [
+    'payloadHas',
+    place =>
+      `exists (select from unnest(${place}::text[]) as t (text) where position(convert_to(t.text, 'UTF8') in h.body) > 0)`,
+  ],
   ['after', place => `h.id > ${place}::bigint`],
+  ['before', place => `h.id < ${place}::bigint`],
 ]
 
 /**
- * In order of ids. Each consumer and state is one index walk with a literal state, so every page costs the
- * same regardless of the number of rows, and the index of keys can serve too.
+ * In order of ids, ascending unless `newestFirst`. Each consumer and state is one index walk with a literal
+ * state, so every page costs the same regardless of the number of rows, and the index of keys can serve too.
  */
 export async function readParked(pool: SqlPool, filter: ParkedFilter): Promise<readonly ParkedRow[]> {
   const values: unknown[] = [filter.consumer ?? null, filter.countMax]
   const where = conditions
     .filter(([name]) => filter[name] !== undefined)
     .map(([name, condition]) => `and ${condition(`$${values.push(filter[name])}`)}`)
+  const order = filter.newestFirst === true ? 'desc' : 'asc'
   const walks = (filter.states ?? parkedStates).map(
     state => `
       (select ${columns} from onceward.consumer c
        cross join lateral (
          select h.*, t.label, t.assignee from onceward.held h left join onceward.classification t on t.held_id = h.id
          where h.consumer_id = c.id and h.state = '${knownState(state)}' ${where.join(' ')}
-         order by h.id limit $2) h
+         order by h.id ${order} limit $2) h
        cross join lateral (select h.label, h.assignee) t
        where $1::text is null or c.name = $1)`,
   )
   const { rows } = await pool.query(
-    `select * from (${walks.join(' union all ')}) found order by id::bigint limit $2`,
+    `select * from (${walks.join(' union all ')}) found order by id::bigint ${order} limit $2`,
     values,
   )
   return rows

@@ -1,8 +1,8 @@
 import type { SqlPool } from '../pool.ts'
-import type { RetentionKind } from './kinds.ts'
+import { expiredSql, type RetentionKind, type TenantTerms, tenancyValues } from './kinds.ts'
 
-const countIn = (table: string, { mine, since, finished }: RetentionKind) => `
-  select count(*)::float8 as count from ${table} t where ${mine} and ${since} < $2::timestamptz and ${finished}`
+const countIn = (table: string, kind: RetentionKind, tenancy: TenantTerms | undefined) => `
+  select count(*)::float8 as count from ${table} t where ${kind.mine} and ${expiredSql(kind, 2, tenancy)} and ${kind.finished}`
 
 /** Finished rows of the consumer in this table that are older than the cutoff. */
 export async function countOld(
@@ -11,6 +11,8 @@ export async function countOld(
   kind: RetentionKind,
   consumerId: number,
   cutoff: string,
+  tenancy: TenantTerms | undefined,
 ): Promise<number> {
-  return (await pool.query(countIn(table, kind), [consumerId, cutoff])).rows[0].count
+  const values = [consumerId, cutoff, ...tenancyValues(tenancy)]
+  return (await pool.query(countIn(table, kind, tenancy), values)).rows[0].count
 }

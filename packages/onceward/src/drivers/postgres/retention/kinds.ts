@@ -175,7 +175,30 @@ export const kinds: readonly RetentionKind[] = [
 
 export interface KindTerm {
   readonly kind: RetentionKind
+  /** The shortest term of any tenant. */
   readonly keepMs: number
+  readonly tenancy?: TenantTerms
+}
+
+/** By how much the rows of each tenant are kept longer than the shortest term. */
+export interface TenantTerms {
+  readonly separator: string
+  readonly laterMs: Readonly<Record<string, number>>
+  readonly othersLaterMs: number
+}
+
+/** The condition that row `t` has expired. `at` is the placeholder of the cutoff; the tenants' follow it. */
+export function expiredSql({ since }: RetentionKind, at: number, tenancy: TenantTerms | undefined): string {
+  if (tenancy === undefined) return `${since} < $${at}::timestamptz`
+  const later = `($${at + 1}::jsonb ->> split_part(t.message_id, $${at + 2}, 1))::float8`
+  return `${since} < $${at}::timestamptz - coalesce(${later}, $${at + 3}::float8) * interval '1 millisecond'`
+}
+
+/** The values of `expiredSql` after the cutoff. */
+export function tenancyValues(tenancy: TenantTerms | undefined): readonly unknown[] {
+  return tenancy === undefined
+    ? []
+    : [JSON.stringify(tenancy.laterMs), tenancy.separator, tenancy.othersLaterMs]
 }
 
 /** The kinds whose rows hold a whole message. */

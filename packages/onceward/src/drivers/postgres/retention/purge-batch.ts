@@ -1,7 +1,7 @@
 import type { Reach } from '../../../crash-points.ts'
 import { inTransaction, setLocal } from '../in-transaction.ts'
 import type { SqlClient, SqlPool } from '../pool.ts'
-import type { RetentionKind } from './kinds.ts'
+import { expiredSql, type RetentionKind, type TenantTerms, tenancyValues } from './kinds.ts'
 
 /** Rows of a kind between two blocks of its table. */
 export interface PageRange {
@@ -11,6 +11,7 @@ export interface PageRange {
   readonly consumerId: number
   /** Exact to the microsecond, as the database formatted it. */
   readonly cutoff: string
+  readonly tenancy?: TenantTerms | undefined
   readonly fromBlock: number
   readonly toBlock: number
 }
@@ -41,12 +42,12 @@ const settings = setLocal({
  * be part of a deadlock; other transactions wait for one short transaction at most. Removes nothing when the
  * table was partitioned since the pass started: then a ctid occurs in every partition.
  */
-const finished = (table: string, { mine, since, finished }: RetentionKind) => `
-  select t.ctid from ${table} t where t.ctid >= $2::tid and t.ctid < $3::tid and t.tableoid = '${table}'::regclass and ${mine} and ${since} < $4::timestamptz
-    and ${finished} for update of t skip locked`
+const finished = ({ table, kind, tenancy }: PageRange) => `
+  select t.ctid from ${table} t where t.ctid >= $2::tid and t.ctid < $3::tid and t.tableoid = '${table}'::regclass and ${kind.mine} and ${expiredSql(kind, 4, tenancy)}
+    and ${kind.finished} for update of t skip locked`
 
-const remove = ({ table, kind }: PageRange) =>
-  `delete from ${table} where ctid = any(array(${finished(table, kind)}))`
+const remove = (stretch: PageRange) =>
+  `delete from ${stretch.table} where ctid = any(array(${finished(stretch)}))`
 
 const moveHorizon = `
   insert into onceward.horizon as h (consumer_id, purged_before, purged_count) values ($1, $2::timestamptz, $3)
@@ -94,8 +95,8 @@ async function removeRows(
   archive: RowArchive | null,
   reach: Reach,
 ): Promise<number> {
-  const { kind, consumerId, cutoff, fromBlock, toBlock } = stretch
-  const values = [consumerId, `(${fromBlock},0)`, `(${toBlock},0)`, cutoff]
+  const { kind, consumerId, cutoff, tenancy, fromBlock, toBlock } = stretch
+  const values = [consumerId, `(${fromBlock},0)`, `(${toBlock},0)`, cutoff, ...tenancyValues(tenancy)]
   if (archive === null) return (await client.query(remove(stretch), values)).rowCount ?? 0
   const { rows } = await client.query(`${remove(stretch)} returning ${kind.archived.join(', ')}`, values)
   await archive.write(rows)

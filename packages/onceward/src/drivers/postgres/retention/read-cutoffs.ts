@@ -1,13 +1,14 @@
 import { inTransaction } from '../in-transaction.ts'
 import type { SqlPool } from '../pool.ts'
 import { isoTime } from '../sql/iso-time.ts'
-import type { KindTerm, RetentionKind } from './kinds.ts'
+import type { KindTerm, RetentionKind, TenantTerms } from './kinds.ts'
 import { walkedTable } from './marker-tables.ts'
 
 /** Rows of a kind older than this are removed, by the database's clock alone. */
 export interface Cutoff {
   readonly kind: RetentionKind
   readonly keepMs: number
+  readonly tenancy?: TenantTerms
   readonly cutoff: string
   /** The table to scan; of a partitioned table, the partition of this consumer. */
   readonly table: string
@@ -77,7 +78,7 @@ export function readCutoffs(
   return inTransaction(pool, async client => {
     const cutoffs: Cutoff[] = []
     let nowMs = 0
-    for (const { kind, keepMs } of terms) {
+    for (const { kind, keepMs, tenancy } of terms) {
       const table = await walkedTable(client, kind, consumerId)
       const { rows } = await client.query(read(table), [consumerId, keepMs])
       nowMs = rows[0].nowMs
@@ -85,6 +86,7 @@ export function readCutoffs(
       cutoffs.push({
         kind,
         keepMs,
+        ...(tenancy !== undefined && { tenancy }),
         cutoff: rows[0].cutoff,
         table,
         blocks: rows[0].blocks,

@@ -8,6 +8,17 @@ const declare = `
   from unnest($2::text[], $3::double precision[]) as term (kind, ms)
   on conflict (consumer_id, kind) do update set keep = excluded.keep, action = excluded.action, next_at = excluded.next_at`
 
+const declareTenancy = `
+  insert into onceward.tenancy (consumer_id, separator, redelivered)
+  values ($1, $2, $3::double precision * interval '1 millisecond')
+  on conflict (consumer_id) do update set separator = excluded.separator, redelivered = excluded.redelivered`
+
+/** How ids name a tenant, and the longest time after which a duplicate can arrive. */
+export interface DeclaredTenancy {
+  readonly separator: string
+  readonly redeliveredMs: number
+}
+
 /**
  * Called at start: records the terms of the contract and when the first pass is due.
  */
@@ -15,6 +26,7 @@ export function recordTerms(
   pool: SqlPool,
   consumerId: number,
   { terms, action }: { readonly terms: readonly KindTerm[]; readonly action: string },
+  tenancy: DeclaredTenancy | null,
   firstInMs: number,
 ): Promise<void> {
   const kinds = terms.map(term => term.kind.kind)
@@ -25,6 +37,9 @@ export function recordTerms(
     ])
     const keeps = terms.map(term => term.keepMs)
     await client.query(declare, [consumerId, kinds, keeps, action, firstInMs])
+    if (tenancy === null)
+      await client.query('delete from onceward.tenancy where consumer_id = $1', [consumerId])
+    else await client.query(declareTenancy, [consumerId, tenancy.separator, tenancy.redeliveredMs])
   })
 }
 

@@ -136,6 +136,7 @@ const peoplesFunctions = [
   ],
   ...[
     'refuse',
+    'release_brake',
     'release_held',
     'rename_consumer',
     'request_deletion',

@@ -28,7 +28,7 @@ export async function concludeMessages(
   client: SqlClient,
   enrolment: Enrolment,
   conclusions: readonly Conclusion[],
-): Promise<void> {
+): Promise<ReadonlySet<Conclusion>> {
   const { consumerId, markersSpread } = enrolment
   const form = markersSpread ? 'spread' : 'whole'
   const claimed = conclusions.filter(conclusion => conclusion.claimed)
@@ -45,5 +45,5 @@ export async function concludeMessages(
     const said = Object.fromEntries(some.map(({ id, because }) => [id, because ?? null]))
     await client.query(change[form], [consumerId, some.map(({ id }) => id), status, JSON.stringify(said)])
   }
-  await holdMessages(client, enrolment, conclusions)
+  return holdMessages(client, enrolment, conclusions)
 }

@@ -68,30 +68,32 @@ interface Holding {
   /** Its marker is updated too. */
   readonly marked: boolean
   readonly held: HeldRecord
+  readonly conclusion: Conclusion
   /** How often these bytes are in the batch. */
   seen: number
 }
 
 /**
  * One row per (id, digest): a repeat of the same bytes only raises its count. If the contract names a
- * dead-letter queue, dead and quarantined messages leave a copy in the outbox in the same transaction, so the
- * row and the copy cannot disagree.
+ * dead-letter queue, messages that are to be copied leave a row in the outbox in the same transaction, so the
+ * held row and the copy cannot disagree. Returns those that were copied.
  */
 export async function holdMessages(
   client: SqlClient,
   enrolment: Enrolment,
   conclusions: readonly Conclusion[],
-): Promise<void> {
+): Promise<ReadonlySet<Conclusion>> {
   const holdings = holdingsOf(conclusions)
   const blocked = new Map<string, number>()
   for (const { held } of holdings) {
     if (held.orderKey !== null && (held.state === 'parked' || held.state === 'quarantined'))
       blocked.set(held.orderKey, (blocked.get(held.orderKey) ?? 0) + (held.code === 'behind_parked' ? 1 : 0))
   }
-  const copies: Outgoing[] = []
+  const copies = new Map<Conclusion, Outgoing>()
   for (const placed of [false, true]) {
     const some = holdings.filter(({ held }) => (held.was !== null) === placed)
-    if (some.length > 0) copies.push(...(await insertAll(client, enrolment, some, placed)))
+    if (some.length === 0) continue
+    for (const [of, copy] of await insertAll(client, enrolment, some, placed)) copies.set(of, copy)
   }
   if (blocked.size > 0)
     await client.query(block, [enrolment.consumerId, [...blocked.keys()], [...blocked.values()]])
@@ -99,17 +101,19 @@ export async function holdMessages(
     held.state === 'stored' && held.keyless ? (held.orderKey ?? []) : [],
   )
   if (turns.length > 0) await client.query(queueBehind, [enrolment.consumerId, [...new Set(turns)]])
-  if (copies.length > 0) await writeOutbox(client, copies, enrolment.facts.destinations)
+  if (copies.size > 0) await writeOutbox(client, [...copies.values()], enrolment.facts.destinations)
+  return new Set(copies.keys())
 }
 
 function holdingsOf(conclusions: readonly Conclusion[]): readonly Holding[] {
   const holdings = new Map<string, Holding>()
-  for (const { id, digest, claimed, held } of conclusions) {
+  for (const conclusion of conclusions) {
+    const { id, digest, claimed, held } = conclusion
     if (held === null) continue
     const key = keyOf(id, digest.toString('hex'))
     const earlier = holdings.get(key)
     if (earlier === undefined)
-      holdings.set(key, { id, digest, marked: claimed && id !== null, held, seen: 1 })
+      holdings.set(key, { id, digest, marked: claimed && id !== null, held, conclusion, seen: 1 })
     else earlier.seen++
   }
   return [...holdings.values()]
@@ -124,23 +128,42 @@ async function insertAll(
   enrolment: Enrolment,
   holdings: readonly Holding[],
   placed: boolean,
-): Promise<readonly Outgoing[]> {
+): Promise<ReadonlyMap<Conclusion, Outgoing>> {
   const texts = inserts[enrolment.markersSpread ? 'spread' : 'whole']
   const { rows } = await client.query(
     placed ? texts.placed : texts.anew,
     columns(enrolment, holdings, placed),
   )
-  const copies: Outgoing[] = []
+  const copies = new Map<Conclusion, Outgoing>()
   if (enrolment.facts.deadLetterTo === null) return copies
   const byKey = new Map(rows.map(row => [keyOf(row.message_id, row.digest), row]))
-  for (const { id, digest, held, seen } of holdings) {
-    if (held.state !== 'dead' && held.state !== 'quarantined') continue
+  const copied = holdings.filter(({ held }) => held.copied)
+  const firstFailures = await readFirstFailures(client, enrolment, copied)
+  for (const { id, digest, held, conclusion, seen } of copied) {
     const row = byKey.get(keyOf(id, digest.toString('hex')))!
     if (row.seen !== seen) continue
-    const copy = copyOfDeadLetter(enrolment, id, held, row.id, row.last_ms)
-    if (copy !== null) copies.push(copy)
+    const firstMs = firstFailures.get(id ?? '') ?? row.last_ms
+    const copy = copyOfDeadLetter(enrolment, id, held, { heldId: row.id, firstMs, lastMs: row.last_ms })
+    if (copy !== null) copies.set(conclusion, copy)
   }
   return copies
+}
+
+const firstFailure = `
+  select asked.id, (select extract(epoch from min(a.at))::float8 * 1000 from onceward.attempt a
+    where a.consumer_id = $1 and a.message_id = asked.id) as first_ms
+  from unnest($2::text[]) as asked (id)`
+
+/** By message id. This transaction has counted the last attempt already. */
+async function readFirstFailures(
+  client: SqlClient,
+  { consumerId }: Enrolment,
+  holdings: readonly Holding[],
+): Promise<ReadonlyMap<string, number | null>> {
+  const ids = holdings.flatMap(({ id }) => id ?? [])
+  if (ids.length === 0) return new Map()
+  const { rows } = await client.query(firstFailure, [consumerId, ids])
+  return new Map(rows.map(row => [row.id as string, row.first_ms as number | null]))
 }
 
 function columns(enrolment: Enrolment, holdings: readonly Holding[], placed: boolean): unknown[] {

@@ -12,7 +12,14 @@ export interface Status {
   readonly consumers: readonly ConsumerStatus[]
   readonly ledger: readonly { consumer: string; target: string; state: string; count: number }[]
   readonly outbox: readonly OutboxStatus[]
-  readonly relays: readonly { destination: string; instance: string; buckets: number; leaseSeconds: number }[]
+  readonly relays: readonly {
+    destination: string
+    instance: string
+    buckets: number
+    /** Since when it has the bucket it leased first; null without buckets. */
+    leasedAt: Date | null
+    leaseSeconds: number
+  }[]
   readonly partitions: readonly PartitionStatus[]
   readonly openLosses: number
   /** Acknowledged messages that no worker processes, and what they wait for. */
@@ -113,7 +120,7 @@ export async function readStatusRows(pool: SqlPool): Promise<Status> {
         where relay.destination = outbox.destination and until > clock_timestamp()) as served
     from onceward.outbox group by destination, queue order by destination, queue`)
   const relays = await pool.query(`
-    select relay.destination, instance, count(bucket)::int as buckets,
+    select relay.destination, instance, count(bucket)::int as buckets, min(outbox_bucket.leased_at) as "leasedAt",
       extract(epoch from until - clock_timestamp())::float8 as "leaseSeconds"
     from onceward.relay left join onceward.outbox_bucket on relay_id = relay.id group by relay.id order by 1, 2`)
   const queues = await pool.query(`

@@ -52,6 +52,37 @@ export const effectRunbooks: readonly Runbook[] = [
     over: 'no acknowledgement failed for ten minutes.',
   },
   {
+    name: 'version-gap',
+    title: 'Versions are missing in front of messages of a projection.',
+    means:
+      'An earlier version of the key did not arrive: it was lost, is late, was set aside, or is on another partition. The contract decides what happens to the message after it: applied anyway, parked, quarantined, retried until a repair, or left to a rebuild. The projection may be incomplete until the missing version is known.',
+    steps: [
+      {
+        text: 'Which results, and how many?',
+        queries: ({ series }) => [increased(series('results'), '1h', ['code'])],
+      },
+      {
+        text: 'Which keys and versions? The reason of each message names both.',
+        commands: ({ name }) => [
+          `onceward parked groups --consumer ${name}`,
+          `onceward parked list --consumer ${name}`,
+          `onceward explain --message ID --consumer ${name}`,
+        ],
+      },
+      {
+        text: 'Was the missing version set aside, by this consumer or on its way? Redrive it first; the messages behind it follow.',
+        commands: ({ name }) => [`onceward work list --consumer ${name}`],
+      },
+      {
+        text: 'It was never published: ask the producer. Then rebuild the key from its source, or accept the state as it is and release the key.',
+      },
+      {
+        text: 'It happens for many keys: check that the partition key is the aggregate, and that the producer publishes from one outbox in order.',
+      },
+    ],
+    over: 'no message had this result for 15 minutes, and the keys named were repaired or accepted.',
+  },
+  {
     name: 'outbox-growing',
     title: 'Messages are not published.',
     means:

@@ -80,6 +80,43 @@ export const flowRunbooks: readonly Runbook[] = [
     over: 'it is not paused and lag falls.',
   },
   {
+    name: 'braked',
+    title: 'An event type is paused because most of its messages fail.',
+    means:
+      'Many messages of one event type, under several keys, failed in the handler for one new cause, as after a bad deployment. Nothing of the type is set aside and no attempt is counted. Other types continue. One message is tried now and then.',
+    steps: [
+      {
+        text: 'Which type, which cause, under which version?',
+        commands: () => ['onceward brakes'],
+      },
+      {
+        text: 'Was this version just deployed, or was a table changed? Roll back, deploy the fixed handler, or fix the table. The type continues automatically once a message is applied, within `failure.brake.pauseMaxMs`.',
+      },
+      {
+        text: 'If the messages themselves are wrong, let them fail: their attempts count again, and they are set aside.',
+        commands: ({ name }) => [`onceward brakes release TYPE --consumer ${name} --because REASON`],
+      },
+    ],
+    over: '`onceward brakes` lists nothing, and lag falls.',
+  },
+  {
+    name: 'redelivered-too-often',
+    title: 'A message is delivered again and again without an outcome.',
+    means:
+      'The broker counted as many deliveries of a message as `failure.redelivery.countMax` allows. Processes die, lose their connection or are stopped while they have it. As the contract says, it is now tried alone, waits longer each time, or is set aside. The count never decides whether it was applied.',
+    steps: [
+      {
+        text: 'Do processes restart, or lose their connection? That explains many messages at once.',
+        queries: ({ series }) => [increased(series('sourceEvents'), '1h', ['kind'])],
+      },
+      {
+        text: 'If it is one message, it may crash its process: look for it among those that were set aside.',
+        commands: ({ name }) => [`onceward parked list --consumer ${name}`],
+      },
+    ],
+    over: 'no such delivery was counted for an hour.',
+  },
+  {
     name: 'stalled',
     title: 'No messages arrive although some wait.',
     means:

@@ -1,24 +1,16 @@
 import { existsSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { isTransform } from '../contract/define-transform.ts'
-import { policyFileName, shownPath } from '../contract/policy/load-policy.ts'
-import { errorText } from '../errors.ts'
-import {
-  type Consumer,
-  type ConsumerContract,
-  type ConsumerParts,
-  defineConsumer,
-  defineTransform,
-  loadPolicy,
-  OncewardError,
-  type Policy,
-  type SqlTransaction,
-  type Store,
-  type Transform,
-  type TransformContract,
-  withPolicy,
-} from '../index.ts'
+import type { ConsumerContract } from '../contract/contract.ts'
+import { type Consumer, defineConsumer } from '../contract/define-consumer.ts'
+import { defineTransform, isTransform, type Transform } from '../contract/define-transform.ts'
+import type { SqlTransaction } from '../contract/handler.ts'
+import { loadPolicy, policyFileName, shownPath } from '../contract/policy/load-policy.ts'
+import type { Policy } from '../contract/policy/read-policy.ts'
+import { type ConsumerParts, withPolicy } from '../contract/policy/with-policy.ts'
+import type { TransformContract } from '../contract/transform-contract.ts'
+import { errorText, OncewardError } from '../errors.ts'
+import type { Store } from '../ports/store.ts'
 
 /** The export `store` of a file. The consumer runs in the transactions of that store. */
 export async function loadStore(file: string): Promise<LoadedStore | undefined> {

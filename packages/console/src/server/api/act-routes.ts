@@ -1,0 +1,215 @@
+import {
+  classifyParked,
+  fixPayload,
+  noteStateFixed,
+  previewParked,
+  requestDeletion,
+  searchMember,
+  skipParked,
+} from 'onceward/operations'
+import { z } from 'zod'
+import { Problem } from '../http/problem.ts'
+import { cliCommand, searchFlags } from './cli-command.ts'
+import { readSearch } from './message-routes.ts'
+import type { Call, Route } from './route.ts'
+import type { FrozenSelection } from './selections.ts'
+
+const because = z.string().min(1).max(2_000).describe('Recorded in the audit.')
+const selectionMax = 100_000
+const number = /^\d{1,18}$/
+
+export const selectionOf = ({ selections, session }: Call, id: string) =>
+  selections.find(id, session.identity.name)
+
+/** Flags of the CLI for the same rows: ids when they are few, else the filter with its digest. */
+export function sameRows({ ids, digest, consumer, flags, byIds }: FrozenSelection) {
+  const few = byIds || ids.length <= 20
+  return {
+    words: few ? ids : [],
+    flags: few ? { consumer } : { ...flags, consumer, limit: ids.length, expect: digest },
+  }
+}
+
+export const actRoutes: readonly Route[] = [
+  {
+    method: 'post',
+    path: '/selections',
+    summary: 'Freeze the exact messages of a search or of ids, and preview them',
+    role: 'operator',
+    body: z.object({
+      consumer: z.string().min(1),
+      q: z.string().max(2_000).optional(),
+      ids: z.array(z.string().regex(number)).min(1).max(1_000).optional(),
+      limit: z.number().int().min(1).max(selectionMax).default(selectionMax),
+    }),
+    answer: z.looseObject({ id: z.string(), count: z.number(), digest: z.string(), more: z.boolean() }),
+    handle: async (call, { body }) => freeze(call, body),
+  },
+  {
+    method: 'post',
+    path: '/selections/{id}/skip',
+    summary: 'Skip the messages of a selection',
+    role: 'operator',
+    act: 'parked skip',
+    body: z.object({ because }),
+    answer: z.looseObject({ closed: z.number(), freed: z.number() }),
+    handle: async (call, { params, body }) =>
+      skipParked(call.acts, { ...selectionOf(call, params.id!), because: body.because }),
+  },
+  {
+    method: 'post',
+    path: '/selections/{id}/delete',
+    summary: 'Request the deletion of the messages of a selection; a second person approves it',
+    role: 'operator',
+    act: 'parked delete',
+    body: z.object({ because, hours: z.number().int().min(1).max(168).default(24) }),
+    answer: z.looseObject({ id: z.string() }),
+    handle: async (call, { params, body }) =>
+      requestDeletion(
+        call.acts,
+        { ...selectionOf(call, params.id!), because: body.because },
+        body.hours * 3_600,
+      ),
+  },
+  {
+    method: 'post',
+    path: '/selections/{id}/classify',
+    summary: 'Set label, assignee and note of the messages of a selection',
+    role: 'operator',
+    act: 'parked classify',
+    body: z.object({
+      label: z.string().max(200).optional(),
+      assignee: z.string().max(200).optional(),
+      note: z.string().max(2_000).optional(),
+    }),
+    answer: z.looseObject({ rows: z.number() }),
+    handle: async (call, { params, body }) => {
+      const { consumer, ids } = selectionOf(call, params.id!)
+      return classifyParked(call.acts, { consumer, ids, ...body })
+    },
+  },
+  {
+    method: 'post',
+    path: '/messages/{id}/fix',
+    summary: 'Replace the payload of a message, or show the difference',
+    role: 'operator',
+    act: 'parked fix',
+    body: z.object({
+      consumer: z.string(),
+      payload: z.string().max(8_000_000),
+      because: z.string().max(2_000),
+      dryRun: z.boolean(),
+    }),
+    answer: z.looseObject({ diff: z.array(z.looseObject({})).nullable(), command: z.string() }),
+    handle: async (call, { params, body }) => {
+      assertNumber(params.id!)
+      await call.assertVisible(body.consumer)
+      const contract = call.contracts.get(body.consumer)
+      if (call.session.rights.payload !== 'full')
+        throw new Problem(403, 'payload', 'Your role does not show payloads, so it cannot replace them.')
+      if (contract === undefined)
+        throw new Problem(
+          409,
+          'no_contract',
+          `The console was started without the contract of ${body.consumer}, which must decode the new payload. Start it with --contract, or use the command line. Nothing was changed.`,
+        )
+      const { dryRun, because: why } = body
+      const fixed = await fixPayload(call.acts, contract as never, {
+        id: params.id!,
+        body: Buffer.from(body.payload),
+        because: why,
+        dryRun,
+      })
+      const command = cliCommand(['parked', 'fix', params.id!], {
+        consumer: body.consumer,
+        payload: 'new.json',
+        contract: `${body.consumer}.ts`,
+        because: why,
+      })
+      return { ...fixed, command }
+    },
+  },
+  {
+    method: 'post',
+    path: '/messages/{id}/note-fix',
+    summary: 'Record that the cause was fixed elsewhere',
+    role: 'operator',
+    act: 'parked fix',
+    body: z.object({ consumer: z.string(), because }),
+    answer: z.looseObject({}),
+    handle: async (call, { params, body }) => {
+      assertNumber(params.id!)
+      await call.assertVisible(body.consumer)
+      await noteStateFixed(call.acts, { id: params.id!, consumer: body.consumer, because: body.because })
+      return { ok: true }
+    },
+  },
+]
+
+export function assertNumber(id: string): void {
+  if (!number.test(id)) throw new Problem(400, 'usage', 'The id is not a number. Nothing was changed.')
+}
+
+async function freeze(call: Call, body: { consumer: string; q?: string; ids?: string[]; limit: number }) {
+  await call.assertVisible(body.consumer)
+  const search = readSearch(call, body.q ?? '')
+  const { consumer } = body
+  if (search.filter.consumer !== undefined && search.filter.consumer !== consumer)
+    throw new Problem(
+      400,
+      'usage',
+      'An act is on the messages of one consumer: add it to the search. Nothing was changed.',
+    )
+  const filter = { ...search.filter, ...(body.ids && { ids: body.ids }), consumer, countMax: body.limit }
+  const ids = search.member === null ? undefined : await membersOf(call, filter, search.member)
+  const preview = await previewParked(
+    call.pool,
+    ids === undefined ? filter : { ids, consumer, countMax: body.limit },
+  )
+  const { rows, digest, more, behind } = preview
+  if (rows.length === 0) throw new Problem(409, 'nothing_selected', 'No messages match. Nothing was changed.')
+  if (body.ids !== undefined && rows.length < body.ids.length)
+    throw new Problem(
+      409,
+      'selection_changed',
+      'Some of these messages are not held any more. Select again. Nothing was changed.',
+    )
+  const frozen = call.selections.freeze({
+    person: call.session.identity.name,
+    consumer,
+    ids: rows.map(({ id }) => id),
+    digest,
+    flags: searchFlags(search),
+    byIds: body.ids !== undefined || search.member !== null,
+  })
+  const { words, flags } = sameRows(frozen)
+  const command = (verb: string) => cliCommand(['parked', verb, ...words], { ...flags, because: '…' })
+  return {
+    id: frozen.id,
+    consumer,
+    count: rows.length,
+    digest,
+    more,
+    behind: behind.reduce((sum, { count }) => sum + count, 0),
+    keys: behind.length,
+    waitsForApproval: rows.filter(({ fixWaits }) => fixWaits !== null).length,
+    sample: rows.slice(0, 20),
+    commands: { redrive: command('redrive'), skip: command('skip'), delete: command('delete') },
+  }
+}
+
+async function membersOf(
+  call: Call,
+  filter: Parameters<typeof searchMember>[1],
+  member: Parameters<typeof searchMember>[2],
+) {
+  const end = Date.now() + 10_000
+  const found = await searchMember(call.pool, filter, member, () => Date.now() > end || call.signal.aborted)
+  if (!found.complete)
+    throw new Problem(
+      409,
+      'search_too_long',
+      'The search took longer than 10 s. Narrow it, for example by since:. Nothing was changed.',
+    )
+  return found.rows.map(({ id }) => id)
+}

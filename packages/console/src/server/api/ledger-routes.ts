@@ -1,0 +1,132 @@
+import {
+  dropStuck,
+  listDestinations,
+  listLedger,
+  listStuck,
+  reconcileEffect,
+  retryEffect,
+  showLedger,
+} from 'onceward/operations'
+import { z } from 'zod'
+import { Problem } from '../http/problem.ts'
+import { assertNumber } from './act-routes.ts'
+import { cliCommand } from './cli-command.ts'
+import type { Call, Route } from './route.ts'
+
+const because = z.string().min(1).max(2_000)
+const effect = z.looseObject({ id: z.string(), consumer: z.string(), state: z.string() })
+
+export const ledgerRoutes: readonly Route[] = [
+  {
+    method: 'get',
+    path: '/ledger',
+    summary: 'External effects that need attention, or in a state',
+    role: 'viewer',
+    query: z.object({
+      state: z.string().max(20).optional(),
+      consumer: z.string().optional(),
+      message: z.string().optional(),
+    }),
+    answer: z.object({ effects: z.array(effect) }),
+    handle: async (call, { query }) => {
+      const visible = await call.visible()
+      const effects = await listLedger(call.pool, { ...query, limit: 500 })
+      return {
+        effects: effects.filter(({ consumer }) => visible === undefined || visible.includes(consumer)),
+      }
+    },
+  },
+  {
+    method: 'get',
+    path: '/ledger/{id}',
+    summary: 'One effect with its attempts and acts',
+    role: 'viewer',
+    answer: effect,
+    handle: async (call, { params }) => {
+      const found = await ofScope(call, params.id!)
+      const { responseExcerpt, ...facts } = found
+      return {
+        ...facts,
+        responseExcerpt: call.session.rights.payload === 'full' ? responseExcerpt : null,
+        commands: {
+          reconcile: cliCommand(['ledger', 'reconcile', found.id], {
+            as: 'completed',
+            consumer: found.consumer,
+            because: '…',
+          }),
+          retry: cliCommand(['ledger', 'retry', found.id], { consumer: found.consumer, because: '…' }),
+        },
+      }
+    },
+  },
+  {
+    method: 'post',
+    path: '/ledger/{id}/reconcile',
+    summary: 'Record whether an effect with an unknown outcome happened',
+    role: 'operator',
+    act: 'ledger reconcile',
+    body: z.object({ as: z.enum(['completed', 'not done']), because }),
+    answer: effect,
+    handle: async (call, { params, body }) => {
+      const { id, consumer } = await ofScope(call, params.id!)
+      return reconcileEffect(call.acts, { id, consumer, because: body.because }, body.as)
+    },
+  },
+  {
+    method: 'post',
+    path: '/ledger/{id}/retry',
+    summary: 'Make an effect due now, within the policy of its target',
+    role: 'operator',
+    act: 'ledger retry',
+    body: z.object({ because }),
+    answer: effect,
+    handle: async (call, { params, body }) => {
+      const { id, consumer } = await ofScope(call, params.id!)
+      return retryEffect(call.acts, { id, consumer, because: body.because })
+    },
+  },
+  {
+    method: 'get',
+    path: '/outbox',
+    summary: 'Destinations, relays, and messages that a broker refuses',
+    role: 'viewer',
+    answer: z.looseObject({ stuck: z.array(z.looseObject({})) }),
+    handle: async call => {
+      await assertUnscoped(call)
+      const { status } = await call.screens.overview.now()
+      return {
+        outbox: status.outbox,
+        relays: status.relays,
+        destinations: await listDestinations(call.pool),
+        stuck: await listStuck(call.pool, 200),
+      }
+    },
+  },
+  {
+    method: 'post',
+    path: '/outbox/{id}/drop',
+    summary: 'Drop a message that its broker refuses',
+    role: 'admin',
+    act: 'outbox drop',
+    body: z.object({ messageId: z.string(), because }),
+    answer: z.looseObject({}),
+    handle: async (call, { params, body }) => {
+      assertNumber(params.id!)
+      await assertUnscoped(call)
+      return dropStuck(call.acts, params.id!, body.messageId, body.because)
+    },
+  },
+]
+
+async function ofScope(call: Call, id: string) {
+  assertNumber(id)
+  const found = await showLedger(call.pool, id)
+  await call.assertVisible(found.consumer)
+  return found
+}
+
+/** Rows of the outbox do not name their consumer, so they are only for those who see every consumer. */
+export async function assertUnscoped(call: Call): Promise<void> {
+  if ((await call.visible()) !== undefined)
+    throw new Problem(403, 'scope', 'This page is for people whose rights cover every consumer.')
+}

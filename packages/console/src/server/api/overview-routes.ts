@@ -1,0 +1,62 @@
+import { z } from 'zod'
+import type { Call, Route } from './route.ts'
+import type { Overview } from './screens.ts'
+
+export const overviewAnswer = z.object({
+  at: z.date(),
+  attention: z.array(
+    z.object({
+      severity: z.enum(['critical', 'warning']),
+      consumer: z.string().nullable(),
+      text: z.string(),
+      page: z.string(),
+    }),
+  ),
+  consumers: z.array(z.looseObject({ name: z.string() })),
+  groups: z.array(z.looseObject({ consumer: z.string(), cause: z.string(), count: z.number() })),
+  approvals: z.number().describe('Requests that wait for a second person.'),
+  redrives: z.array(z.looseObject({ requestId: z.string() })),
+})
+
+export const overviewRoutes: readonly Route[] = [
+  {
+    method: 'get',
+    path: '/overview',
+    summary: 'Every consumer in scope, and what needs a person',
+    role: 'viewer',
+    answer: overviewAnswer,
+    handle: async call => shownOverview(await call.screens.overview.now(), await call.visible()),
+  },
+]
+
+/** The part of the overview that is in scope. */
+export function shownOverview(overview: Overview, visible: Awaited<ReturnType<Call['visible']>>) {
+  const isShown = (consumer: string | null) =>
+    visible === undefined || (consumer !== null && visible.includes(consumer))
+  const { status, readers } = overview
+  const consumers = status.consumers
+    .filter(({ name }) => isShown(name))
+    .map(consumer => ({
+      ...consumer,
+      sources: readers
+        .filter(reader => reader.consumer === consumer.name)
+        .map(({ kind, place }) => ({ kind, place })),
+      partitions: status.partitions.filter(one => one.consumer === consumer.name).length,
+      queued: status.queues
+        .filter(({ name }) =>
+          readers.some(reader => reader.consumer === consumer.name && reader.place === name),
+        )
+        .reduce((sum, { waiting }) => sum + waiting, 0),
+      effects: status.ledger.filter(effect => effect.consumer === consumer.name),
+    }))
+  return {
+    at: overview.at,
+    schemaVersion: status.schemaVersion,
+    attention: overview.attention.filter(({ consumer }) => isShown(consumer)),
+    consumers,
+    groups: overview.groups.filter(({ consumer }) => isShown(consumer)),
+    approvals: overview.approvals.filter(({ consumer }) => isShown(consumer)).length,
+    redrives: overview.redrives.filter(({ consumer }) => isShown(consumer)),
+    outbox: visible === undefined ? status.outbox : [],
+  }
+}

@@ -1,0 +1,103 @@
+import { randomUUID } from 'node:crypto'
+import { listRedrives, showRedrive, startRedrive, stopRedrive } from 'onceward/operations'
+import { z } from 'zod'
+import { sameRows, selectionOf } from './act-routes.ts'
+import { cliCommand } from './cli-command.ts'
+import { conducted, conductRedrive } from './conduct-redrive.ts'
+import type { Route } from './route.ts'
+
+const because = z.string().min(1).max(2_000)
+const summary = z.looseObject({ requestId: z.string(), state: z.string() })
+
+export const redriveRoutes: readonly Route[] = [
+  {
+    method: 'post',
+    path: '/selections/{id}/redrive',
+    summary: 'Redrive a selection; with a ramp, few messages first, stopping when too many fail',
+    role: 'operator',
+    act: 'parked redrive',
+    body: z.object({
+      because,
+      ramp: z.boolean().default(true),
+      perSecond: z.number().int().min(1).max(100_000).nullable().default(null),
+    }),
+    answer: z.object({ requestId: z.string(), command: z.string() }),
+    handle: async (call, { params, body }) => {
+      const selection = selectionOf(call, params.id!)
+      const requestId = `console-${randomUUID()}`
+      const { perSecond, ramp } = body
+      await startRedrive(call.acts, { requestId, ...selection, perSecond, because: body.because })
+      conductRedrive(call.acts, requestId, ramp)
+      const { words, flags } = sameRows(selection)
+      const command = cliCommand(['parked', 'redrive', ...words], {
+        ...flags,
+        because: body.because,
+        id: requestId,
+        rate: perSecond,
+        ramp,
+      })
+      return { requestId, command }
+    },
+  },
+  {
+    method: 'get',
+    path: '/redrives',
+    summary: 'Redrives, newest first',
+    role: 'viewer',
+    answer: z.object({ redrives: z.array(summary) }),
+    handle: async call => {
+      const redrives = await listRedrives(call.pool, { consumers: await call.visible(), countMax: 50 })
+      return { redrives: redrives.map(one => ({ ...one, conducted: conducted.has(one.requestId) })) }
+    },
+  },
+  {
+    method: 'get',
+    path: '/redrives/{request}',
+    summary: 'One redrive with the outcome of each message',
+    role: 'viewer',
+    answer: summary,
+    handle: async (call, { params }) => {
+      const redrive = await showRedrive(call.pool, params.request!, 500)
+      await call.assertVisible(redrive.consumer)
+      const note = conducted.get(redrive.requestId)
+      return { ...redrive, conducted: note !== undefined && !note.ended, note: note?.text ?? null }
+    },
+  },
+  {
+    method: 'post',
+    path: '/redrives/{request}/stop',
+    summary: 'Stop a redrive between two stages',
+    role: 'operator',
+    act: 'parked redrive',
+    body: z.object({ because }),
+    answer: z.looseObject({}),
+    handle: async (call, { params, body }) => {
+      await call.assertVisible((await showRedrive(call.pool, params.request!, 0)).consumer)
+      await stopRedrive(call.acts, params.request!, body.because)
+      return { ok: true }
+    },
+  },
+  {
+    method: 'post',
+    path: '/redrives/{request}/continue',
+    summary: 'Continue a redrive that was stopped, or whose process ended',
+    role: 'operator',
+    act: 'parked redrive',
+    body: z.object({ because, ramp: z.boolean().default(true) }),
+    answer: z.looseObject({}),
+    handle: async (call, { params, body }) => {
+      const { requestId, consumer, digest, perSecond } = await showRedrive(call.pool, params.request!, 0)
+      await call.assertVisible(consumer)
+      await startRedrive(call.acts, {
+        requestId,
+        consumer,
+        digest,
+        perSecond,
+        ids: [],
+        because: body.because,
+      })
+      conductRedrive(call.acts, requestId, body.ramp)
+      return { ok: true }
+    },
+  },
+]

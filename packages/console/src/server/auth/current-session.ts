@@ -1,0 +1,23 @@
+import { cookieNames, isSecure, readCookie, writeCookie } from '../http/cookies.ts'
+import type { Parts } from '../parts.ts'
+import { proxyIdentity } from './proxy-identity.ts'
+import type { Session } from './sessions.ts'
+
+/** The session of a request, and a cookie to set when it is new. Null without a signed-in person. */
+export function currentSession(
+  { options: { auth }, sessions }: Parts,
+  request: Request,
+): { readonly session: Session; readonly cookie: string | null } | null {
+  const { session: name } = cookieNames(auth)
+  const id = readCookie(request, name)
+  const known = sessions.find(id)
+  if (auth.kind !== 'proxy') return known === null ? null : { session: known, cookie: null }
+  const named = proxyIdentity(auth, request.headers)
+  if (named === null) return null
+  const isSame = known?.identity.name === named.identity.name
+  // The proxy decides about rights at every request; the session only carries the CSRF token.
+  if (isSame && JSON.stringify(known!.rights) === JSON.stringify(named.rights))
+    return { session: known!, cookie: null }
+  const opened = sessions.open(named.identity, named.rights, id)
+  return { session: opened.session, cookie: writeCookie(name, opened.id, isSecure(auth)) }
+}

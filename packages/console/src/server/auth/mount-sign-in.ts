@@ -1,0 +1,69 @@
+import type { Context, Hono } from 'hono'
+import { cookieNames, isSecure, readCookie, writeCookie } from '../http/cookies.ts'
+import { Problem } from '../http/problem.ts'
+import { RateLimit } from '../http/rate-limit.ts'
+import type { Parts } from '../parts.ts'
+import { isPersonName } from '../rights/person-name.ts'
+import type { Identity, Rights } from '../rights/rights.ts'
+import { OpenId } from './open-id.ts'
+import { newSecret } from './sessions.ts'
+
+/** Sign-in by link or OpenID Connect, and sign-out. Each sign-in opens a session under a new id. */
+export function mountSignIn(app: Hono, parts: Parts): void {
+  const { options, basePath, sessions, links } = parts
+  const { auth } = options
+  const names = cookieNames(auth)
+  const attempts = new RateLimit(1, 20)
+
+  const open = (context: Context, identity: Identity, rights: Rights) => {
+    const { id } = sessions.open(identity, rights, readCookie(context.req.raw, names.session))
+    context.header('set-cookie', writeCookie(names.session, id, isSecure(auth)), { append: true })
+  }
+
+  app.get('/api/sign-in', context => context.json({ kind: auth.kind }))
+
+  app.post('/api/sign-in', async context => {
+    if (auth.kind !== 'link') throw new Problem(404, 'not_found', 'This console has no sign-in links.')
+    if (!attempts.allows('link')) throw new Problem(429, 'too_many', 'Too many attempts. Wait a moment.')
+    const { token } = (await context.req.json().catch(() => ({}))) as { token?: unknown }
+    const link = typeof token === 'string' ? links.redeem(token) : null
+    if (link === null)
+      throw new Problem(
+        401,
+        'link_used',
+        'This link was used or has expired. Start the console again for another.',
+      )
+    open(context, link.identity, link.rights)
+    return context.json({ ok: true })
+  })
+
+  app.post('/api/sign-out', context => {
+    const id = readCookie(context.req.raw, names.session)
+    if (id !== undefined) sessions.close(id)
+    context.header('set-cookie', writeCookie(names.session, '', isSecure(auth), 0))
+    return context.json({ ok: true })
+  })
+
+  if (auth.kind !== 'openid') return
+  const openId = new OpenId(auth, `${new URL(auth.origin).origin}${basePath}auth/callback`)
+
+  app.get('/auth/start', async context => {
+    if (!attempts.allows('openid')) throw new Problem(429, 'too_many', 'Too many attempts. Wait a moment.')
+    const id = newSecret()
+    const url = await openId.begin(id)
+    context.header('set-cookie', writeCookie(names.signIn, id, isSecure(auth), 600))
+    return context.redirect(url.href)
+  })
+
+  app.get('/auth/callback', async context => {
+    const id = readCookie(context.req.raw, names.signIn)
+    const query = new URL(context.req.url).searchParams
+    const found = id === undefined ? null : await openId.end(id, query).catch(() => null)
+    context.header('set-cookie', writeCookie(names.signIn, '', isSecure(auth), 0))
+    if (found === null || !isPersonName(found.identity.name))
+      return context.redirect(`${basePath}#sign-in=failed`)
+    if (found.rights === null) return context.redirect(`${basePath}#sign-in=no-rights`)
+    open(context, found.identity, found.rights)
+    return context.redirect(basePath)
+  })
+}

@@ -1,0 +1,18 @@
+import type { SqlPool } from 'onceward/operations'
+import type { Screens } from './api/screens.ts'
+import type { Selections } from './api/selections.ts'
+import type { Links } from './auth/links.ts'
+import type { Sessions } from './auth/sessions.ts'
+import type { ConsoleOptions } from './options.ts'
+
+/** What the parts of one console share. */
+export interface Parts {
+  readonly options: ConsoleOptions
+  /** With a slash at both ends. */
+  readonly basePath: string
+  readonly pool: SqlPool
+  readonly sessions: Sessions
+  readonly links: Links
+  readonly screens: Screens
+  readonly selections: Selections
+}

@@ -1,0 +1,80 @@
+import { useSignal } from '@preact/signals'
+import { type Json, post } from '../api.ts'
+import { pretty } from '../pages/message.tsx'
+import { Dialog, Reason } from './dialog.tsx'
+import { Command } from './text.tsx'
+
+/** Edit, look at the difference, then save. The contract decodes the new bytes before anything is stored. */
+export function FixDialog(props: {
+  readonly message: Json
+  readonly content: string
+  readonly close: () => void
+  readonly done: () => void
+}) {
+  const { message, close, done } = props
+  const payload = useSignal(pretty(props.content))
+  const because = useSignal('')
+  const seen = useSignal<{ readonly payload: string; readonly answer: Json } | null>(null)
+  const isSeen = seen.value?.payload === payload.value
+  const send = (dryRun: boolean) =>
+    post(`messages/${message.id}/fix`, {
+      consumer: message.consumer,
+      payload: payload.value,
+      because: because.value || '…',
+      dryRun,
+    })
+  const act = async () => {
+    if (!isSeen) {
+      seen.value = { payload: payload.value, answer: await send(true) }
+      return
+    }
+    await send(false)
+    close()
+    done()
+  }
+  return (
+    <Dialog
+      wide
+      title={`Fix the payload of ${message.messageId ?? message.id}`}
+      verb={isSeen ? 'Save the fix' : 'Show the difference'}
+      act={act}
+      close={close}
+      ready={!isSeen || because.value.trim() !== ''}
+    >
+      <p class="muted">
+        Message id, business key and order key must stay the same. The original is kept. With risk money or
+        regulatory, a second person approves the new bytes.
+      </p>
+      <label class="field">
+        <span>New payload</span>
+        <textarea
+          class="code"
+          spellcheck={false}
+          value={payload.value}
+          onInput={event => (payload.value = event.currentTarget.value)}
+        />
+      </label>
+      {isSeen && (
+        <>
+          <Diff lines={seen.value!.answer.diff} />
+          <Reason value={because.value} onInput={text => (because.value = text)} />
+          <Command text={seen.value!.answer.command} />
+        </>
+      )}
+    </Dialog>
+  )
+}
+
+export function Diff({ lines }: { readonly lines: readonly Json[] | null }) {
+  if (lines === null) return <p class="notice">The payloads are not text, or too long to compare.</p>
+  const classes: Record<string, string> = { '+': 'add', '-': 'del' }
+  return (
+    <div class="diff" role="group" aria-label="Difference">
+      {lines.map(({ sign, text }) => (
+        <div class={classes[sign] ?? ''}>
+          {sign} {text}
+        </div>
+      ))}
+    </div>
+  )
+}

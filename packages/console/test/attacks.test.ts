@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { skipWithout } from '../../onceward/test/services/services.ts'
+import { createConsole } from '../src/server/create-console.ts'
+import type { ServedConsole } from '../src/server/serve-console.ts'
+import { serveConsole } from '../src/server/serve-console.ts'
+import { Client } from './bench/client.ts'
+import { type Incident, openIncident } from './bench/incident.ts'
+
+const consumer = 'invoice_booking'
+
+describe('attacks on the console', await skipWithout('postgres'), () => {
+  let incident: Incident
+  let served: ServedConsole
+  let ann: Client
+
+  before(async () => {
+    incident = await openIncident()
+    served = await incident.serve({ auth: { kind: 'link' } })
+    ann = await Client.signIn(served.linkFor('ann'))
+  })
+  after(() => incident?.close())
+
+  const act = (headers: Record<string, string>) =>
+    ann.post('selections', { consumer, q: `consumer:${consumer}` }, headers)
+
+  it('refuses an act without the token of its session', async () => {
+    assert.equal((await act({})).status, 200)
+    for (const token of ['', 'guessed', (await Client.signIn(served.linkFor('bob'))).csrf]) {
+      const { status, body } = await act({ 'x-csrf-token': token })
+      assert.deepEqual([status, body.error.code], [403, 'csrf'])
+    }
+  })
+
+  it('refuses an act from another origin, even with cookie and token', async () => {
+    for (const origin of ['https://evil.example', 'null', 'http://127.0.0.1:1']) {
+      const { status, body } = await act({ origin })
+      assert.deepEqual([status, body.error.code], [403, 'foreign_origin'], origin)
+    }
+    const site = await act({ 'sec-fetch-site': 'cross-site' })
+    assert.equal(site.body.error.code, 'foreign_origin')
+  })
+
+  it('refuses a name that resolves to this address', async () => {
+    const console = createConsole({ database: incident.consoleUrl, auth: { kind: 'link' } })
+    const answer = await console.fetch(
+      new Request('http://evil.example/api/sign-in', { headers: { host: 'evil.example' } }),
+    )
+    assert.equal(answer.status, 421)
+    await console.close()
+  })
+
+  it('opens each session under a new id, and never one that was planted', async () => {
+    const planted = 'onceward-session=planted'
+    const { hash } = new URL(served.linkFor('ann'))
+    const token = hash.slice('#link='.length)
+    const signedIn = await ann.post('sign-in', { token }, { cookie: planted })
+    const [cookie] = signedIn.headers.getSetCookie()
+    assert.match(cookie!, /^onceward-session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax$/)
+    assert.equal((await new Client(served.url, { cookie: planted }).get('session')).status, 401)
+  })
+
+  it('uses a link once, and ends the session it replaces', async () => {
+    const link = served.linkFor('ann')
+    const client = await Client.signIn(link)
+    const former = client.cookie
+    const again = await client.post('sign-in', { token: new URL(link).hash.slice('#link='.length) })
+    assert.deepEqual([again.status, again.body.error.code], [401, 'link_used'])
+    await client.post('sign-in', { token: new URL(served.linkFor('ann')).hash.slice('#link='.length) })
+    assert.equal((await new Client(served.url, { cookie: former }).get('session')).status, 401)
+  })
+
+  it('ends the session at sign-out', async () => {
+    const client = await Client.signIn(served.linkFor('ann'))
+    const former = client.cookie
+    await client.post('sign-out')
+    assert.equal((await new Client(served.url, { cookie: former }).get('overview')).status, 401)
+  })
+
+  it('answers nothing without a session, whatever the path looks like', async () => {
+    const nobody = new Client(served.url)
+    for (const path of [
+      'overview',
+      'overview/',
+      '%6fverview',
+      'live/overview',
+      '../api/overview',
+      'messages/1/body',
+    ])
+      assert.notEqual((await nobody.get(path)).status, 200, path)
+  })
+
+  it('forbids frames, inline scripts and sniffing on every answer', async () => {
+    for (const path of ['session', 'nothing', 'sign-in', '../', '../assets/nothing.js']) {
+      const { headers } = await ann.get(path)
+      const policy = headers.get('content-security-policy')!
+      assert.match(policy, /default-src 'none'; script-src 'self';/, path)
+      assert.match(policy, /frame-ancestors 'none'/)
+      assert.doesNotMatch(policy, /unsafe/)
+      assert.equal(headers.get('x-frame-options'), 'DENY')
+      assert.equal(headers.get('x-content-type-options'), 'nosniff')
+    }
+  })
+
+  it('limits requests of one session', async () => {
+    const client = await Client.signIn(served.linkFor('bob'))
+    const answers = await Promise.all(Array.from({ length: 140 }, () => client.get('session')))
+    assert.ok(answers.some(({ status }) => status === 429))
+    assert.equal((await ann.get('session')).status, 200)
+  })
+
+  it('is not created with a short secret or on plain HTTP, nor served by link beyond loopback', async () => {
+    const grants = [] as const
+    const create = (auth: Parameters<typeof createConsole>[0]['auth']) => () =>
+      createConsole({ database: incident.consoleUrl, auth })
+    assert.throws(
+      create({ kind: 'proxy', secret: 'short', origin: 'https://a.example', grants }),
+      /fewer than 16/,
+    )
+    assert.throws(
+      create({ kind: 'proxy', secret: 'x'.repeat(32), origin: 'http://a.example', grants }),
+      /not https/,
+    )
+    await assert.rejects(
+      serveConsole({ database: incident.consoleUrl, auth: { kind: 'link' }, host: '0.0.0.0', port: 0 }),
+      /loopback only/,
+    )
+  })
+})

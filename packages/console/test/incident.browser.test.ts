@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { until } from 'onceward/testing'
+import type { Browser, Page } from 'playwright-core'
+import type { ServedConsole } from '../src/server/serve-console.ts'
+import { openBrowser, openPage, skipWithoutBrowser } from './bench/browser.ts'
+import { type Incident, openIncident } from './bench/incident.ts'
+
+const button = (page: Page, name: string | RegExp) =>
+  page.getByRole('button', { name, exact: typeof name === 'string' })
+const inDialog = (page: Page, name: string) =>
+  page.getByRole('dialog').getByRole('button', { name, exact: true })
+const because = (page: Page, text: string) => page.getByRole('dialog').getByLabel('Reason').fill(text)
+const openMessage = async (page: Page, id: string) => {
+  await page.getByRole('link', { name: 'Messages' }).click()
+  await page.getByRole('link', { name: id, exact: true }).click()
+  await page.getByRole('heading', { level: 1, name: id }).waitFor()
+}
+
+describe('the incident of example 09 in the browser', await skipWithoutBrowser(), () => {
+  let incident: Incident
+  let served: ServedConsole
+  let browser: Browser
+  let ann: { page: Page; errors: string[] }
+  let bob: { page: Page; errors: string[] }
+
+  before(async () => {
+    incident = await openIncident()
+    served = await incident.serve({ auth: { kind: 'link' } })
+    browser = await openBrowser()
+    ann = await openPage(browser, served.linkFor('ann'))
+    bob = await openPage(browser, served.linkFor('bob'))
+  })
+  after(async () => {
+    await browser?.close()
+    await incident?.close()
+  })
+
+  it('begins with what needs a person', async () => {
+    await ann.page.getByRole('link', { name: /warning invoice_booking 8 parked messages/ }).click()
+    await ann.page.getByRole('heading', { level: 1, name: 'Messages' }).waitFor()
+    assert.match(ann.page.url(), /q=consumer%3Ainvoice_booking(%20|\+)state%3Aparked/)
+    assert.ok(!ann.page.url().includes('link='))
+    await ann.page.getByText('south-1').waitFor()
+  })
+
+  it('redrives a group after the account was opened, with the messages behind it', async () => {
+    const { page } = ann
+    await button(page, /no_account/).click()
+    await incident.pool.query(`insert into account (id) values ('south')`)
+    await button(page, 'Redrive all…').click()
+    await page.getByText('Exactly 1 message').waitFor()
+    await page.getByText(/and 2 behind them \(1 key\)/).waitFor()
+    await because(page, 'account opened')
+    await page.getByText('onceward parked redrive', { exact: false }).waitFor()
+    await inDialog(page, 'Redrive').click()
+    await page.getByText('3 applied').waitFor()
+    assert.ok((await incident.booked()).includes('south-3'))
+  })
+
+  it('fixes a payload: the difference first, then a second person in another browser', async () => {
+    await openMessage(ann.page, 'east-1')
+    await button(ann.page, 'Fix payload…').click()
+    const editor = ann.page.getByLabel('New payload')
+    await editor.fill((await editor.inputValue()).replace('USD', 'EUR'))
+    await inDialog(ann.page, 'Show the difference').click()
+    await ann.page.getByText('+ "currency": "EUR",').waitFor()
+    await because(ann.page, 'sender confirmed')
+    await inDialog(ann.page, 'Save the fix').click()
+    await ann.page.getByText(/its fix needs the approval of a person other than ann/).waitFor()
+
+    await ann.page.getByRole('link', { name: /^Approvals/ }).click()
+    await button(ann.page, 'Review and approve…').click()
+    await because(ann.page, 'it is mine')
+    await inDialog(ann.page, 'Approve').click()
+    await ann.page
+      .getByRole('alert')
+      .getByText(/requester cannot approve/i)
+      .waitFor()
+    await inDialog(ann.page, 'Cancel').click()
+
+    await bob.page.getByRole('link', { name: /^Approvals/ }).click()
+    await button(bob.page, 'Review and approve…').click()
+    await bob.page.getByRole('dialog').getByText('"currency": "EUR"').waitFor()
+    await because(bob.page, 'read the invoice')
+    await inDialog(bob.page, 'Approve').click()
+    await bob.page.getByText('approved', { exact: true }).waitFor()
+
+    await openMessage(ann.page, 'east-1')
+    await button(ann.page, 'Redrive…').click()
+    await because(ann.page, 'sender confirmed')
+    await inDialog(ann.page, 'Redrive').click()
+    await ann.page.getByText('2 applied').waitFor()
+  })
+
+  it('skips a test message, and deletes one with personal data by two people', async () => {
+    await openMessage(ann.page, 'west-1')
+    await button(ann.page, 'Skip…').click()
+    await because(ann.page, 'a test of the sender')
+    await inDialog(ann.page, 'Skip').click()
+    await ann.page.getByRole('heading', { level: 1, name: 'Messages' }).waitFor()
+    await until('west-3 is parked for its own reason', async () => {
+      const { rows } = await incident.pool.query(`select code from onceward.held where message_id = 'west-3'`)
+      return rows[0]?.code === 'wrong_currency'
+    })
+    await openMessage(ann.page, 'west-3')
+    await button(ann.page, 'Delete…').click()
+    await because(ann.page, 'personal data')
+    await inDialog(ann.page, 'Request deletion').click()
+    const request = bob.page.getByRole('region', { name: 'Deletion of 1 message of invoice_booking' })
+    await request.getByRole('button', { name: 'Review and approve…' }).click()
+    await because(bob.page, 'personal data')
+    await inDialog(bob.page, 'Approve').click()
+    await button(ann.page, 'Erase now').click()
+    await ann.page.getByText('executed', { exact: true }).waitFor()
+  })
+
+  it('ends with every invoice booked once in order, an intact chain, and no error of a script', async () => {
+    await ann.page.getByRole('link', { name: 'Audit' }).click()
+    await button(ann.page, 'Verify the chain').click()
+    await ann.page.getByText('The chain is intact').waitFor()
+    const expected = [
+      'east-1',
+      'east-2',
+      'north-1',
+      'north-2',
+      'north-3',
+      'south-1',
+      'south-2',
+      'south-3',
+      'west-2',
+    ]
+    assert.deepEqual(await incident.booked(), expected)
+    await ann.page.getByRole('link', { name: 'Overview' }).click()
+    await ann.page.getByText('Nothing needs a person now.').waitFor()
+    assert.deepEqual([...ann.errors, ...bob.errors], [])
+  })
+})

@@ -1,0 +1,59 @@
+export {
+  actingAs,
+  type ConsoleLogin,
+  isListedPerson,
+  type RefusedAct,
+  readConsoleLogin,
+  recordRefusal,
+} from './drivers/postgres/acting-as.ts'
+export type { AuditRow } from './drivers/postgres/audit/read-audit.ts'
+export type { DeclaredLoss } from './drivers/postgres/losses/read-losses.ts'
+export type { StuckMessage } from './drivers/postgres/outbox/read-stuck.ts'
+export type { DeletionRequest } from './drivers/postgres/parking/read-approvals.ts'
+export type { ParkedGroup } from './drivers/postgres/parking/read-groups.ts'
+export type { KeyView } from './drivers/postgres/parking/read-key.ts'
+export type { ParkedFilter, ParkedRow, ParkedState } from './drivers/postgres/parking/read-parked.ts'
+export type { RedriveReport } from './drivers/postgres/parking/read-redrive.ts'
+export type { RedriveSummary } from './drivers/postgres/parking/read-redrives.ts'
+export type { SqlPool } from './drivers/postgres/pool.ts'
+export { explain } from './evidence/explain.ts'
+export type { Explanation, Story, TimelineEntry } from './evidence/explanation.ts'
+export { reconcileEffect, retryEffect } from './operations/ledger-actions.ts'
+export { acceptLoss, readLosses } from './operations/losses.ts'
+export { classifyParked, skipParked } from './operations/parking/decide-parked.ts'
+export {
+  approveRequest,
+  deleteParked,
+  listApprovals,
+  requestDeletion,
+} from './operations/parking/delete-parked.ts'
+export { type DiffLine, diffLines } from './operations/parking/diff-lines.ts'
+export { type Fixed, fixPayload, noteStateFixed } from './operations/parking/fix-parked.ts'
+export { groupParked } from './operations/parking/group-parked.ts'
+export { listClosed } from './operations/parking/list-closed.ts'
+export { listParked, parkedStates } from './operations/parking/list-parked.ts'
+export { listRedrives, showKey } from './operations/parking/look-parked.ts'
+export { type ParkedPreview, previewParked } from './operations/parking/preview-parked.ts'
+export { defaultRamp, type Ramp, type RampResult, rampRedrive } from './operations/parking/ramp-redrive.ts'
+export {
+  findRedrive,
+  runRedrive,
+  showRedrive,
+  startRedrive,
+  stopRedrive,
+} from './operations/parking/redrive-parked.ts'
+export { type PayloadMember, searchMember } from './operations/parking/search-payload.ts'
+export { type ParkedDetails, readBody, showParked } from './operations/parking/show-parked.ts'
+export { listAudit, verifyAudit } from './operations/parking/verify-audit.ts'
+export { acceptBroker, listBrokers } from './operations/server/brokers.ts'
+export { listDestinations, retireDestination } from './operations/server/destinations.ts'
+export { acceptServer, type RestoreView, readRestore } from './operations/server/incarnations.ts'
+export { listReaders, renameConsumer, separateConsumer } from './operations/server/names.ts'
+export { dropStuck, listStuck } from './operations/stuck-outbox.ts'
+export { releaseHeld } from './operations/work/release-held.ts'
+export { contractPage } from './review/page/contract-page.ts'
+export { renderPage } from './review/page/render-page.ts'
+export { openGuardedPool } from './runtime/guarded-pool.ts'
+export { type HeldWork, listHeld } from './telemetry/held-work.ts'
+export { type LedgerDetail, type LedgerEntry, listLedger, showLedger } from './telemetry/ledger.ts'
+export { readStatus, type Status } from './telemetry/read-status.ts'

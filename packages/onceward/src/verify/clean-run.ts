@@ -1,0 +1,72 @@
+import type { ChildObservation, Leak } from './child/orders.ts'
+import { differingColumns, type Masks } from './compare-snapshots.ts'
+import type { FedMessage } from './feed.ts'
+import { type Bench, type RunResult, runScenario } from './run-scenario.ts'
+import type { Snapshot } from './snapshot.ts'
+
+/** The clock and the random numbers of handlers in most runs, and others to compare with. */
+export const usualWorld = { nowMs: Date.UTC(2026, 0, 5, 12), seed: 1 }
+export const otherWorld = { nowMs: Date.UTC(2031, 6, 8, 21, 3, 17, 431), seed: 977 }
+
+/** A column whose values differ between two clean runs. */
+export interface VolatileColumn {
+  /** `table.column`, `calls.key`, `publications.body` and the like. */
+  readonly column: string
+  /** `database`: its time or a sequence. `handler`: the clock or random numbers of the handler. */
+  readonly from: 'database' | 'handler'
+}
+
+export interface Baseline {
+  readonly snapshot: Snapshot
+  readonly observed: ChildObservation
+  readonly leaks: readonly Leak[]
+  readonly volatile: readonly VolatileColumn[]
+  readonly masks: Masks
+  /** Why the clean run could not be finished; null if it was. */
+  readonly trouble: string | null
+}
+
+/**
+ * Three clean serial runs: the reference, one whose sequences start elsewhere at another time of the
+ * database, and one with another clock and other random numbers inside handlers.
+ */
+export async function cleanRuns(bench: Bench, messages: readonly FedMessage[]): Promise<Baseline> {
+  const [usual, moved, other] = await Promise.all([
+    runScenario(bench, { messages, fault: null, world: usualWorld }),
+    runScenario(bench, { messages, fault: null, world: usualWorld, sequencesMoved: true }),
+    runScenario(bench, { messages, fault: null, world: otherWorld }),
+  ])
+  const byDatabase = differingColumns(usual.snapshot, moved.snapshot)
+  const byHandler = differingColumns(usual.snapshot, other.snapshot)
+  const volatile: VolatileColumn[] = [
+    ...[...byDatabase].map(column => ({ column, from: 'database' as const })),
+    ...[...byHandler]
+      .filter(column => !byDatabase.has(column))
+      .map(column => ({ column, from: 'handler' as const })),
+  ]
+  return baselineOf(usual, volatile)
+}
+
+/** A clean run of fewer messages, with the columns already known. */
+export async function cleanRun(
+  bench: Bench,
+  messages: readonly FedMessage[],
+  { volatile }: Pick<Baseline, 'volatile'>,
+): Promise<Baseline> {
+  return baselineOf(await runScenario(bench, { messages, fault: null, world: usualWorld }), volatile)
+}
+
+const nothing: ChildObservation = { points: {}, statements: [], leaks: [], calls: 0 }
+
+function baselineOf(
+  { snapshot, observed, trouble }: RunResult,
+  volatile: readonly VolatileColumn[],
+): Baseline {
+  const [seen = nothing] = observed
+  const codes = snapshot.outcomes.map(({ code }) => code)
+  const leaks = [...seen.leaks]
+  if (codes.includes('tx_not_awaited')) leaks.push({ kind: 'not awaited', what: 'tx.query' })
+  if (codes.includes('tx_error_swallowed')) leaks.push({ kind: 'swallowed error', what: 'tx.query' })
+  const masks = new Set(volatile.map(({ column }) => column))
+  return { snapshot, observed: seen, leaks, volatile, masks, trouble }
+}

@@ -1,0 +1,45 @@
+import type { VolatileColumn } from './clean-run.ts'
+import type { Difference } from './compare-snapshots.ts'
+import type { Diagnosis } from './diagnose.ts'
+import type { FaultClass } from './fault.ts'
+
+/** Something that the consumer did not survive. */
+export interface VerifyFailure extends Diagnosis {
+  /** The class of the fault; `leak` and `key` for what was found by watching clean runs. */
+  readonly class: FaultClass | 'leak' | 'identity' | 'key' | 'clean run' | 'invariant'
+  /** The fault as `--fault` takes it; null where no fault is needed. */
+  readonly fault: string | null
+  /** Lines of the samples that are needed. */
+  readonly lines: readonly number[]
+  readonly seed: number
+  readonly differences: readonly Difference[]
+  /** The command that repeats it. */
+  readonly repeat: string
+  /** Other faults with the same diagnosis. */
+  readonly alike: number
+}
+
+export interface ClassResult {
+  readonly class: FaultClass | 'leak'
+  readonly title: string
+  readonly survived: number
+  readonly of: number
+  /** Why the class did not run, or that the budget ended before all of it ran. */
+  readonly note: string
+}
+
+export interface VerifyReport {
+  readonly ok: boolean
+  readonly consumer: string
+  readonly survived: number
+  readonly of: number
+  readonly classes: readonly ClassResult[]
+  readonly failures: readonly VerifyFailure[]
+  /** Columns that were not compared, because their values differ between two clean runs. */
+  readonly volatile: readonly VolatileColumn[]
+  /** Facts worth knowing: unreadable samples, messages that the clean run set aside. */
+  readonly notes: readonly string[]
+  readonly messages: number
+  readonly seed: number
+  readonly seconds: number
+}

@@ -1,0 +1,195 @@
+import { resolve } from 'node:path'
+import { OncewardError } from '../errors.ts'
+import { type Baseline, cleanRuns } from './clean-run.ts'
+import { leakKinds } from './diagnose.ts'
+import { FailureList } from './failure-list.ts'
+import { type Fault, type FaultClass, faultClasses, parseFault } from './fault.ts'
+import type { FedMessage } from './feed.ts'
+import { type Judgement, judgeRun } from './judge-run.ts'
+import { openBench } from './open-bench.ts'
+import { type Plan, planFaults } from './plan-faults.ts'
+import { readMessages } from './read-messages.ts'
+import type { ClassResult, VerifyReport } from './report.ts'
+import type { Bench } from './run-scenario.ts'
+import { shrink } from './shrink.ts'
+import { readTables } from './snapshot.ts'
+import type { VerifyOptions } from './verify-options.ts'
+
+const defaultBudgetMs = 120_000
+/** The part of the budget that is kept to shrink failures. */
+const shrinkShare = 0.25
+const runMaxMs = 60_000
+
+/**
+ * Runs a consumer under crashes, races and replays, and compares its tables and intents after each run with a
+ * clean serial run. Everything happens in scratch databases and child processes.
+ */
+export async function verifyConsumer(options: VerifyOptions): Promise<VerifyReport> {
+  const began = performance.now()
+  if (options.fault !== undefined) parseFault(options.fault)
+  const opened = await openBench({ ...options, file: resolve(options.file) })
+  try {
+    const { facts, messages, notes } = await readMessages({ ...options, file: resolve(options.file) }, opened)
+    const bench: Bench = {
+      ...opened,
+      facts,
+      file: resolve(options.file),
+      policy: options.policy ?? null,
+      seed: options.seed ?? 1,
+      allowed: options.allow ?? [],
+      runMaxMs,
+      invariants: options.invariants ?? {},
+      signal: options.signal,
+    }
+    return await new Verification(options, bench, messages, notes, began).run()
+  } finally {
+    await opened.close()
+  }
+}
+
+class Verification {
+  readonly #options: VerifyOptions
+  readonly #bench: Bench
+  readonly #messages: readonly FedMessage[]
+  readonly #notes: string[]
+  readonly #began: number
+  readonly #budgetMs: number
+  readonly #judged: Judgement[] = []
+
+  constructor(
+    options: VerifyOptions,
+    bench: Bench,
+    messages: readonly FedMessage[],
+    notes: readonly string[],
+    began: number,
+  ) {
+    this.#options = options
+    this.#bench = bench
+    this.#messages = messages
+    this.#notes = [...notes]
+    this.#began = began
+    this.#budgetMs = options.budgetMs ?? defaultBudgetMs
+  }
+
+  async run(): Promise<VerifyReport> {
+    const baseline = await cleanRuns(this.#bench, this.#messages)
+    this.#noteSetAside(baseline)
+    const failures = new FailureList(this.#options, this.#bench, baseline)
+    const keys = await this.#keyColumns()
+    failures.addWatched(this.#messages, keys)
+    const plan = this.#plan(baseline)
+    // A clean run that cannot finish has nothing to compare with.
+    if (baseline.trouble === null) await this.#runAll(plan.faults, baseline)
+    const failed = this.#judged.filter(({ verdict }) => verdict === 'failed')
+    const classes = new Set(failed.map(({ fault }) => fault.class))
+    for (const group of failures.groups(failed, classes)) {
+      const isTime = () => this.#options.shrink !== false && this.#leftMs(0) > 0
+      const smallest = await shrink(this.#bench, baseline, group[0]!, isTime)
+      failures.addJudged(smallest, group.length - 1, classes)
+    }
+    return this.#report(plan, baseline, failures)
+  }
+
+  /** A copy of the template shows which columns are keys. */
+  async #keyColumns(): Promise<ReadonlySet<string>> {
+    const database = await this.#bench.databases.copy()
+    try {
+      const tables = await readTables(database.pool)
+      return new Set(tables.flatMap(({ shown, keys }) => keys.map(key => `${shown}.${key}`)))
+    } finally {
+      await database.drop()
+    }
+  }
+
+  #plan(baseline: Baseline): Plan {
+    const { fault, only, skip = [] } = this.#options
+    if (fault !== undefined) return { faults: [parseFault(fault)], skipped: {} }
+    const wanted = (only ?? (Object.keys(faultClasses) as FaultClass[])).filter(kind => !skip.includes(kind))
+    return planFaults(this.#bench.facts, baseline.observed, this.#messages, {
+      seed: this.#bench.seed,
+      only: wanted,
+    })
+  }
+
+  async #runAll(faults: readonly Fault[], baseline: Baseline): Promise<void> {
+    const waiting = [...faults]
+    const single = this.#options.fault !== undefined
+    const work = async () => {
+      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+        if (!single && this.#leftMs(shrinkShare) <= 0) return
+        this.#judged.push(await judgeRun(this.#bench, baseline, this.#messages, next))
+        this.#progress(faults.length)
+      }
+    }
+    await Promise.all(Array.from({ length: this.#options.jobs ?? 2 }, work))
+  }
+
+  #leftMs(kept: number): number {
+    return this.#budgetMs * (1 - kept) - (performance.now() - this.#began)
+  }
+
+  #progress(of: number): void {
+    const done = this.#judged.length
+    const failed = this.#judged.filter(({ verdict }) => verdict === 'failed').length
+    const spent = performance.now() - this.#began
+    const needed = (spent / done) * (of - done)
+    const secondsLeft = Math.max(0, Math.ceil(Math.min(needed, this.#leftMs(shrinkShare)) / 1_000))
+    this.#options.onProgress?.({ done, of, failed, secondsLeft })
+  }
+
+  #noteSetAside({ snapshot }: Baseline): void {
+    for (const { id, status, reason } of snapshot.outcomes)
+      if (['parked', 'dead', 'quarantined', 'waiting'].includes(status))
+        this.#notes.push(`In the clean run message ${id || '(without id)'} ended ${status}: ${reason}.`)
+  }
+
+  #report(plan: Plan, baseline: Baseline, failures: FailureList): VerifyReport {
+    const { facts, seed } = this.#bench
+    const classes = [this.#watchedClass(failures), ...this.#classResults(plan)]
+    const sum = (pick: (one: ClassResult) => number) => classes.reduce((all, one) => all + pick(one), 0)
+    const list = failures.list
+    return {
+      ok: list.length === 0,
+      consumer: facts.name,
+      survived: sum(one => one.survived),
+      of: sum(one => one.of),
+      classes,
+      failures: list,
+      volatile: baseline.volatile,
+      notes: this.#notes,
+      messages: this.#messages.length,
+      seed,
+      seconds: Math.round((performance.now() - this.#began) / 100) / 10,
+    }
+  }
+
+  #watchedClass({ watchedCount }: FailureList): ClassResult {
+    const of = leakKinds.length + 2
+    const title = 'watched while it ran: connections, network, files, statements, keys'
+    return { class: 'leak', title, survived: of - Math.min(of, watchedCount), of, note: '' }
+  }
+
+  #classResults({ faults, skipped }: Plan): ClassResult[] {
+    return (Object.keys(faultClasses) as FaultClass[]).flatMap(kind => {
+      const planned = faults.filter(fault => fault.class === kind)
+      const judged = this.#judged.filter(({ fault }) => fault.class === kind)
+      const reached = judged.filter(({ verdict }) => verdict !== 'not reached')
+      const survived = reached.filter(({ verdict }) => verdict === 'survived').length
+      const left = planned.length - judged.length
+      const note = skipped[kind] ?? (left > 0 ? `${left} not run: the budget ended` : '')
+      if (planned.length === 0 && skipped[kind] === undefined) return []
+      return [{ class: kind, title: faultClasses[kind], survived, of: reached.length, note }]
+    })
+  }
+}
+
+/** For tests: throws one error that lists what the consumer did not survive. */
+export function assertVerified(report: VerifyReport): void {
+  if (report.ok) return
+  const list = report.failures.map(({ what, mend, repeat }) => `  - ${what}\n    ${mend}\n    ${repeat}`)
+  throw new OncewardError(
+    'usage',
+    `Consumer ${report.consumer} survived ${report.survived} of ${report.of}:\n${list.join('\n')}`,
+    { details: { failures: report.failures } },
+  )
+}

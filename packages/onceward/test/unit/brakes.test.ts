@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { FailureRules } from '../../src/contract/failure-rules.ts'
+import type { Decided } from '../../src/engine/batch/batch-attempt.ts'
+import type { Decision, Fact, Outcome } from '../../src/engine/batch/outcome.ts'
+import { Brakes } from '../../src/engine/retry/brakes.ts'
+import type { ReadableMessage } from '../../src/message/received.ts'
+
+const brake = { messagesMin: 20, shareMin: 0.25, pauseMs: 1_000, pauseMaxMs: 4_000 }
+const poison = { terminal: 'parked', breaker: false }
+const transient = { terminal: 'parked', breaker: true }
+const failure = { brake, breaker: {}, rules: { poison, transient } } as unknown as FailureRules
+
+let nowMs = 0
+const open = () => new Brakes(failure, { nowMs: () => nowMs })
+const message = (id: string, { key = id, type = 'T', attempts = 0 } = {}): ReadableMessage =>
+  ({
+    id,
+    readable: true,
+    lane: null,
+    orderKey: key,
+    envelope: { type },
+    delivery: { held: attempts > 0 ? { attempts } : undefined },
+  }) as unknown as ReadableMessage
+const many = (count: number, prefix = 'm') =>
+  Array.from({ length: count }, (_, n) => message(`${prefix}${n}`))
+const ended = (outcome: Outcome, failureClass = 'poison', braked = false): Decision =>
+  ({
+    outcome,
+    braked,
+    failureClass,
+    error: outcome === 'applied' ? null : 'x',
+    code: '42703',
+    place: 'h:1',
+  }) as Decision
+const all = (messages: readonly ReadableMessage[], decision: Decision): Decided[] =>
+  messages.map(received => ({ received, decision }))
+const asMap = (decided: readonly Decided[]) =>
+  new Map(decided.map(({ received, decision }) => [received, decision] as const))
+const tried = (brakes: Brakes, fresh: readonly ReadableMessage[], facts = new Map<never, Fact>()) => {
+  brakes.holdBack(fresh, facts as never)
+  return fresh.filter(received => !facts.has(received as never)).map(({ id }) => id)
+}
+const paused = () => {
+  const brakes = open()
+  brakes.learn(all(many(20), ended('retry', 'poison', true)))
+  assert.deepEqual(brakes.engaged, [{ type: 'T', cause: '42703 at h:1' }])
+  return brakes
+}
+
+describe('the brake', () => {
+  test('overrules the failures that complete the evidence, and only those of that cause', () => {
+    const brakes = open()
+    assert.equal(brakes.overrule(asMap(all(many(19), ended('parked')))).size, 0)
+    const some = [...all(many(20), ended('parked')), ...all(many(5, 'v'), ended('retry'))]
+    assert.equal(brakes.overrule(asMap(some)).size, 20)
+  })
+
+  test('counts earlier ends, and no failure that is retried', () => {
+    const brakes = open()
+    assert.deepEqual(brakes.learn(all(many(500, 'r'), ended('retry'))), [])
+    assert.equal(brakes.isAlert, false)
+    brakes.learn(all(many(19), ended('parked')))
+    assert.equal(brakes.overrule(asMap(all(many(1, 'last'), ended('parked')))).size, 1)
+  })
+
+  test('counts no failure that the breaker counts', () => {
+    assert.equal(open().overrule(asMap(all(many(50), ended('parked', 'transient')))).size, 0)
+  })
+
+  test('tries nothing during the pause, then one message of each kind, preferring another key', () => {
+    const brakes = paused()
+    const same = message('n0', { key: 'm0' })
+    const fresh = [...many(20), same, message('n1'), message('n2')]
+    assert.deepEqual(tried(brakes, fresh), [])
+    nowMs += 1_000
+    assert.deepEqual(tried(brakes, fresh), ['m0', 'n1'])
+    assert.deepEqual(tried(brakes, [message('o', { type: 'Other' })]), ['o'])
+  })
+
+  test('doubles the pause of each kind, and tries the same failed message again', () => {
+    const brakes = paused()
+    nowMs += 1_000
+    const facts = new Map([[message('m0'), { kind: 'failed', failure: { class: 'poison' } } as Fact]])
+    assert.deepEqual([...brakes.failedProbes(facts).values()], [2_000])
+    brakes.learn(all([message('m3'), message('n1')], ended('retry', 'poison', true)))
+    nowMs += 1_999
+    assert.deepEqual(tried(brakes, [message('m0'), message('m3'), message('n2')]), [])
+    nowMs += 1
+    assert.deepEqual(tried(brakes, [message('m0'), message('m3'), message('n2')]), ['m3', 'n2'])
+  })
+
+  test('ends when a message is applied, and its cause pauses nothing for ten minutes', () => {
+    const brakes = paused()
+    const [event] = brakes.learn(all(many(1, 'n'), ended('applied')))
+    assert.equal(event!.event, 'released')
+    brakes.learn(all(many(100, 'b'), ended('parked')))
+    assert.deepEqual(brakes.engaged, [])
+    nowMs += 600_000
+    assert.equal(brakes.learn(all(many(1, 'c'), ended('parked')))[0]!.event, 'engaged')
+  })
+
+  test('takes a message with stored attempts for one that was tried', () => {
+    const brakes = open()
+    brakes.resume('T', 'c')
+    assert.deepEqual(tried(brakes, [message('a', { attempts: 2 }), message('b', { attempts: 1 })]), ['a'])
+  })
+})
