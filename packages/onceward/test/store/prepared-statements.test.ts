@@ -218,6 +218,7 @@ describe('a prepared statement that the server cannot use', await skipWithout('p
   async function consumeWith(rig: PostgresRig, breakIt: (text: string) => Promise<unknown>) {
     let broken = false
     const text = 'insert into written (id) select $1 from shape()'
+    await rig.pool.query('create table untouched ()')
     await rig.pool.query('create function shape() returns table (a integer) language sql as $$ select 1 $$')
     const { outcomes, name } = await rig.consume(ids, async ({ message, tx }) => {
       await tx.query('select * from shape()')
@@ -225,6 +226,7 @@ describe('a prepared statement that the server cannot use', await skipWithout('p
       if (message.id === 'm20' && !broken) {
         broken = true
         await breakIt(text)
+        await tx.query('select from untouched') // the first lock on a table makes the server look for changes
       }
       await tx.query('select * from shape()')
     })
