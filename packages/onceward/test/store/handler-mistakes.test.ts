@@ -290,7 +290,7 @@ describe(
       assert.deepEqual(await rig.written(), good)
       assert.deepEqual(
         (await rig.held(name)).map(row => [row.message_id, row.state, row.code, row.attempts]),
-        [['bad', 'parked', '42703', 2]],
+        [['bad', 'parked', '42703', 1]],
       )
     })
 
