@@ -25,9 +25,10 @@ describe('the incident of example 09 in the browser', await skipWithoutBrowser()
   let bob: { page: Page; errors: string[] }
 
   before(async () => {
+    // Builds the pages, which a console looks for when it starts.
+    browser = await openBrowser()
     incident = await openIncident()
     served = await incident.serve({ auth: { kind: 'link' } })
-    browser = await openBrowser()
     ann = await openPage(browser, served.linkFor('ann'))
     bob = await openPage(browser, served.linkFor('bob'))
   })

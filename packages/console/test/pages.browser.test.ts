@@ -48,6 +48,8 @@ describe('the pages in a browser', await skipWithoutBrowser(), () => {
   let browser: Browser
 
   before(async () => {
+    // Builds the pages, which a console looks for when it starts.
+    browser = await openBrowser()
     incident = await openIncident()
     await createQueue(incident.pool, queue)
     await publish(
@@ -68,7 +70,6 @@ describe('the pages in a browser', await skipWithoutBrowser(), () => {
     await hint(incident.pool, queue)
     await until('all are settled', async () => (await queueDepth(incident.pool, queue)).messages === 0)
     served = await incident.serve({ auth: { kind: 'link' }, basePath: '/ops/onceward' })
-    browser = await openBrowser()
   })
   after(async () => {
     await browser?.close()
