@@ -89,8 +89,8 @@ export const cases: Readonly<Record<AlertName, { fires: readonly Case[]; quiet: 
     quiet: [at(20), at(20, exported('braked', `1x3 ${unknown}`, { type: 't', cause: 'c', version: '1' }))],
   },
   OncewardRedeliveredTooOften: {
-    fires: [at(20, exported('redeliveredOften', '0 0 1x30'))],
-    quiet: [at(20, exported('redeliveredOften', '5x30'))],
+    fires: [at(20, exported('redeliveredOften', born))],
+    quiet: [at(175, exported('redeliveredOften', scrapeGap)), at(20, exported('redeliveredOften', '0x30'))],
   },
   OncewardLagRising: {
     fires: [

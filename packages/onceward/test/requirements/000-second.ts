@@ -1,5 +1,5 @@
 import { effects, examples, failure, logs, replay, seen, spine } from './proofs.ts'
-import { met, open, prose, type RequirementsOf } from './requirement.ts'
+import { met, prose, type RequirementsOf } from './requirement.ts'
 
 /** Document 000, sections 15 to 28. */
 export const second: RequirementsOf = {
@@ -7,7 +7,7 @@ export const second: RequirementsOf = {
     met('Same id and digest: acknowledged as a duplicate.', ['engine/batch/decide-outcome.ts'], spine.again),
     met('Same id and other digest: set aside, with an alert.', ['message/digest.ts'], spine.twoPayloads),
     met('A missing id is refused.', ['message/read-identities.ts'], examples.envelope),
-    open('A missing id can be allowed by the contract.', "`identity.id: 'content'` does not exist yet."),
+    met('A missing id can be allowed by the contract.', ['contract/identity-problems.ts'], failure.contentId),
     met('A malformed id is quarantined by name.', ['message/identity.ts'], spine.badIds),
     met('The digest covers the raw bytes.', ['message/digest.ts'], spine.digest),
   ],
@@ -34,10 +34,10 @@ export const second: RequirementsOf = {
       ['drivers/rabbitmq/dead-letter-ingest.ts'],
       failure.deliveryLimit,
     ),
-    open(
-      'The count slows, isolates, sets aside and alerts, by contract.',
-      'No option sets a threshold on the delivery count, and it is no metric.',
-    ),
+    met('A high count slows, by contract.', ['engine/retry/redelivery.ts'], failure.redeliverySlowed),
+    met('It isolates.', ['engine/retry/redelivery.ts'], failure.redeliveryIsolated),
+    met('It sets aside.', ['engine/retry/redelivery.ts'], failure.redeliverySetAside),
+    met('It alerts.', ['telemetry/alerts/flow-alerts.ts'], seen.alerts),
   ],
   '18': [
     met('The ack follows the durable effect.', ['engine/settle/settlement.ts'], spine.crash),

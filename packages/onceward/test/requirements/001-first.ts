@@ -1,5 +1,5 @@
 import { effects, examples, failure, inbox, logs, parking, seen, spine } from './proofs.ts'
-import { met, open, partly, type RequirementsOf } from './requirement.ts'
+import { met, partly, type RequirementsOf } from './requirement.ts'
 
 /** Document 001, sections 1 to 20. */
 export const first: RequirementsOf = {
@@ -183,11 +183,10 @@ export const first: RequirementsOf = {
       ['contract/policy/retry-import.ts'],
       seen.retryImport,
     ),
-    partly(
+    met(
       'A code that is not retryable sets its message aside.',
-      ['engine/retry/halt-cause.ts'],
-      failure.ownTable,
-      'An authorization failure halts the consumer instead.',
+      ['engine/batch/decide-outcome.ts'],
+      failure.missingColumn,
     ),
     met(
       'The retry section of the template can be written.',
@@ -214,17 +213,15 @@ export const first: RequirementsOf = {
       ['drivers/postgres/sql/dead-letter-headers.ts'],
       failure.springHeaders,
     ),
-    partly(
+    met(
       'First and last failure time, schema version, correlation id, owner.',
       ['drivers/postgres/sql/dead-letter-copy.ts'],
-      failure.deadLetterOrigin,
-      'The held row has the times, version and correlation; the copy at the broker has none of them.',
+      failure.trueTries,
     ),
-    partly(
+    met(
       'Exhausted messages reach the named dead-letter destination.',
       ['engine/batch/decide-outcome.ts'],
-      failure.decides,
-      'They are parked in the store without a copy.',
+      failure.trueTries,
     ),
     met('An owner is required.', ['contract/options/consumer.ts'], seen.thresholds),
     met('An alert and a replay tool.', ['operations/parking/redrive-parked.ts'], parking.redrives),
@@ -253,16 +250,8 @@ export const first: RequirementsOf = {
     met('Unknown types and versions are set aside.', ['message/read-message.ts'], failure.unlisted),
     met('The consumer is not blocked.', ['engine/batch/conclude-batch.ts'], logs.otherMoves),
     met('No message id in metrics.', ['telemetry/bounded-labels.ts'], seen.bounded),
-    partly(
-      'The same failure several times is poison.',
-      ['contract/failure-rules.ts'],
-      failure.decides,
-      'Only where the contract sets a number; no default.',
-    ),
-    open(
-      'One bad deployment does not park a backlog.',
-      'There is no brake that pauses an event type when most of its messages fail.',
-    ),
+    met('The same failure several times is poison.', ['contract/failure-rules.ts'], failure.decides),
+    met('One bad deployment does not park a backlog.', ['engine/retry/brakes.ts'], failure.braked),
     met('A handler that ends or blocks its process is isolated.', ['runtime/supervise.ts'], failure.isolated),
   ],
   '20': [

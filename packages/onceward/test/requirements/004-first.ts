@@ -1,5 +1,5 @@
 import { effects, examples, failure, logs, replay, seen, spine } from './proofs.ts'
-import { met, partly, prose, type RequirementsOf } from './requirement.ts'
+import { met, prose, type RequirementsOf } from './requirement.ts'
 
 /** Document 004, sections 1 to 15. */
 export const first: RequirementsOf = {
@@ -159,11 +159,10 @@ export const first: RequirementsOf = {
     met('Validation: dead letter.', ['engine/batch/decide-outcome.ts'], failure.decides),
     met('Poison: set aside.', ['engine/batch/decide-outcome.ts'], failure.hostile),
     met('Configuration: stop and alert.', ['engine/retry/halt-cause.ts'], failure.halts),
-    partly(
+    met(
       'Business conflict: success, where the contract says so.',
-      ['engine/batch/verdicts.ts'],
-      spine.verdicts,
-      'A handler can say so by a verdict; a failure class cannot.',
+      ['engine/batch/decide-outcome.ts'],
+      failure.conflictIgnored,
     ),
     met(
       'Corruption: quarantine and page the owner.',

@@ -26,6 +26,35 @@ export const failure = {
     'unit/breaker.test.ts',
     'a backlog during an outage uses no attempt, is not set aside, and gets through afterwards',
   ),
+  contentId: proof(
+    'spine/content-identity.test.ts',
+    'applies each content once on <broker>, also after a restart',
+  ),
+  redeliverySlowed: proof(
+    'failure/redelivery.test.ts',
+    'slowed: the message waits, others do not, and no attempt is counted',
+  ),
+  redeliveryIsolated: proof('failure/redelivery.test.ts', 'isolated: the message is a batch of its own'),
+  redeliverySetAside: proof(
+    'failure/redelivery.test.ts',
+    'set aside: the message is not tried, and ends as poison with its deliveries',
+  ),
+  missingColumn: proof(
+    'store/handler-mistakes.test.ts',
+    'a missing column is a mistake of its handler: it halts nothing',
+  ),
+  trueTries: proof(
+    'failure/attempt-counts.test.ts',
+    'are its true tries after <what>, on the row and on the copy',
+  ),
+  conflictIgnored: proof(
+    'failure/attempt-counts.test.ts',
+    'a business conflict that counts as success leaves no row, and says why',
+  ),
+  braked: proof(
+    'failure/brake.test.ts',
+    'is paused, also after a kill, and continues when the column is there: <name>',
+  ),
   halts: proof(
     'unit/consumer.test.ts',
     'halts on a configuration error where the contract says so, and settles nothing',
