@@ -100,6 +100,15 @@ describe('the brake', () => {
     assert.equal(brakes.learn(all(many(1, 'c'), ended('parked')))[0]!.event, 'engaged')
   })
 
+  test('pauses again at the next final failure when only another process could apply a message', () => {
+    const brakes = paused()
+    assert.equal(brakes.release('T', 'other process')!.event, 'released')
+    assert.equal(brakes.overrule(asMap(all(many(1, 'n'), ended('parked')))).size, 1)
+    const byOperator = paused()
+    byOperator.release('T', 'operator')
+    assert.equal(byOperator.overrule(asMap(all(many(50, 'n'), ended('parked')))).size, 0)
+  })
+
   test('takes a message with stored attempts for one that was tried', () => {
     const brakes = open()
     brakes.resume('T', 'c')

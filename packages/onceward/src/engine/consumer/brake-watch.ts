@@ -126,7 +126,8 @@ export class BrakeWatch {
     }
     for (const type of [...this.#recorded].filter(type => !open.some(one => one.type === type))) {
       this.#recorded.delete(type)
-      const event = this.#brakes.release(type)
+      const byOperator = released.some(one => one.type === type)
+      const event = this.#brakes.release(type, byOperator ? 'operator' : 'other process')
       if (event === null) continue
       this.#report(event)
       this.#onReleased()

@@ -63,13 +63,18 @@ export class Brakes {
     this.#paused.set(type, new TypePause(cause, brake, this.#clock.nowMs(), 0))
   }
 
-  /** An operator or a probe ended the pause, perhaps in another process. */
-  release(type: string, by: 'operator' | 'probe' = 'operator'): BrakeEvent | null {
+  /**
+   * The pause ended. A probe of another process says nothing about this one, which may run another version of
+   * the handler: its evidence stays, and its next final failure pauses the type again.
+   */
+  release(type: string, by: 'operator' | 'probe' | 'other process'): BrakeEvent | null {
     const paused = this.#paused.get(type)
     if (paused === undefined) return null
     this.#paused.delete(type)
-    this.#recent.delete(type)
-    this.know(type, paused.cause, by)
+    if (by !== 'other process') {
+      this.#recent.delete(type)
+      this.know(type, paused.cause, by)
+    }
     return { event: 'released', type, cause: paused.cause, messages: paused.failedCount }
   }
 
