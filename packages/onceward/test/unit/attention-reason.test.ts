@@ -33,7 +33,7 @@ test('every message that is set aside waits under one reason, by what was decide
   assert.equal(reasonFor(failed('poison')), 'poison')
   assert.equal(reasonFor(failed('transient')), 'exhausted')
   assert.equal(reasonFor(failed('unclassified')), 'exhausted')
-  assert.equal(reasonFor(failed('corruption')), 'quarantined')
+  assert.equal(reasonFor(failed('corruption')), 'corrupt')
   assert.equal(reasonFor(failed('validation')), 'set aside')
   assert.equal(reasonFor(failed('business conflict')), 'set aside')
 })

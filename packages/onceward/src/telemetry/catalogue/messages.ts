@@ -19,7 +19,7 @@ export const messages = {
     description: 'Deliveries the broker marked as redelivered',
   },
   redeliveredOften: {
-    name: 'onceward.consumer.redelivered.often',
+    name: 'onceward.consumer.repeated.deliveries',
     kind: 'counter',
     unit: '{delivery}',
     labels: ['consumer'],
