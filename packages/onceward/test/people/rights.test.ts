@@ -89,11 +89,11 @@ const acts = [
   'steer_campaign',
   'classify_parked',
 ]
-const approvals = ['approve', 'approve_campaign']
+const approvals = ['approve', 'approve_campaign', 'drop_tenant']
 const callable: Record<string, readonly string[]> = {
   onceward_operator: [...looks, ...acts],
   onceward_approver: [...looks, ...approvals],
-  onceward_console: [...looks, ...acts, ...approvals],
+  onceward_console: [...looks, ...acts, ...approvals, 'console_refused'],
   public: [],
 }
 
