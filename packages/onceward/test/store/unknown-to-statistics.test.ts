@@ -66,7 +66,7 @@ for (const layout of ['in one table', 'beside partitioned ones', 'partitioned by
         for (const table of ['inbox', 'attempt', 'queue_message'] as const) {
           const rows = read[table] - earlier[table]
           assert.ok(
-            rows < 8 * bodies.length,
+            rows < 16 * bodies.length,
             `${rows} rows of ${table} were read for ${bodies.length} messages`,
           )
         }
