@@ -19,7 +19,10 @@ import { exportedNames, selectorsOf } from './selectors.ts'
 import { openTrouble } from './staged-trouble.ts'
 
 /** Metrics of alerts and dashboards that other tests stage: test/failure/brake and redelivery. */
-const notStaged: readonly string[] = ['onceward_consumer_braked', 'onceward_consumer_repeated_deliveries_total']
+const notStaged: readonly string[] = [
+  'onceward_consumer_braked',
+  'onceward_consumer_repeated_deliveries_total',
+]
 
 /** Metrics that no alert and no panel asks for, and what stages them on real servers in other tests. */
 const elsewhere: Readonly<Record<string, string>> = {

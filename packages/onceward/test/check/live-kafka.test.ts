@@ -150,7 +150,10 @@ describe('check --live on Kafka', await skipWithout('kafka', 'postgres'), () => 
     })
     const changes = { retention: { markers: '14d' }, replay: { window: '1d' } }
     const first = await looking(kafka, name, changes)()
-    assert.match(first.find(one => one.id === 'OW501')!.found, /markers are kept for 14d, retention\.ms .* 21d/)
+    assert.match(
+      first.find(one => one.id === 'OW501')!.found,
+      /markers are kept for 14d, retention\.ms .* 21d/,
+    )
     await kafka.alterTopic(name, { 'retention.ms': String(10 * day) })
     await settled(looking(kafka, name, changes), 'OW501', false)
   })

@@ -22,7 +22,10 @@ interface Sender {
 const senders = {
   async rabbitmq(t: TestContext): Promise<Sender> {
     const { name, url, channel, send } = await createTestQueue(t)
-    await channel.assertQueue(name, { durable: true, arguments: { 'x-queue-type': 'quorum', 'x-delivery-limit': -1 } })
+    await channel.assertQueue(name, {
+      durable: true,
+      arguments: { 'x-queue-type': 'quorum', 'x-delivery-limit': -1 },
+    })
     return { source: queue(name), rabbitmqUrl: url, send }
   },
   async postgres(_t: TestContext, pool: ReturnType<typeof createPool>): Promise<Sender> {
