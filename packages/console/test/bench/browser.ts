@@ -46,7 +46,7 @@ export async function openPage(
   options: BrowserContextOptions = {},
 ): Promise<{ readonly page: Page; readonly errors: string[] }> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options })
-  context.setDefaultTimeout(15_000)
+  context.setDefaultTimeout(60_000)
   const page = await context.newPage()
   const errors: string[] = []
   page.on('pageerror', error => errors.push(error.message))
