@@ -24,7 +24,7 @@ export async function prepareTask(place: PreparedPlace, contender: Contender, lo
 }
 
 /**
- * Throws when the broker was not told of everything. Where the store keeps the position, the broker's is only
+ * Throws unless every position is committed to the broker. Where the store keeps the position, the broker's is only
  * a hint.
  */
 export async function assertConsumed(place: PreparedPlace, contender: Contender, task: Task): Promise<void> {
@@ -32,7 +32,7 @@ export async function assertConsumed(place: PreparedPlace, contender: Contender,
   if (!readsQueue(role)) return
   if (broker === 'rabbitmq') await assertEmpty(place.rabbitmqUrl!, task.queue)
   if (role === 'raw' || keepsCheckpoint(role)) return
-  await logsOf(place, contender)?.assertTold(task.queue, task.group, task.load.count)
+  await logsOf(place, contender)?.assertCommitted(task.queue, task.group, task.load.count)
 }
 
 function logsOf({ logs }: PreparedPlace, contender: Contender): FilledLogs | null {

@@ -26,7 +26,7 @@ export function* bodiesOf(load: Load): Generator<Buffer> {
   for (const increment of incrementsOf(load)) yield bodyOf(increment)
 }
 
-/** The counter key is drawn at random, so that batches side by side meet on the same rows. */
+/** The counter key is drawn at random, so that concurrent batches write the same rows. */
 export function* incrementsOf({ ids, round, count, keys = 'shared' }: Load): Generator<Increment> {
   for (let index = 0; index < count; index++) {
     const digits = hash('md5', `${ids}/${round}/${index}`)

@@ -25,7 +25,7 @@ export function startClock(): () => number {
 
 /**
  * Not timed. A quorum queue takes acks in a moment after the channel did; a channel closed within that moment
- * hands some of the last messages back, whoever consumed them.
+ * returns some of the last messages, to any consumer.
  */
 export function letAcksArrive(): Promise<void> {
   return sleep(200)

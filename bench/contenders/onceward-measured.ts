@@ -6,7 +6,7 @@ import { consumeAs, defineIncrements, rabbitSource } from './onceward.ts'
 const scrapeEveryMs = 5_000
 
 /**
- * The batch form as `onceward run` has it: the SDK counts, and somebody collects, three times as often as
+ * The batch form as `onceward run` has it: the SDK counts, and a scraper collects, three times as often as
  * Prometheus does by default.
  */
 export const openOncewardMeasured: OpenContender = async place => {

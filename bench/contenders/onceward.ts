@@ -128,11 +128,17 @@ export function consumeInStore<Tx>(
   }
 }
 
-/** Looks once per millisecond: settling follows counting without a pause in between. */
+/** Faster than every contender: a look that is due when the rest would be done at this rate is never late. */
+const rateMax = 400_000
+
+/**
+ * Looks often only near the end: once per millisecond, the looking was a part of what it measured. Settling
+ * follows counting without a pause in between.
+ */
 export async function applied<M, Tx>(process: ConsumerProcess<M, Tx>, count: number): Promise<void> {
-  while (ended(process.tally.outcomes) < count) {
+  for (let left = count; left > 0; left = count - ended(process.tally.outcomes)) {
     if (process.state === 'halted') await process.finished
-    await new Promise(resolve => setTimeout(resolve, 1))
+    await new Promise(resolve => setTimeout(resolve, Math.min(100, (1_000 * left) / rateMax)))
   }
 }
 

@@ -4,7 +4,7 @@ import type { Place } from '../place.ts'
 import type { Consume, Task } from './contender.ts'
 import { contenders } from './contenders.ts'
 
-// One contender in a process of its own: told where it is, then given one task per round.
+// One contender in a process of its own: it gets the address, then one task per round.
 const [name, place] = process.argv.slice(2)
 const contender = [...contenders, ...effectContenders, ...failureContenders].find(
   candidate => candidate.name === name,

@@ -34,7 +34,7 @@ export const resetContributions = 'truncate contribution_fact, contribution_wind
 
 const windowMs = 60_000
 const epochMs = Date.UTC(2026, 0, 1)
-/** Fifty teams and seventeen minutes: 850 sums that batches side by side meet on. */
+/** Fifty teams and seventeen minutes: 850 sums that concurrent batches share. */
 const teamOf = ({ key }: Increment) => `team-${key % 50}`
 const timeOf = ({ key }: Increment) => epochMs + key * 1_000
 
@@ -83,7 +83,7 @@ const addFacts = `
     amount = held.amount + excluded.amount, latest_at = greatest(held.latest_at, excluded.latest_at)`
 
 /**
- * Markers, facts of the new ones with their sums, one commit: what somebody who knows the trade writes for
+ * Markers, facts of the new ones with their sums, one commit: what an expert writes for
  * one purpose.
  */
 async function contributeByHand(client: pg.ClientBase, bodies: readonly Buffer[]): Promise<void> {

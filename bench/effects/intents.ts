@@ -4,7 +4,7 @@ import { type OpenContender, startClock } from '../contenders/contender.ts'
 import { applied } from '../contenders/onceward.ts'
 import type { Increment } from '../workload.ts'
 
-/** A marker and an intent per message, and nothing else; nobody makes the calls. */
+/** A marker and an intent per message, and nothing else; no calls are made. */
 export const openIntents: OpenContender = async place => {
   return async ({ queue, load }) => {
     const consumer = defineConsumer<Increment, SqlTransaction>({

@@ -39,7 +39,7 @@ export async function assertProjected(pool: pg.Pool, load: Load): Promise<void> 
     throw new Error(`projection: ${rows.length} of ${last.size} keys, ${wrong.length} of them wrong`)
 }
 
-/** What the hand-written upsert promises: the newest version, whatever was skipped. */
+/** What the hand-written upsert promises: the newest version, also after skipped ones. */
 function defineProjection(source: SourceDeclaration) {
   return defineConsumer<Increment, SqlTransaction>({
     name: 'projected',

@@ -1,14 +1,14 @@
 import type { Load } from '../workload.ts'
 
 /**
- * The log side of one broker: whoever reads it leaves it as it was, so one filling serves every contender of
+ * The log side of one broker: a reader leaves it unchanged, so one filling serves every contender of
  * a round.
  */
 export interface LogBroker {
   /** Creates the log and writes the load into it; resolves when all of it is acknowledged. */
   fill(name: string, partitions: number, load: Load): Promise<void>
-  /** Records that the group told the broker to be done. */
-  told(name: string, group: string): Promise<number>
+  /** Records that the group has committed. */
+  committed(name: string, group: string): Promise<number>
   /** Also forgets the groups. */
   delete(name: string, groups: readonly string[]): Promise<void>
   close(): Promise<void>
@@ -46,10 +46,11 @@ export class FilledLogs {
     return { queue, group }
   }
 
-  /** Throws unless the group told the broker that everything is done. */
-  async assertTold(queue: string, group: string, count: number): Promise<void> {
-    const told = await this.#broker.told(queue, group)
-    if (told !== count) throw new Error(`${group}: the broker was told of ${told} of ${count} records`)
+  /** Throws unless the group has committed everything. */
+  async assertCommitted(queue: string, group: string, count: number): Promise<void> {
+    const committed = await this.#broker.committed(queue, group)
+    if (committed !== count)
+      throw new Error(`${group}: the group has committed ${committed} of ${count} records`)
   }
 
   async deleteBefore(round: number): Promise<void> {

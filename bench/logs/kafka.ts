@@ -19,7 +19,7 @@ export function openKafkaLogs(bootstrap: string): LogBroker {
       for (const messages of sends(topic, partitions, load)) await producer.send({ messages, acks: -1 })
       await producer.close()
     },
-    async told(topic, group) {
+    async committed(topic, group) {
       const found = await admin.listConsumerGroupOffsets({ groups: [group] })
       const partitions = found[0]?.topics.find(({ name }) => name === topic)?.partitions ?? []
       return partitions.reduce((sum, { committedOffset }) => sum + Math.max(0, Number(committedOffset)), 0)

@@ -14,7 +14,7 @@ export function openStreamLogs(url: string): LogBroker {
       await (await client()).createStream({ stream, arguments: {} })
       await publishAll(await client(), stream, bodiesOf(load))
     },
-    async told(stream, group) {
+    async committed(stream, group) {
       const last = await (await client()).queryOffset({ reference: group, stream })
       return Number(last) + 1
     },

@@ -26,7 +26,7 @@ type Times = Pick<Latency, 'p50' | 'p95' | 'insideP50' | 'commitP50'>
 const perSecond = 50
 const warmUp = 50
 
-/** Messages come one by one: whatever a library waits for to fill a batch shows here. */
+/** Messages come one by one: the time a library waits to fill a batch shows here. */
 export async function measureLatency(place: PreparedPlace, seconds: number): Promise<Latency> {
   const unprotected = await measureOne(place, seconds, 'unprotected')
   return { ...(await measureOne(place, seconds, 'onceward')), unprotectedP50: unprotected.p50 }

@@ -91,23 +91,11 @@ declare module 'pg-transactional-outbox' {
   ): unknown
 }
 
-declare module 'reflect-metadata' {}
-
 declare module '@golevelup/nestjs-rabbitmq' {
-  export const RabbitMQModule: { forRoot(options: object): unknown }
+  export const RabbitMQModule: { forRoot(options: object): import('@nestjs/common').DynamicModule }
   export function RabbitSubscribe(
     options: object,
   ): (prototype: object, method: string, descriptor: PropertyDescriptor) => void
-}
-
-declare module '@nestjs/common' {
-  export function Module(options: object): (target: object) => void
-}
-
-declare module '@nestjs/core' {
-  export const NestFactory: {
-    createApplicationContext(module: object, options: object): Promise<{ init(): Promise<unknown> }>
-  }
 }
 
 declare module 'kafkajs' {

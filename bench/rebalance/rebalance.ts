@@ -12,7 +12,7 @@ export interface Rebalance {
   /** Seconds from the kill until the survivor has all partitions and the rate it keeps from then on. */
   readonly fullS: number
   readonly rateBefore: number
-  /** Of the survivor, between the kill and the hand-over. */
+  /** Of the survivor, between the kill and the takeover. */
   readonly rateBetween: number
   readonly rateAfter: number
 }

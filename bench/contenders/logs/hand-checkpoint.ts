@@ -53,7 +53,7 @@ async function work(connection: pg.Client, batches: Batches, lines: readonly Lin
   }
 }
 
-/** The line with the most records, of those that nobody works on. */
+/** The line with the most records, of those without a worker. */
 function takeLongest(lines: readonly Line[]): { line: Line; batch: LogRecord[] } | null {
   let longest: Line | null = null
   for (const line of lines) {

@@ -3,8 +3,8 @@ import { applyBatch } from '../apply-batch.ts'
 import { applyEach } from '../apply-each.ts'
 import { type OpenContender, startClock } from '../contender.ts'
 import { Batches } from './batches.ts'
+import { CommittedOffsets } from './committed-offsets.ts'
 import type { ConnectLog, LogRecord } from './log-reader.ts'
-import { ToldOffsets } from './told-offsets.ts'
 
 const batchSize = 500
 
@@ -23,14 +23,14 @@ export function openHandMarkers(
     for (const connection of connections) await connection.connect()
     return async task => {
       const reader = await client.open(task)
-      const told = new ToldOffsets(reader)
+      const offsets = new CommittedOffsets(reader)
       let waiting: LogRecord[] = []
       const batches = new Batches(reader, task.load.count, record => waiting.push(record))
       const take = (isLast: boolean) => {
         if (waiting.length === 0 || (waiting.length < batchSize && !isLast)) return null
         const batch = waiting.slice(0, batchSize)
         waiting = waiting.slice(batchSize)
-        return { batch, done: told.begin(batch) }
+        return { batch, done: offsets.begin(batch) }
       }
       const seconds = startClock()
       await Promise.all(
@@ -45,7 +45,7 @@ export function openHandMarkers(
         }),
       )
       const took = seconds()
-      await told.flush()
+      await offsets.flush()
       await reader.close()
       return took
     }

@@ -31,7 +31,7 @@ export const connectKafka: ConnectLog = async place => {
       const { topicId, partitions } = topics[0]!
       const count = partitions.length
       const reader = new KafkaReader(fetching, committing, { topic: queue, topicId, group, count })
-      await coordinate(committing, group, () => reader.tell(new Map([[0, 0]])))
+      await coordinate(committing, group, () => reader.commit(new Map([[0, 0]])))
       return reader
     },
   }
@@ -79,7 +79,7 @@ class KafkaReader implements LogReader {
     return records
   }
 
-  async tell(nextByPartition: ReadonlyMap<number, number>): Promise<void> {
+  async commit(nextByPartition: ReadonlyMap<number, number>): Promise<void> {
     const { topic, group } = this.#topic
     const partitions = [...nextByPartition].map(([partitionIndex, next]) => ({
       partitionIndex,

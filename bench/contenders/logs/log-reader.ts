@@ -12,7 +12,7 @@ export interface LogReader {
   /** What comes next, each partition in order; waits until there is something. */
   read(): Promise<readonly LogRecord[]>
   /** Stores where the group reads on. */
-  tell(nextByPartition: ReadonlyMap<number, number>): Promise<void>
+  commit(nextByPartition: ReadonlyMap<number, number>): Promise<void>
   close(): Promise<void>
 }
 

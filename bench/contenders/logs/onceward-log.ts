@@ -47,7 +47,7 @@ function open(options: IncrementOptions, openLog: OpenLog): OpenContender {
 
 /**
  * Joining a group takes as long as the broker wants, and the hand-written loops join none: the clock starts
- * when the partitions are ours, and nothing is handed over before.
+ * when the partitions are ours, and nothing is delivered before.
  */
 function watchAssignment(source: Source): { watched: Source; assigned: Promise<void> } {
   const { promise: assigned, resolve } = Promise.withResolvers<void>()

@@ -40,7 +40,7 @@ class StreamReader implements LogReader {
     return records
   }
 
-  async tell(nextByPartition: ReadonlyMap<number, number>): Promise<void> {
+  async commit(nextByPartition: ReadonlyMap<number, number>): Promise<void> {
     const next = nextByPartition.get(0)
     if (next !== undefined) await this.#consumer.storeOffset(BigInt(next - 1))
   }

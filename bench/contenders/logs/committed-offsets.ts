@@ -8,15 +8,15 @@ interface OpenBatch {
 }
 
 /**
- * Batches end in any order; the broker is told of a batch when all before it are done too, ten times a second
+ * Batches end in any order; a batch is committed to the broker when all before it are done too, ten times a second
  * at most.
  */
-export class ToldOffsets {
+export class CommittedOffsets {
   readonly #reader: LogReader
   readonly #open: OpenBatch[] = []
   #moved = new Map<number, number>()
   #timer: NodeJS.Timeout | null = null
-  #telling: Promise<void> = Promise.resolve()
+  #committing: Promise<void> = Promise.resolve()
 
   constructor(reader: LogReader) {
     this.#reader = reader
@@ -40,8 +40,8 @@ export class ToldOffsets {
     this.#timer = null
     const moved = this.#moved
     this.#moved = new Map()
-    if (moved.size > 0) this.#telling = this.#telling.then(() => this.#reader.tell(moved))
-    return this.#telling
+    if (moved.size > 0) this.#committing = this.#committing.then(() => this.#reader.commit(moved))
+    return this.#committing
   }
 
   #advance(): void {
