@@ -29,11 +29,11 @@ export class Child {
       this.#said = (this.#said + chunk).slice(-4_000)
     })
     child.on('message', message => {
-      const told = message as ChildMessage
-      if (told.kind === 'ready') {
+      const received = message as ChildMessage
+      if (received.kind === 'ready') {
         this.#isReady = true
-        this.#ready.resolve(told)
-      } else onMessage(told)
+        this.#ready.resolve(received)
+      } else onMessage(received)
     })
     this.exited = new Promise(resolve => {
       child.on('error', error =>
@@ -73,8 +73,8 @@ export class Child {
     this.#process.kill('SIGKILL')
   }
 
-  #end(why: string, tell: () => void): void {
+  #end(why: string, report: () => void): void {
     this.#ready.reject(new Error(`${this.#process.spawnargs.slice(-2).join(' ')} ${why}\n${this.said}`))
-    tell()
+    report()
   }
 }

@@ -71,14 +71,14 @@ const kafka = await skipWithout('kafka')
 describe('the demo', () => {
   it('loses nothing and charges nothing twice on the embedded broker', () => provesItself([], 41))
 
-  it('does the same over RabbitMQ', rabbitmq, async () => {
+  it('loses nothing and charges nothing twice over RabbitMQ', rabbitmq, async () => {
     await provesItself(['--broker', 'rabbitmq'], 42, {
       ...process.env,
       ONCEWARD_RABBITMQ_URL: await rabbitmqUrl(),
     })
   })
 
-  it('does the same over a RabbitMQ super stream', rabbitmq, async () => {
+  it('loses nothing and charges nothing twice over a RabbitMQ super stream', rabbitmq, async () => {
     await provesItself(['--broker', 'stream'], 44, {
       ...process.env,
       ONCEWARD_RABBITMQ_URL: await rabbitmqUrl(),
@@ -86,7 +86,7 @@ describe('the demo', () => {
     })
   })
 
-  it('does the same over a Kafka topic', kafka, async () => {
+  it('loses nothing and charges nothing twice over a Kafka topic', kafka, async () => {
     await provesItself(['--broker', 'kafka'], 45, {
       ...process.env,
       ONCEWARD_KAFKA_BOOTSTRAP: await kafkaBootstrap(),

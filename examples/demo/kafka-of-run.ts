@@ -33,10 +33,10 @@ export async function kafkaOfRun({ kafkaBootstrap, queue, deadLetters }: DemoSet
     },
     async depth() {
       const ends = await offsets(queue, partitions, latest)
-      const told = await committed()
+      const known = await committed()
       return ends.reduce(
         (sum, { partitionIndex, offset }) =>
-          sum + Number(offset) - Math.max(0, told.get(partitionIndex) ?? 0),
+          sum + Number(offset) - Math.max(0, known.get(partitionIndex) ?? 0),
         0,
       )
     },

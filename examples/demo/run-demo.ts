@@ -7,6 +7,7 @@ import { createPool, migrate } from 'onceward/postgres'
 import { Child } from './child.ts'
 import { Cleanup } from './cleanup.ts'
 import { brokerOfRun } from './demo-broker.ts'
+import { DemoScreen } from './demo-screen.ts'
 import { gatherEvidence } from './evidence.ts'
 import { findServers } from './find-servers.ts'
 import { businessTables } from './payment-capture.ts'
@@ -15,13 +16,15 @@ import { ProgressReader } from './progress.ts'
 import { runToTheEnd } from './run-to-the-end.ts'
 import type { DemoBroker, DemoSettings } from './settings.ts'
 import { reachVerdict, type Verdict, verdictText } from './verdict.ts'
-import { createView, number, type View } from './view.ts'
+import { createView, number } from './view.ts'
 import { Workers } from './workers.ts'
 
 export interface DemoOptions {
   readonly broker: DemoBroker
   readonly messages: number
   readonly json: boolean
+  /** Serves the console, and stays until Ctrl-C after the verdict. */
+  readonly console?: boolean | undefined
   /** Repeats the messages, the gateway's behaviour and the planned kills. Default random. */
   readonly seed?: number | undefined
 }
@@ -41,18 +44,24 @@ export async function runDemo(options: DemoOptions): Promise<number> {
   const view = createView(options.json ? process.stderr : process.stdout)
   const cleanup = new Cleanup()
   try {
-    const verdict = await cleanup.guard(stageRun(options, view, cleanup))
-    view.end()
+    const screen = new DemoScreen(view)
+    const verdict = await cleanup.guard(stageRun(options, screen, cleanup))
+    screen.end()
     if (verdict === null) return 130
+    screen.decided(verdict)
     if (options.json) process.stdout.write(`${JSON.stringify(verdict)}\n`)
     else view.say(verdictText(verdict))
+    if (options.console) {
+      view.say('The console stays open. Ctrl-C ends it and removes everything.')
+      await cleanup.guard(new Promise(() => {}))
+    }
     return verdict.ok ? 0 : 1
   } finally {
     await cleanup.run()
   }
 }
 
-async function stageRun(options: DemoOptions, view: View, cleanup: Cleanup): Promise<Verdict> {
+async function stageRun(options: DemoOptions, view: DemoScreen, cleanup: Cleanup): Promise<Verdict> {
   const began = performance.now()
   const seed = options.seed ?? Math.floor(Math.random() * 1e9)
   view.say(
@@ -90,6 +99,7 @@ async function stageRun(options: DemoOptions, view: View, cleanup: Cleanup): Pro
     producerLog: join(folder, 'producer.log'),
     gatewayBook,
   }
+  if (options.console) await openConsole(settings, view, cleanup)
   const broker = await brokerOfRun(settings, pool)
   cleanup.add(() => broker.remove())
   await broker.prepare()
@@ -106,6 +116,14 @@ async function stageRun(options: DemoOptions, view: View, cleanup: Cleanup): Pro
   view.show(await heard.progress.read())
   const evidence = await gatherEvidence(settings, pool, broker)
   return reachVerdict(evidence, settings, workers, Number(secondsSince(began)))
+}
+
+/** Loaded only when it is asked for: the pages need the development tools once, to be built. */
+async function openConsole(settings: DemoSettings, screen: DemoScreen, cleanup: Cleanup): Promise<void> {
+  const { serveDemo } = await import('./demo-console.ts')
+  const served = await serveDemo(settings, () => screen.headline())
+  cleanup.add(() => served.close())
+  screen.say(`The console, signed in once by this link:\n${served.signInUrl}`)
 }
 
 /** On an external server a queue outlives a killed demo, so its name must not collide with another run. */

@@ -28,9 +28,9 @@ export async function streamOfRun(settings: DemoSettings): Promise<BrokerOfRun> 
 
   /** Stored offsets are records too, so the count may be too high; it is 0 only when nothing is left. */
   const behind = async (name: string) => {
-    const told = await queryOffset(stream, consumerName, name)
+    const known = await queryOffset(stream, consumerName, name)
     const newest = await lookAt(stream, name, 'last')
-    const next = told === null ? 0 : Number(told) + 1
+    const next = known === null ? 0 : Number(known) + 1
     return newest === null ? 0 : Math.max(0, newest.firstOffset + newest.records - next)
   }
   return {

@@ -2,7 +2,7 @@ import { existsSync, globSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 
 /**
- * Removes declarations that no door of the package leads to: nobody can import them, and constants with SQL
+ * Removes declarations that no entry point of the package exports: they cannot be imported, and constants with SQL
  * stand in them a second time. Gives the number of files.
  */
 export function dropUnreachedTypes(home: string): number {

@@ -78,7 +78,7 @@ describe('attacks on the console', await skipWithout('postgres'), () => {
     assert.equal((await new Client(served.url, { cookie: former }).get('overview')).status, 401)
   })
 
-  it('answers nothing without a session, whatever the path looks like', async () => {
+  it('answers nothing without a session, for any path', async () => {
     const nobody = new Client(served.url)
     for (const path of [
       'overview',
@@ -101,6 +101,48 @@ describe('attacks on the console', await skipWithout('postgres'), () => {
       assert.equal(headers.get('x-frame-options'), 'DENY')
       assert.equal(headers.get('x-content-type-options'), 'nosniff')
     }
+  })
+
+  it('reads no more of a body than its limit, also of one that does not say its length', async () => {
+    const console = createConsole({ database: incident.consoleUrl, auth: { kind: 'link' } })
+    const client = new Client('http://localhost', {}, request => console.fetch(request))
+    await client.post('sign-in', { token: console.signInLink('ann').split('#link=')[1] })
+    await client.start()
+    let pulled = 0
+    const endless = new ReadableStream({
+      pull(controller) {
+        pulled += 65_536
+        controller.enqueue(new Uint8Array(65_536).fill(32))
+      },
+    })
+    const answer = await console.fetch(
+      new Request('http://localhost/api/selections', {
+        method: 'POST',
+        body: endless,
+        duplex: 'half',
+        headers: {
+          cookie: client.cookie,
+          origin: 'http://localhost',
+          'x-csrf-token': client.csrf,
+          'content-type': 'application/json',
+        },
+      } as RequestInit),
+    )
+    assert.equal(answer.status, 413)
+    assert.ok(pulled < 10_000_000, `${pulled} bytes were read`)
+    await console.close()
+  })
+
+  it('answers a flood of one session with 429, and its neighbours as before', async () => {
+    const [flood, calm] = [
+      await Client.signIn(served.linkFor('ann')),
+      await Client.signIn(served.linkFor('bob')),
+    ]
+    const answers = await Promise.all(Array.from({ length: 160 }, () => flood.get('session')))
+    const refused = answers.filter(({ status }) => status === 429)
+    assert.ok(refused.length > 0)
+    assert.equal(refused[0]!.body.error.code, 'too_many')
+    assert.equal((await calm.get('session')).status, 200)
   })
 
   it('limits requests of one session, not of others', () => {

@@ -11,8 +11,10 @@ const button = (page: Page, name: string | RegExp) =>
 const inDialog = (page: Page, name: string) =>
   page.getByRole('dialog').getByRole('button', { name, exact: true })
 const because = (page: Page, text: string) => page.getByRole('dialog').getByLabel('Reason').fill(text)
+const openSection = (page: Page, name: RegExp) =>
+  page.getByRole('navigation', { name: 'Sections' }).getByRole('link', { name }).click()
 const openMessage = async (page: Page, id: string) => {
-  await page.getByRole('link', { name: 'Messages' }).click()
+  await openSection(page, /^Messages/)
   await page.getByRole('link', { name: id, exact: true }).click()
   await page.getByRole('heading', { level: 1, name: id }).waitFor()
 }
@@ -70,7 +72,7 @@ describe('the incident of example 09 in the browser', await skipWithoutBrowser()
     await inDialog(ann.page, 'Save the fix').click()
     await ann.page.getByText(/its fix needs the approval of a person other than ann/).waitFor()
 
-    await ann.page.getByRole('link', { name: /^Approvals/ }).click()
+    await openSection(ann.page, /^Approvals/)
     await button(ann.page, 'Review and approve…').click()
     await because(ann.page, 'it is mine')
     await inDialog(ann.page, 'Approve').click()
@@ -80,14 +82,22 @@ describe('the incident of example 09 in the browser', await skipWithoutBrowser()
       .waitFor()
     await inDialog(ann.page, 'Cancel').click()
 
-    await bob.page.getByRole('link', { name: /^Approvals/ }).click()
+    await openSection(bob.page, /^Approvals/)
     await button(bob.page, 'Review and approve…').click()
-    await bob.page.getByRole('dialog').getByText('"currency": "EUR"').waitFor()
+    await bob.page.getByRole('dialog').getByText('+ "currency": "EUR",').waitFor()
     await because(bob.page, 'read the invoice')
     await inDialog(bob.page, 'Approve').click()
     await bob.page.getByText('approved', { exact: true }).waitFor()
 
     await openMessage(ann.page, 'east-1')
+    const fixes = ann.page.getByRole('region', { name: 'Fixes' })
+    await fixes.getByText('- "currency": "USD",').waitFor()
+    await fixes.getByText('+ "currency": "EUR",').waitFor()
+    const inOrder = ann.page.getByRole('list', { name: 'In this order' }).getByRole('listitem')
+    assert.deepEqual(
+      (await inOrder.allInnerTexts()).map(text => /east-\d/.exec(text)?.[0]),
+      ['east-1', 'east-2'],
+    )
     await button(ann.page, 'Redrive…').click()
     await because(ann.page, 'sender confirmed')
     await inDialog(ann.page, 'Redrive').click()
@@ -99,26 +109,37 @@ describe('the incident of example 09 in the browser', await skipWithoutBrowser()
     await button(ann.page, 'Skip…').click()
     await because(ann.page, 'a test of the sender')
     await inDialog(ann.page, 'Skip').click()
+    await ann.page.getByText('Skipped 1 message; 2 messages behind continue.').waitFor()
     await ann.page.getByRole('heading', { level: 1, name: 'Messages' }).waitFor()
     await until('west-3 is parked for its own reason', async () => {
       const { rows } = await incident.pool.query(`select code from onceward.held where message_id = 'west-3'`)
       return rows[0]?.code === 'wrong_currency'
     })
-    await openMessage(ann.page, 'west-3')
-    await button(ann.page, 'Delete…').click()
-    await because(ann.page, 'personal data')
-    await inDialog(ann.page, 'Request deletion').click()
+    const requestDeletion = async (reason: string) => {
+      await openMessage(ann.page, 'west-3')
+      await button(ann.page, 'Delete…').click()
+      await because(ann.page, reason)
+      await inDialog(ann.page, 'Request deletion').click()
+    }
+    await requestDeletion('wrong ticket')
+    await button(bob.page, 'Decline…').click()
+    await because(bob.page, 'the ticket is about another message')
+    await inDialog(bob.page, 'Decline').click()
+    await ann.page.getByText('the ticket is about another message').waitFor()
+    await ann.page.getByText('declined', { exact: true }).waitFor()
+
+    await requestDeletion('personal data')
     const request = bob.page.getByRole('region', { name: 'Deletion of 1 message of invoice_booking' })
     await request.getByRole('button', { name: 'Review and approve…' }).click()
     await because(bob.page, 'personal data')
     await inDialog(bob.page, 'Approve').click()
     await button(ann.page, 'Erase now').click()
+    await ann.page.getByText('Deleted 1 message.').waitFor()
     await ann.page.getByText('executed', { exact: true }).waitFor()
   })
 
   it('ends with every invoice booked once in order, an intact chain, and no error of a script', async () => {
-    await ann.page.getByRole('link', { name: 'Audit' }).click()
-    await button(ann.page, 'Verify the chain').click()
+    await openSection(ann.page, /^Audit/)
     await ann.page.getByText('The chain is intact').waitFor()
     const expected = [
       'east-1',
@@ -132,7 +153,7 @@ describe('the incident of example 09 in the browser', await skipWithoutBrowser()
       'west-2',
     ]
     assert.deepEqual(await incident.booked(), expected)
-    await ann.page.getByRole('link', { name: 'Overview' }).click()
+    await openSection(ann.page, /^Overview/)
     await ann.page.getByText('Nothing needs a person now.').waitFor()
     assert.deepEqual([...ann.errors, ...bob.errors], [])
   })

@@ -125,7 +125,7 @@ describe('sign-in by OpenID Connect, at a real provider', await skipWithout('pos
     assert.equal(status, 200)
     assert.equal(body.person, 'ann')
     assert.deepEqual(body.roles, ['operator'])
-    assert.deepEqual(body.scope.owners, ['billing'])
+    assert.deepEqual(body.rights[0].scope.owners, ['billing'])
   })
 
   it('records issuer and subject with the act', async () => {

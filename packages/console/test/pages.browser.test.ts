@@ -1,27 +1,22 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { createServer } from 'node:net'
 import { after, before, describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { createQueue, hint, publish, queueDepth } from 'onceward/postgres'
 import { until } from 'onceward/testing'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, Page, Response } from 'playwright-core'
 import { queue } from '../../../examples/09-parking-drill/invoice-booking.ts'
 import type { ServedConsole } from '../src/server/serve-console.ts'
 import { openBrowser, openPage, skipWithoutBrowser } from './bench/browser.ts'
+import { addOtherTeams } from './bench/busy-database.ts'
 import { type Incident, openIncident } from './bench/incident.ts'
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const pages = [
-  '',
-  'messages',
-  'redrives',
-  'approvals',
-  'ledger',
-  'outbox',
-  'decisions',
-  'audit',
-  'consumers/invoice_booking',
+  ...['', 'messages', 'redrives', 'approvals', 'campaigns', 'ledger', 'outbox', 'decisions', 'audit'],
+  ...['consumers/invoice_booking', 'consumers/parcel_tracking', 'no-such-page'],
 ]
 const hostile = [
   '<script>window.hit = 1</script>',
@@ -42,6 +37,22 @@ async function seriousFindings(page: Page): Promise<string[]> {
     .map(({ id, nodes }) => `${id}: ${nodes[0]!.html.slice(0, 120)}`)
 }
 
+/** A proxy's origin must be known before the server listens. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await new Promise(resolve => server.once('listening', resolve))
+  const { port } = server.address() as { port: number }
+  await new Promise(resolve => server.close(resolve))
+  return port
+}
+
+/** The title is there, and nothing loads any more. */
+async function settled(page: Page): Promise<void> {
+  await page.getByRole('heading', { level: 1 }).waitFor()
+  const main = page.locator('main')
+  await until('nothing loads', async () => !(await main.innerText()).includes('Loading…'))
+}
+
 describe('the pages in a browser', await skipWithoutBrowser(), () => {
   let incident: Incident
   let served: ServedConsole
@@ -51,6 +62,7 @@ describe('the pages in a browser', await skipWithoutBrowser(), () => {
     // Builds the pages, which a console looks for when it starts.
     browser = await openBrowser()
     incident = await openIncident()
+    await addOtherTeams(incident)
     await createQueue(incident.pool, queue)
     await publish(
       incident.pool,
@@ -99,14 +111,13 @@ describe('the pages in a browser', await skipWithoutBrowser(), () => {
     it(`have no serious finding of axe-core and no sideways scrolling: ${scheme}, ${width} wide`, async () => {
       const view = { colorScheme: scheme, viewport: { width, height: 860 } }
       const { page } = await openPage(browser, served.linkFor('ann'), view)
-      const { rows } = await incident.pool.query(
-        `select id::text from onceward.held where message_id = 'east-1'`,
-      )
+      const { rows } = await incident.pool.query(`
+        select 'messages/' || id as path from onceward.held where message_id = 'east-1'
+        union all (select 'ledger/' || id from onceward.ledger where state = 'unknown' limit 1)`)
       const found: string[] = []
-      for (const path of [...pages, `messages/${rows[0].id}`]) {
+      for (const path of [...pages, ...rows.map(row => row.path as string)]) {
         await page.goto(at(path))
-        await page.getByRole('heading', { level: 1 }).waitFor()
-        await page.waitForLoadState('domcontentloaded')
+        await settled(page)
         found.push(...(await seriousFindings(page)).map(finding => `${path || 'overview'} ${finding}`))
         const overflow = await page.evaluate(
           'document.documentElement.scrollWidth - document.documentElement.clientWidth',
@@ -118,13 +129,23 @@ describe('the pages in a browser', await skipWithoutBrowser(), () => {
 
   it('go by keyboard from the search to an act', async () => {
     const { page } = await openPage(browser, served.linkFor('ann'))
-    await page.goto(at('messages'))
+    const focused = () => page.locator(':focus').innerText()
+    await page.keyboard.press('Tab')
+    assert.equal(await focused(), 'Skip to the content')
+    await page.keyboard.press('Enter')
+    assert.equal(await focused(), 'Overview')
+    await page
+      .getByRole('navigation', { name: 'Sections' })
+      .getByRole('link', { name: /^Messages/ })
+      .focus()
+    await page.keyboard.press('Enter')
+    await until('the title of the new page has the focus', async () => (await focused()) === 'Messages')
     await page.getByLabel('Search held messages').focus()
     await page.keyboard.type('code:no_account consumer:invoice_booking')
     await page.keyboard.press('Enter')
     const box = page.getByLabel(/^Select message/).first()
     await page.waitForURL(/code/)
-    await until('one message is shown', async () => (await page.getByLabel(/^Select message/).count()) >= 1)
+    await until('one message is shown', async () => (await page.getByLabel(/^Select message/).count()) === 1)
     await box.focus()
     await page.keyboard.press('Space')
     await page
@@ -137,15 +158,107 @@ describe('the pages in a browser', await skipWithoutBrowser(), () => {
     await until('the dialog is closed', async () => (await page.getByRole('dialog').count()) === 0)
   })
 
+  it('never show the rows of one search under another', async () => {
+    const { page } = await openPage(browser, served.linkFor('ann'))
+    const first = Promise.withResolvers<void>()
+    const second = Promise.withResolvers<void>()
+    await page.route(/api\/messages\?/, async route => {
+      await (route.request().url().includes('no_account') ? second : first).promise
+      await route.continue().catch(() => {}) // the page has cancelled it
+    })
+    const shown = () => page.getByLabel(/^Select message/).count()
+    await page.goto(at('messages'))
+    await page.getByLabel('Search held messages').fill('code:no_account')
+    const cancelled = page.waitForEvent('requestfailed', request => request.url().endsWith('api/messages?q='))
+    await page.keyboard.press('Enter')
+    await page.getByText('Matching messages').waitFor()
+    await cancelled
+    first.resolve()
+    assert.equal(await shown(), 0)
+    second.resolve()
+    await until('the matching message is shown', async () => (await shown()) > 0)
+    await page.getByRole('button', { name: 'Clear' }).click()
+    await until('all messages are shown again', async () => (await shown()) > hostile.length)
+    await page.getByLabel('Search held messages').fill('code:no_account')
+    await page.unroute(/api\/messages\?/)
+    const third = Promise.withResolvers<void>()
+    await page.route(/api\/messages\?/, async route => {
+      await third.promise
+      await route.continue()
+    })
+    await page.keyboard.press('Enter')
+    await page.getByText('Matching messages').waitFor()
+    assert.equal(await shown(), 0)
+    third.resolve()
+    await until('the matching message is shown again', async () => (await shown()) > 0)
+  })
+
+  it('show a viewer neither acts nor whole payloads, and nothing of other owners', async () => {
+    const secret = 'a secret of the proxy, long enough'
+    const port = await freePort()
+    const limited = await incident.serve({
+      port,
+      auth: {
+        kind: 'proxy',
+        secret,
+        origin: `http://127.0.0.1:${port}`,
+        grants: [{ group: 'lookers', roles: ['viewer'], scope: { owners: ['billing'] } }],
+      },
+    })
+    const { page, errors } = await openPage(browser, limited.url, {
+      extraHTTPHeaders: {
+        'x-onceward-proxy-secret': secret,
+        'x-forwarded-user': 'vera',
+        'x-forwarded-groups': 'lookers',
+      },
+    })
+    await page.getByRole('article', { name: 'invoice_booking' }).waitFor()
+    assert.equal(await page.getByText('payment_capture').count(), 0)
+    await page.getByText('payloads masked').waitFor()
+    await page.goto(`${limited.url}/messages?q=code:no_account`)
+    await page.getByRole('link', { name: 'south-1' }).click()
+    await page.getByRole('heading', { level: 1, name: 'south-1' }).waitFor()
+    assert.equal(await page.getByRole('toolbar').count(), 0)
+    const shown = await page.getByRole('region', { name: 'Payload', exact: true }).last().innerText()
+    assert.ok(!shown.includes('EUR'), shown)
+    await page.goto(`${limited.url}/consumers/payment_capture`)
+    await page
+      .getByRole('alert')
+      .getByText(/payment_capture/)
+      .waitFor()
+    assert.deepEqual(errors, [])
+  })
+
+  it('keep the chosen theme over a reload, and open the menu of a narrow screen by keyboard', async () => {
+    const view = { viewport: { width: 390, height: 844 }, colorScheme: 'light' as const }
+    const { page } = await openPage(browser, served.linkFor('ann'), view)
+    const background = () => page.evaluate('getComputedStyle(document.documentElement).backgroundColor')
+    const light = await background()
+    await page.getByRole('button', { name: 'Menu' }).focus()
+    await page.keyboard.press('Enter')
+    const theme = page.getByRole('button', { name: /^Theme/ })
+    await theme.click()
+    await theme.click()
+    await page.getByRole('button', { name: 'Theme: dark' }).waitFor()
+    assert.notEqual(await background(), light)
+    await page.reload()
+    await settled(page)
+    assert.notEqual(await background(), light)
+  })
+
   it('load with at most 120 kB compressed', async () => {
     const { page } = await openPage(browser, served.linkFor('ann'))
-    let bytes = 0
+    const answers: Response[] = []
     page.on('response', response => {
-      if (/assets|onceward\/$/.test(response.url()))
-        void response.body().then(body => (bytes += gzipSync(body).length))
+      if (/assets|onceward\/$/.test(response.url())) answers.push(response)
     })
     await page.goto(at(''), { waitUntil: 'load' })
-    await until('the scripts are measured', async () => bytes > 10_000)
+    await settled(page)
+    const sizes = await Promise.all(
+      [...answers].map(async response => gzipSync(await response.body()).length),
+    )
+    const bytes = sizes.reduce((sum, size) => sum + size, 0)
+    assert.ok(bytes > 10_000, `${bytes} bytes`)
     assert.ok(bytes <= 120_000, `${bytes} bytes`)
   })
 })

@@ -128,12 +128,80 @@ describe('rights behind a proxy', await skipWithout('postgres'), () => {
     assert.equal((await bare.post(`${path}/fix`, fix)).body.error.code, 'payload')
   })
 
+  it('hides values that an error quotes: in lists, exports, stories and selections', async () => {
+    const iban = 'Key (iban)=(DE02120300000000202051) already exists'
+    await incident.pool.query(
+      `update onceward.held set failure_class = 'permanent', reason = $1, error = $1 where message_id = 'west-1'`,
+      [iban],
+    )
+    await incident.pool.query(
+      `insert into onceward.attempt (consumer_id, run_id, message_id, number, failure_class, code, error)
+       select consumer_id, run_id, message_id, 77, 'permanent', '23505', $1 from onceward.held where message_id = 'west-1'`,
+      [iban],
+    )
+    const { rows } = await incident.pool.query(
+      `select id::text from onceward.held where message_id = 'west-1'`,
+    )
+    const { id } = rows[0]
+    const paths = [
+      'messages?q=message:west-1',
+      'messages/export?q=message:west-1',
+      'messages/export?format=csv&q=message:west-1',
+      `messages/${id}`,
+    ]
+    const operator = await as('operator')
+    for (const path of paths) assert.match((await operator.get(path)).text, /DE0212/, path)
+    for (const name of ['viewer', 'bare']) {
+      const client = await as(name)
+      for (const path of paths) {
+        const { status, text } = await client.get(path)
+        assert.equal(status, 200)
+        assert.doesNotMatch(text, /DE0212/, `${name} ${path}`)
+      }
+    }
+    const selected = await (await as('bare')).post('selections', { consumer, ids: [id] })
+    assert.equal(selected.status, 200)
+    assert.doesNotMatch(selected.text, /DE0212/)
+  })
+
+  it('does not let a saved or shared search see what its reader may not', async () => {
+    const operator = await as('operator')
+    assert.equal((await operator.post('filters', { name: 'iban', q: 'payload.currency:USD' })).status, 200)
+    assert.equal((await operator.get('filters')).body.filters.length, 1)
+    const viewer = await as('viewer')
+    assert.equal((await viewer.post('filters', { name: 'iban', q: 'payload.currency:USD' })).status, 403)
+    assert.deepEqual((await viewer.get('filters')).body.filters, [])
+    assert.equal((await viewer.get('messages/export?q=payload.currency:USD')).status, 403)
+    const { rows } = await incident.pool.query(`select id::text from onceward.held limit 1`)
+    const bare = await as('bare')
+    const search = { consumer, q: 'payload.currency:USD' }
+    assert.equal((await bare.post('selections', search)).body.error.code, 'payload')
+    assert.equal((await bare.get(`messages/${rows[0].id}/body`)).status, 403)
+  })
+
   it('lets only people act who are listed in the database', async () => {
     const client = await as('stranger', { 'x-forwarded-groups': 'operators' })
     const { rows } = await incident.pool.query('select min(id)::text as id from onceward.held')
     const { status, body } = await client.post(`messages/${rows[0].id}/note-fix`, { consumer, because: 'x' })
     assert.equal(status, 403)
     assert.match(body.error.message, /stranger is not registered in onceward.person/)
+  })
+
+  it('writes acts to the audit that were forged or came from another site', async () => {
+    const operator = await as('operator')
+    const last = async () =>
+      (
+        await incident.pool.query(
+          'select action, outcome, actor, reason from onceward.audit order by seq desc limit 1',
+        )
+      ).rows[0]
+    const note = { consumer, because: 'x' }
+    await operator.post('messages/1/note-fix', note, { 'x-csrf-token': 'guessed' })
+    const forged = await last()
+    assert.match(forged.reason, /no valid CSRF token/)
+    assert.deepEqual([forged.action, forged.outcome], ['console: parked fix', 'refused'])
+    await operator.post('messages/1/note-fix', note, { origin: 'https://evil.example' })
+    assert.match((await last()).reason, /came from another site/)
   })
 
   it('writes every act that it refuses to the audit, with issuer and subject', async () => {

@@ -1,5 +1,6 @@
 import { Hono } from 'hono'
 import { openGuardedPool } from 'onceward/operations'
+import { Campaigns } from './api/campaigns.ts'
 import { mountApi } from './api/mount-api.ts'
 import { openApi } from './api/open-api.ts'
 import { routes } from './api/routes.ts'
@@ -10,7 +11,8 @@ import { Links } from './auth/links.ts'
 import { mountSignIn } from './auth/mount-sign-in.ts'
 import { Sessions } from './auth/sessions.ts'
 import { answerError } from './http/answer-error.ts'
-import { assertOrigin } from './http/origins.ts'
+import { nodeListener } from './http/node-listener.ts'
+import { assertHost } from './http/origins.ts'
 import { securityHeaders } from './http/security-headers.ts'
 import { mountLive } from './live/mount-live.ts'
 import type { Console, ConsoleOptions } from './options.ts'
@@ -26,6 +28,8 @@ export function createConsole(options: ConsoleOptions): Console {
   assertAuth(auth)
   const basePath = normalBase(options.basePath ?? '/')
   const pool = openGuardedPool(options.database, connectionsMax)
+  const contracts = new Map((options.contracts ?? []).map(contract => [contract.name, contract]))
+  const campaigns = new Campaigns(options, contracts)
   const parts = {
     options,
     basePath,
@@ -34,11 +38,13 @@ export function createConsole(options: ConsoleOptions): Console {
     links: new Links(),
     screens: new Screens(pool),
     selections: new Selections(),
+    campaigns,
+    contracts,
   }
   const app = new Hono()
   app.onError(answerError)
   app.use(async (context, next) => {
-    assertOrigin(auth, context.req.raw)
+    assertHost(auth, context.req.raw)
     await next()
     for (const [name, value] of Object.entries(securityHeaders)) context.res.headers.set(name, value)
   })
@@ -49,14 +55,19 @@ export function createConsole(options: ConsoleOptions): Console {
   mountApi(inner, parts)
   mountPages(inner, basePath)
   app.route(basePath === '/' ? '/' : basePath.slice(0, -1), inner)
+  const fetch = async (request: Request) => withHeaders(await app.fetch(request))
   return {
-    fetch: async request => withHeaders(await app.fetch(request)),
+    fetch,
+    listener: nodeListener(fetch),
     signInLink: person => {
       if (auth.kind !== 'link') throw new Error('Sign-in links exist only with link auth.')
       if (!isPersonName(person)) throw new Error(`${JSON.stringify(person)} cannot be the name of a person.`)
       return `${basePath}#link=${parts.links.create(person, everything)}`
     },
-    close: () => pool.end(),
+    close: async () => {
+      await campaigns.close()
+      await pool.end()
+    },
   }
 }
 

@@ -1,5 +1,5 @@
 export type { ConsoleAuth, LinkAuth, OpenIdAuth, ProxyAuth } from './auth/auth.ts'
 export { createConsole } from './create-console.ts'
-export type { Console, ConsoleOptions } from './options.ts'
+export type { Console, ConsoleOptions, Headline } from './options.ts'
 export type { Grant, PayloadRight, Role, Scope } from './rights/rights.ts'
 export { type ServeOptions, serveConsole } from './serve-console.ts'

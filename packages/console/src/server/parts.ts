@@ -1,4 +1,6 @@
+import type { Consumer } from 'onceward'
 import type { SqlPool } from 'onceward/operations'
+import type { Campaigns } from './api/campaigns.ts'
 import type { Screens } from './api/screens.ts'
 import type { Selections } from './api/selections.ts'
 import type { Links } from './auth/links.ts'
@@ -15,4 +17,6 @@ export interface Parts {
   readonly links: Links
   readonly screens: Screens
   readonly selections: Selections
+  readonly campaigns: Campaigns
+  readonly contracts: ReadonlyMap<string, Consumer<never, never>>
 }

@@ -1,8 +1,9 @@
-import { Fragment } from 'preact'
+import { useSignal } from '@preact/signals'
 import { signedOut, trouble } from './api.ts'
-import { overview } from './overview-state.ts'
 import { ApprovalsPage } from './pages/approvals.tsx'
 import { AuditPage } from './pages/audit.tsx'
+import { CampaignPage } from './pages/campaign.tsx'
+import { CampaignsPage } from './pages/campaigns.tsx'
 import { ConsumerPage } from './pages/consumer.tsx'
 import { DecisionsPage } from './pages/decisions.tsx'
 import { LedgerPage } from './pages/ledger.tsx'
@@ -10,34 +11,33 @@ import { MessagePage } from './pages/message.tsx'
 import { MessagesPage } from './pages/messages.tsx'
 import { OutboxPage } from './pages/outbox.tsx'
 import { OverviewPage } from './pages/overview.tsx'
-import { RedrivePage, RedrivesPage } from './pages/redrives.tsx'
-import { Empty } from './parts/text.tsx'
+import { RedrivePage } from './pages/redrive.tsx'
+import { RedrivesPage } from './pages/redrives.tsx'
+import { SignIn } from './pages/sign-in.tsx'
+import { Done } from './parts/done.tsx'
+import { Empty, Head } from './parts/layout.tsx'
+import { Mark } from './parts/mark.tsx'
+import { Nav } from './parts/nav.tsx'
 import { place } from './router.ts'
-import { session, signInKind, signInProblem, signOut } from './session.ts'
-
-const sections = [
-  ['', 'Overview'],
-  ['messages', 'Messages'],
-  ['redrives', 'Redrives'],
-  ['approvals', 'Approvals'],
-  ['ledger', 'External effects'],
-  ['outbox', 'Outbox'],
-  ['decisions', 'Decisions'],
-  ['audit', 'Audit'],
-] as const
+import { session, signOut } from './session.ts'
+import { theme, turnTheme } from './theme.ts'
 
 export function App() {
-  if (session.value === null) return signedOut.value ? <SignIn /> : <Empty>Loading…</Empty>
+  if (session.value === null)
+    return signedOut.value ? (
+      <SignIn />
+    ) : (
+      <main>
+        <Empty>Loading…</Empty>
+      </main>
+    )
   return (
     <div class="shell">
-      <aside class="side">
-        <a class="brand" href="./">
-          <Mark /> Onceward
-        </a>
-        <Nav />
-        <Person />
-      </aside>
-      <div>
+      <button type="button" class="skip" onClick={focusTitle}>
+        Skip to the content
+      </button>
+      <Side />
+      <div class="content">
         {signedOut.value && (
           <p class="notice crit banner" role="alert">
             Your session has ended. Reload the page to sign in again.
@@ -51,55 +51,80 @@ export function App() {
         <main class="main">
           <Page />
         </main>
+        <Done />
       </div>
     </div>
   )
 }
 
-function Nav() {
-  const at = place.value.path.split('/')[0] ?? ''
-  const waiting = overview.value?.approvals ?? 0
-  const current = at === 'consumers' ? '' : at
+function focusTitle(): void {
+  document.querySelector<HTMLElement>('h1')?.focus()
+}
+
+function Side() {
+  const isOpen = useSignal(false)
+  // A link of the menu closes it.
+  const close = () => (isOpen.value = false)
   return (
-    <nav class="nav" aria-label="Sections">
-      {sections.map(([path, title]) => (
-        <a href={path === '' ? './' : path} aria-current={current === path ? 'page' : undefined}>
-          {title}
-          {path === 'approvals' && waiting > 0 && <span class="count">{waiting}</span>}
+    <aside class={isOpen.value ? 'side open' : 'side'}>
+      <div class="row top">
+        <a class="brand" href="./" onClick={close}>
+          <Mark /> Onceward
         </a>
-      ))}
-    </nav>
+        <button
+          type="button"
+          class="button small menu"
+          aria-expanded={isOpen.value}
+          onClick={() => (isOpen.value = !isOpen.value)}
+        >
+          Menu
+        </button>
+      </div>
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: the links inside are what is pressed */}
+      <div class="panel" onClick={close} onKeyDown={event => event.key === 'Escape' && close()}>
+        <Nav />
+        <Person />
+      </div>
+    </aside>
   )
 }
 
 function Person() {
-  const { person, roles, signOut: canSignOut } = session.value!
+  const { person, roles, payload, signOut: canSignOut } = session.value!
   return (
     <div class="who">
-      <div>
-        <b>{person}</b>
-      </div>
+      <b class="cut">
+        <bdi>{person}</bdi>
+      </b>
       <div class="muted">{roles.includes('admin') ? 'admin' : roles.join(', ')}</div>
-      {canSignOut && (
-        <button type="button" class="button plain small" onClick={() => void signOut()}>
-          Sign out
+      {payload !== 'full' && <div class="muted">payloads {payload === 'none' ? 'hidden' : 'masked'}</div>}
+      <div class="row">
+        <button type="button" class="button plain small" onClick={turnTheme}>
+          Theme: {theme.value}
         </button>
-      )}
+        {canSignOut && (
+          <button type="button" class="button plain small" onClick={() => void signOut()}>
+            Sign out
+          </button>
+        )}
+      </div>
     </div>
   )
 }
 
 function Page() {
-  const [section = '', id] = place.value.path.split('/').map(decodeURIComponent)
+  const [section = '', id = ''] = place.value.path.split('/').map(decodeURIComponent)
   switch (section) {
     case '':
       return <OverviewPage />
     case 'messages':
-      return id === undefined || id === '' ? <MessagesPage /> : <MessagePage key={id} id={id} />
+      return id === '' ? <MessagesPage /> : <MessagePage key={id} id={id} />
     case 'consumers':
-      return <ConsumerPage key={id} name={id ?? ''} />
+      return <ConsumerPage key={id} name={id} />
     case 'redrives':
-      return id === undefined || id === '' ? <RedrivesPage /> : <RedrivePage key={id} request={id} />
+      return id === '' ? <RedrivesPage /> : <RedrivePage key={id} request={id} />
+    case 'campaigns':
+      return id === '' ? <CampaignsPage /> : <CampaignPage key={id} id={id} />
     case 'approvals':
       return <ApprovalsPage />
     case 'ledger':
@@ -111,53 +136,6 @@ function Page() {
     case 'audit':
       return <AuditPage />
     default:
-      return <Empty>There is no such page.</Empty>
+      return <Head title="There is no such page" about={<a href="./">Go to the overview</a>} />
   }
-}
-
-function SignIn() {
-  const kind = signInKind.value
-  return (
-    <main class="sign-in">
-      <div class="card">
-        <div class="brand">
-          <Mark /> Onceward
-        </div>
-        <h1>Sign in</h1>
-        {signInProblem.value !== null && (
-          <p class="notice crit" role="alert">
-            {signInProblem.value}
-          </p>
-        )}
-        {kind === 'openid' && (
-          <a class="button primary" href="auth/start" target="_self">
-            Continue with your organisation
-          </a>
-        )}
-        {kind === 'link' && (
-          <p>
-            Open the link that <code>onceward console</code> printed on the terminal. It works once; start the
-            console again for another.
-          </p>
-        )}
-        {kind === 'proxy' && <p>Open this address through the proxy of your organisation.</p>}
-        {kind === null && <Fragment>The console does not answer.</Fragment>}
-      </div>
-    </main>
-  )
-}
-
-function Mark() {
-  return (
-    <svg viewBox="0 0 24 24" fill="none" aria-hidden="true">
-      <rect x="1" y="1" width="22" height="22" rx="7" fill="var(--accent)" />
-      <path
-        d="M7 12.5l3.4 3.4L17.5 8.6"
-        stroke="var(--accent-text)"
-        stroke-width="2.4"
-        stroke-linecap="round"
-        stroke-linejoin="round"
-      />
-    </svg>
-  )
 }

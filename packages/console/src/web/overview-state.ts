@@ -18,6 +18,9 @@ export function watchOverview(): void {
     overview.value = JSON.parse((event as MessageEvent<string>).data)
     trouble.value = null
   })
+  source.addEventListener('away', () => {
+    trouble.value = 'The database does not answer. What you see may be old.'
+  })
   source.addEventListener('error', () => {
     trouble.value = 'Live figures are interrupted. What you see may be old.'
   })

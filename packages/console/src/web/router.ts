@@ -16,8 +16,17 @@ export function go(to: string, replace = false): void {
   place.value = here()
   if (before !== place.value.path) {
     scrollTo(0, 0)
-    document.querySelector<HTMLElement>('h1')?.focus()
+    isArriving = true
   }
+}
+
+let isArriving = false
+for (const input of ['keydown', 'pointerdown'])
+  addEventListener(input, () => (isArriving = false), { capture: true })
+
+/** After a link, the title of the new page has the focus, also when it is replaced once loaded. */
+export function arriveAt(title: HTMLElement | null): void {
+  if (isArriving) title?.focus({ preventScroll: true })
 }
 
 addEventListener('popstate', () => {

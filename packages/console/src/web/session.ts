@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import { ApiError, api, get, type Json, signedOut, useToken } from './api.ts'
+import { ApiError, get, type Json, post, signedOut, useToken } from './api.ts'
 import { watchOverview } from './overview-state.ts'
 
 export interface SessionView {
@@ -8,6 +8,8 @@ export interface SessionView {
   readonly roles: readonly string[]
   readonly payload: 'full' | 'masked' | 'none'
   readonly signOut: boolean
+  /** The program that serves the console shows a card of its own. */
+  readonly headline: boolean
 }
 
 export const session = signal<SessionView | null>(null)
@@ -25,7 +27,7 @@ export async function startSession(): Promise<void> {
   if (location.hash !== '') history.replaceState(null, '', location.pathname + location.search)
   try {
     const link = hash.get('link')
-    if (link !== null) await api('POST', 'sign-in', { token: link })
+    if (link !== null) await post('sign-in', { token: link })
     signInProblem.value = problems[hash.get('sign-in') ?? ''] ?? null
     open(await get('session'))
   } catch (error) {
@@ -43,7 +45,7 @@ function open({ csrf, ...view }: Json): void {
 }
 
 export async function signOut(): Promise<void> {
-  await api('POST', 'sign-out')
+  await post('sign-out')
   session.value = null
   signedOut.value = true
 }

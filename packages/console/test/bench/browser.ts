@@ -1,15 +1,9 @@
-import { existsSync, globSync, statSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
-import { buildPages } from '../../../../scripts/build/build-console.ts'
-import { whileLocked } from '../../../../scripts/services/cache-folders.ts'
+import { ensurePages } from '../../../../scripts/build/ensure-pages.ts'
 import { ensureChromium } from '../../../../scripts/services/chromium.ts'
 import { skipWithout } from '../../../onceward/test/services/services.ts'
 
 const found = await ensureChromium({ log: line => console.error(line) })
-const home = join(dirname(fileURLToPath(import.meta.url)), '..', '..')
-const built = join(home, 'dist', 'web', 'index.html')
 
 /** An option for `describe`: skips, with the reason, where no browser or database can be had. */
 export async function skipWithoutBrowser(): Promise<{ skip?: string }> {
@@ -17,25 +11,10 @@ export async function skipWithoutBrowser(): Promise<{ skip?: string }> {
   return skipWithout('postgres')
 }
 
-/** Other files use the built pages at the same time, so they are built again only after a change. */
-function isFresh(): boolean {
-  if (!existsSync(built)) return false
-  const builtMs = statSync(built).mtimeMs
-  return globSync('src/web/**/*.{ts,tsx,css,html}', { cwd: home }).every(
-    file => statSync(join(home, file)).mtimeMs < builtMs,
-  )
-}
-
 /** A browser on the pages as they are in the sources. */
 export async function openBrowser(): Promise<Browser> {
   if ('unavailable' in found) throw new Error(found.unavailable)
-  await whileLocked(
-    'console-pages',
-    () => {},
-    async () => {
-      if (!isFresh() && buildPages() !== 0) throw new Error('Vite could not build the pages.')
-    },
-  )
+  await ensurePages()
   return chromium.launch({ executablePath: found.path, args: ['--no-sandbox', '--disable-dev-shm-usage'] })
 }
 

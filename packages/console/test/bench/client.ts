@@ -24,8 +24,8 @@ export class Client {
 
   /** By the link of the terminal. */
   static async signIn(link: string): Promise<Client> {
-    const { origin, hash } = new URL(link)
-    const client = new Client(origin)
+    const { origin, pathname, hash } = new URL(link)
+    const client = new Client(`${origin}${pathname}`)
     await client.post('sign-in', { token: hash.slice('#link='.length) })
     await client.start()
     return client

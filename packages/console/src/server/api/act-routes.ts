@@ -3,23 +3,29 @@ import {
   fixPayload,
   noteStateFixed,
   previewParked,
+  quarantineParked,
   requestDeletion,
-  searchMember,
+  searchPayload,
   skipParked,
 } from 'onceward/operations'
 import { z } from 'zod'
 import { Problem } from '../http/problem.ts'
+import { shownRow } from '../rights/hide-errors.ts'
 import { cliCommand, searchFlags } from './cli-command.ts'
-import { readSearch } from './message-routes.ts'
+import { assertFull, findMessage, messageGone, readSearch } from './message-routes.ts'
 import type { Call, Route } from './route.ts'
-import type { FrozenSelection } from './selections.ts'
+import { type FrozenSelection, selectionGone } from './selections.ts'
 
 const because = z.string().min(1).max(2_000).describe('Recorded in the audit.')
 const selectionMax = 100_000
 const number = /^\d{1,18}$/
 
-export const selectionOf = ({ selections, session }: Call, id: string) =>
-  selections.find(id, session.identity.name)
+/** The rights of the person may have changed since the selection was frozen. */
+export async function selectionOf(call: Call, id: string): Promise<FrozenSelection> {
+  const found = call.selections.find(id, call.session.identity.name)
+  await call.assertAllowed(found.consumer, selectionGone())
+  return found
+}
 
 /** Flags of the CLI for the same rows: ids when they are few, else the filter with its digest. */
 export function sameRows({ ids, digest, consumer, flags, byIds }: FrozenSelection) {
@@ -54,7 +60,18 @@ export const actRoutes: readonly Route[] = [
     body: z.object({ because }),
     answer: z.looseObject({ closed: z.number(), freed: z.number() }),
     handle: async (call, { params, body }) =>
-      skipParked(call.acts, { ...selectionOf(call, params.id!), because: body.because }),
+      skipParked(call.acts, { ...(await selectionOf(call, params.id!)), because: body.because }),
+  },
+  {
+    method: 'post',
+    path: '/selections/{id}/quarantine',
+    summary: 'Set the messages of a selection aside: redrives of parked messages leave them out',
+    role: 'operator',
+    act: 'parked quarantine',
+    body: z.object({ because }),
+    answer: z.looseObject({ quarantined: z.number() }),
+    handle: async (call, { params, body }) =>
+      quarantineParked(call.acts, { ...(await selectionOf(call, params.id!)), because: body.because }),
   },
   {
     method: 'post',
@@ -67,7 +84,7 @@ export const actRoutes: readonly Route[] = [
     handle: async (call, { params, body }) =>
       requestDeletion(
         call.acts,
-        { ...selectionOf(call, params.id!), because: body.because },
+        { ...(await selectionOf(call, params.id!)), because: body.because },
         body.hours * 3_600,
       ),
   },
@@ -84,7 +101,7 @@ export const actRoutes: readonly Route[] = [
     }),
     answer: z.looseObject({ rows: z.number() }),
     handle: async (call, { params, body }) => {
-      const { consumer, ids } = selectionOf(call, params.id!)
+      const { consumer, ids } = await selectionOf(call, params.id!)
       return classifyParked(call.acts, { consumer, ids, ...body })
     },
   },
@@ -103,9 +120,9 @@ export const actRoutes: readonly Route[] = [
     answer: z.looseObject({ diff: z.array(z.looseObject({})).nullable(), command: z.string() }),
     handle: async (call, { params, body }) => {
       assertNumber(params.id!)
-      await call.assertVisible(body.consumer)
+      await assertHeldBy(call, params.id!, body.consumer)
       const contract = call.contracts.get(body.consumer)
-      if (call.session.rights.payload !== 'full')
+      if ((await call.reach()).payloadFor(body.consumer) !== 'full')
         throw new Problem(403, 'payload', 'Your role does not show payloads, so it cannot replace them.')
       if (contract === undefined)
         throw new Problem(
@@ -139,7 +156,7 @@ export const actRoutes: readonly Route[] = [
     answer: z.looseObject({}),
     handle: async (call, { params, body }) => {
       assertNumber(params.id!)
-      await call.assertVisible(body.consumer)
+      await assertHeldBy(call, params.id!, body.consumer)
       await noteStateFixed(call.acts, { id: params.id!, consumer: body.consumer, because: body.because })
       return { ok: true }
     },
@@ -150,21 +167,29 @@ export function assertNumber(id: string): void {
   if (!number.test(id)) throw new Problem(400, 'usage', 'The id is not a number. Nothing was changed.')
 }
 
+/** The named consumer is the one whose rights count, so the message must be its own. */
+async function assertHeldBy(call: Call, id: string, consumer: string): Promise<void> {
+  await call.assertAllowed(consumer)
+  if ((await findMessage(call, id)).consumer !== consumer) throw messageGone(id)
+}
+
 async function freeze(call: Call, body: { consumer: string; q?: string; ids?: string[]; limit: number }) {
-  await call.assertVisible(body.consumer)
-  const search = readSearch(call, body.q ?? '')
   const { consumer } = body
+  await call.assertAllowed(consumer)
+  const search = await readSearch(call, body.q ?? '')
   if (search.filter.consumer !== undefined && search.filter.consumer !== consumer)
     throw new Problem(
       400,
       'usage',
       'An act is on the messages of one consumer: add it to the search. Nothing was changed.',
     )
+  const payload = (await call.reach()).payloadFor(consumer)
+  if (search.readsPayload) assertFull(payload)
   const filter = { ...search.filter, ...(body.ids && { ids: body.ids }), consumer, countMax: body.limit }
-  const ids = search.member === null ? undefined : await membersOf(call, filter, search.member)
+  const ids = search.readsPayload ? await searchedIds(call, filter, search.member) : undefined
   const preview = await previewParked(
     call.pool,
-    ids === undefined ? filter : { ids, consumer, countMax: body.limit },
+    ids === undefined ? filter : { ids: [...ids], consumer, countMax: body.limit },
   )
   const { rows, digest, more, behind } = preview
   if (rows.length === 0) throw new Problem(409, 'nothing_selected', 'No messages match. Nothing was changed.')
@@ -193,18 +218,27 @@ async function freeze(call: Call, body: { consumer: string; q?: string; ids?: st
     behind: behind.reduce((sum, { count }) => sum + count, 0),
     keys: behind.length,
     waitsForApproval: rows.filter(({ fixWaits }) => fixWaits !== null).length,
-    sample: rows.slice(0, 20),
-    commands: { redrive: command('redrive'), skip: command('skip'), delete: command('delete') },
+    sample: rows.slice(0, 20).map(row => shownRow(row, payload)),
+    commands: Object.fromEntries(
+      ['redrive', 'skip', 'quarantine', 'delete'].map(verb => [verb, command(verb)] as const),
+    ),
   }
 }
 
-async function membersOf(
+const freezeMs = 10_000
+
+/** The rows of a search in payloads, which must reach its end: an act is on all of them. */
+async function searchedIds(
   call: Call,
-  filter: Parameters<typeof searchMember>[1],
-  member: Parameters<typeof searchMember>[2],
+  filter: Parameters<typeof searchPayload>[1],
+  member: Parameters<typeof searchPayload>[2],
 ) {
-  const end = Date.now() + 10_000
-  const found = await searchMember(call.pool, filter, member, () => Date.now() > end || call.signal.aborted)
+  const { signal } = call
+  const found = await searchPayload(call.pool, filter, member, {
+    timeoutMs: freezeMs,
+    nowMs: () => performance.now(),
+    signal,
+  })
   if (!found.complete)
     throw new Problem(
       409,

@@ -1,6 +1,16 @@
-import { approveRequest, deleteParked, listApprovals, showParked } from 'onceward/operations'
+import {
+  approveRequest,
+  declineRequest,
+  deleteParked,
+  listApprovals,
+  listFixes,
+  showParked,
+} from 'onceward/operations'
 import { z } from 'zod'
-import { notFound } from '../http/problem.ts'
+import { notFound, Problem } from '../http/problem.ts'
+import { shownDigests } from '../rights/hide-digests.ts'
+import { samePerson } from '../rights/person-name.ts'
+import type { Reach } from '../rights/reach.ts'
 import { cliCommand } from './cli-command.ts'
 import type { Call, Route } from './route.ts'
 
@@ -14,17 +24,16 @@ export const approvalRoutes: readonly Route[] = [
     role: 'viewer',
     answer: z.object({ approvals: z.array(request) }),
     handle: async call => {
-      const visible = await call.visible()
+      const reach = await call.reach()
       const approvals = await listApprovals(call.pool, 200)
-      const shown = approvals.filter(({ consumer }) => visible === undefined || visible.includes(consumer))
-      return {
-        approvals: shown.map(one => ({
-          ...one,
-          ids: one.ids.slice(0, 50),
-          mine: samePerson(one.requestedBy, call.session.identity.name),
-          command: cliCommand(['parked', 'approve', one.id], { expect: one.digest, because: '…' }),
-        })),
-      }
+      const shown = approvals.filter(({ consumer }) => reach.sees(consumer))
+      const rows = shown.map(one => ({
+        ...one,
+        ids: one.ids.slice(0, 50),
+        mine: samePerson(one.requestedBy, call.session.identity.name),
+        command: cliCommand(['parked', 'approve', one.id], { expect: one.digest, because: '…' }),
+      }))
+      return { approvals: rows.map(row => shownRequest(row, reach)) }
     },
   },
   {
@@ -38,6 +47,23 @@ export const approvalRoutes: readonly Route[] = [
     handle: async (call, { params, body }) => {
       await find(call, params.id!)
       return approveRequest(call.acts, params.id!, body.digest, body.because)
+    },
+  },
+  {
+    method: 'post',
+    path: '/approvals/{id}/decline',
+    summary: 'Decline a request of another person, or withdraw an own one',
+    role: 'viewer',
+    act: 'decline',
+    body: z.object({ because: z.string().min(1).max(2_000) }),
+    answer: request,
+    handle: async (call, { params, body }) => {
+      const { requestedBy, consumer } = await find(call, params.id!)
+      const isOwn = samePerson(requestedBy, call.session.identity.name)
+      if (!isOwn && !(await call.reach()).mayAct('approver', consumer))
+        throw new Problem(403, 'role', 'This needs the role approver. Nothing was changed.')
+      const declined = await declineRequest(call.acts, params.id!, body.because)
+      return shownRequest({ ...declined, consumer }, await call.reach())
     },
   },
   {
@@ -61,26 +87,25 @@ export const approvalRoutes: readonly Route[] = [
     answer: request,
     handle: async (call, { params }) => {
       const found = await find(call, params.id!)
-      const shows = found.verb === 'fix' && call.session.rights.payload === 'full'
+      const reach = await call.reach()
+      const shows = found.verb === 'fix' && reach.payloadFor(found.consumer) === 'full'
       const message = shows ? await showParked(call.pool, found.ids[0]!).catch(() => null) : null
-      return { ...found, payload: message?.body ?? null }
+      const fixes = shows ? await listFixes(call.pool, found.ids[0]!).catch(() => []) : []
+      const diff = fixes.findLast(({ kind }) => kind === 'payload')?.diff ?? null
+      return { ...shownRequest(found, reach), payload: message?.body ?? null, diff }
     },
   },
 ]
 
-async function find(call: Call, id: string) {
-  const found = (await listApprovals(call.pool, 1_000)).find(one => one.id === id)
-  if (found === undefined) throw notFound(`Request ${id}`)
-  await call.assertVisible(found.consumer)
-  return found
+/** Who approves names the digest of what was shown. */
+function shownRequest<Row extends { readonly consumer: string }>(row: Row, reach: Reach): Row {
+  return reach.mayAct('approver', row.consumer) ? row : shownDigests(row, reach)
 }
 
-/** For the page only: the database decides who may approve. */
-function samePerson(actor: string, name: string): boolean {
-  return (
-    actor
-      .replace(/ \(via .*$/, '')
-      .trim()
-      .toLowerCase() === name.trim().toLowerCase()
-  )
+async function find(call: Call, id: string) {
+  const found = (await listApprovals(call.pool, 1_000)).find(one => one.id === id)
+  const missing = notFound(`Request ${id}`)
+  if (found === undefined) throw missing
+  await call.assertAllowed(found.consumer, missing)
+  return found
 }

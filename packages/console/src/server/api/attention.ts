@@ -1,4 +1,5 @@
 import type { DeletionRequest, Status } from 'onceward/operations'
+import type { Overview } from './screens.ts'
 
 /** Something that needs a person, the most urgent first. */
 export interface Attention {
@@ -9,9 +10,14 @@ export interface Attention {
   readonly page: string
 }
 
-export function findAttention(status: Status, waiting: readonly DeletionRequest[]): readonly Attention[] {
+export function findAttention(
+  status: Status,
+  waiting: readonly DeletionRequest[],
+  { brakes, trouble }: Pick<Overview, 'brakes' | 'trouble'>,
+): readonly Attention[] {
   const found = [
     ...lossesOf(status),
+    ...stopsOf(brakes, trouble),
     ...status.consumers.flatMap(ofConsumer),
     ...ofEffects(status),
     ...ofOutbox(status),
@@ -31,6 +37,24 @@ function lossesOf({ openLosses }: Status): Attention[] {
   if (openLosses === 0) return []
   const text = `${counted(openLosses, 'declared loss', 'declared losses')} to accept: the consumers halt until then`
   return [{ severity: 'critical', consumer: null, text, page: 'decisions' }]
+}
+
+function stopsOf(brakes: Overview['brakes'], { halts }: Overview['trouble']): Attention[] {
+  const page = (consumer: string) => `consumers/${encodeURIComponent(consumer)}`
+  return [
+    ...halts.map(({ consumer, reason }) => ({
+      severity: 'critical' as const,
+      consumer,
+      text: `Halted: ${reason}`,
+      page: page(consumer),
+    })),
+    ...brakes.map(({ consumer, type, cause }) => ({
+      severity: 'critical' as const,
+      consumer,
+      text: `Event type ${type || '(no type)'} is paused: ${cause}`,
+      page: page(consumer),
+    })),
+  ]
 }
 
 function ofConsumer(consumer: Status['consumers'][number]): Attention[] {

@@ -1,6 +1,7 @@
 import { listAudit, verifyAudit } from 'onceward/operations'
 import { z } from 'zod'
 import { Ticker } from '../live/ticker.ts'
+import { shownDigests } from '../rights/hide-digests.ts'
 import type { Call, Route } from './route.ts'
 
 const verdicts = new WeakMap<object, Ticker<Awaited<ReturnType<typeof verifyAudit>>>>()
@@ -29,10 +30,19 @@ export const auditRoutes: readonly Route[] = [
     answer: z.object({ rows: z.array(z.looseObject({ seq: z.string() })), next: z.string().nullable() }),
     handle: async (call, { query }) => {
       const { consumer, before, limit } = query
-      const consumers = await call.visible()
-      const rows = await listAudit(call.pool, { consumer, consumers, before, countMax: limit + 1 })
+      const reach = await call.reach()
+      const rows = await listAudit(call.pool, {
+        consumer,
+        consumers: reach.visible,
+        before,
+        countMax: limit + 1,
+      })
       const shown = rows.slice(0, limit)
-      return { rows: shown, next: rows.length > limit ? shown.at(-1)!.seq : null }
+      return {
+        // The hash of a row is of the chain, not of content.
+        rows: shown.map(row => ({ ...shownDigests(row, reach), hash: row.hash })),
+        next: rows.length > limit ? shown.at(-1)!.seq : null,
+      }
     },
   },
   {

@@ -12,7 +12,6 @@ import {
 import { z } from 'zod'
 import { notFound } from '../http/problem.ts'
 import { cliCommand } from './cli-command.ts'
-import { assertUnscoped } from './ledger-routes.ts'
 import type { Route } from './route.ts'
 
 const because = z.string().min(1).max(2_000)
@@ -53,7 +52,7 @@ export const decisionRoutes: readonly Route[] = [
     body: z.object({ consumer: z.string(), digest: z.string(), because }),
     answer: done,
     handle: async (call, { params, body }) => {
-      await call.assertVisible(body.consumer)
+      await call.assertAllowed(body.consumer)
       const id = Number(params.id)
       if (!Number.isSafeInteger(id)) throw notFound(`Loss ${params.id}`)
       return acceptLoss(call.acts, { id, consumer: body.consumer, seen: body.digest, because: body.because })
@@ -68,7 +67,7 @@ export const decisionRoutes: readonly Route[] = [
     body: z.object({ because }),
     answer: done,
     handle: async (call, { params, body }) => {
-      await assertUnscoped(call)
+      await call.assertUnscoped()
       return acceptServer(call.acts, Number(params.id), body.because)
     },
   },
@@ -81,7 +80,7 @@ export const decisionRoutes: readonly Route[] = [
     body: z.object({ kind: z.string(), cluster: z.string().min(1), because }),
     answer: done,
     handle: async (call, { body }) => {
-      await assertUnscoped(call)
+      await call.assertUnscoped()
       await acceptBroker(call.acts, body.kind, body.cluster, body.because)
       return { ok: true }
     },
@@ -95,7 +94,7 @@ export const decisionRoutes: readonly Route[] = [
     body: z.object({ from: z.string(), to: z.string(), because }),
     answer: done,
     handle: async (call, { body }) => {
-      await assertUnscoped(call)
+      await call.assertUnscoped()
       return renameConsumer(call.acts, body.from, body.to, body.because)
     },
   },
@@ -108,7 +107,7 @@ export const decisionRoutes: readonly Route[] = [
     body: z.object({ name: z.string(), from: z.string(), because }),
     answer: done,
     handle: async (call, { body }) => {
-      await assertUnscoped(call)
+      await call.assertUnscoped()
       await separateConsumer(call.acts, body.name, body.from, body.because)
       return { ok: true }
     },

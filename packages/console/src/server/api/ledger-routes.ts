@@ -8,7 +8,8 @@ import {
   showLedger,
 } from 'onceward/operations'
 import { z } from 'zod'
-import { Problem } from '../http/problem.ts'
+import { missingAs, notFound } from '../http/problem.ts'
+import { shownDigests } from '../rights/hide-digests.ts'
 import { assertNumber } from './act-routes.ts'
 import { cliCommand } from './cli-command.ts'
 import type { Call, Route } from './route.ts'
@@ -29,10 +30,12 @@ export const ledgerRoutes: readonly Route[] = [
     }),
     answer: z.object({ effects: z.array(effect) }),
     handle: async (call, { query }) => {
-      const visible = await call.visible()
+      const reach = await call.reach()
       const effects = await listLedger(call.pool, { ...query, limit: 500 })
       return {
-        effects: effects.filter(({ consumer }) => visible === undefined || visible.includes(consumer)),
+        effects: effects
+          .filter(({ consumer }) => reach.sees(consumer))
+          .map(effect => shownDigests(effect, reach)),
       }
     },
   },
@@ -44,10 +47,12 @@ export const ledgerRoutes: readonly Route[] = [
     answer: effect,
     handle: async (call, { params }) => {
       const found = await ofScope(call, params.id!)
-      const { responseExcerpt, ...facts } = found
+      const reach = await call.reach()
+      const full = reach.payloadFor(found.consumer) === 'full'
+      const { responseExcerpt, ...facts } = shownDigests(found, reach)
       return {
         ...facts,
-        responseExcerpt: call.session.rights.payload === 'full' ? responseExcerpt : null,
+        responseExcerpt: full ? responseExcerpt : null,
         commands: {
           reconcile: cliCommand(['ledger', 'reconcile', found.id], {
             as: 'completed',
@@ -69,7 +74,8 @@ export const ledgerRoutes: readonly Route[] = [
     answer: effect,
     handle: async (call, { params, body }) => {
       const { id, consumer } = await ofScope(call, params.id!)
-      return reconcileEffect(call.acts, { id, consumer, because: body.because }, body.as)
+      const done = await reconcileEffect(call.acts, { id, consumer, because: body.because }, body.as)
+      return shownDigests(done, await call.reach())
     },
   },
   {
@@ -82,7 +88,8 @@ export const ledgerRoutes: readonly Route[] = [
     answer: effect,
     handle: async (call, { params, body }) => {
       const { id, consumer } = await ofScope(call, params.id!)
-      return retryEffect(call.acts, { id, consumer, because: body.because })
+      const done = await retryEffect(call.acts, { id, consumer, because: body.because })
+      return shownDigests(done, await call.reach())
     },
   },
   {
@@ -92,7 +99,8 @@ export const ledgerRoutes: readonly Route[] = [
     role: 'viewer',
     answer: z.looseObject({ stuck: z.array(z.looseObject({})) }),
     handle: async call => {
-      await assertUnscoped(call)
+      // Rows of the outbox do not name their consumer.
+      await call.assertUnscoped()
       const { status } = await call.screens.overview.now()
       return {
         outbox: status.outbox,
@@ -112,7 +120,7 @@ export const ledgerRoutes: readonly Route[] = [
     answer: z.looseObject({}),
     handle: async (call, { params, body }) => {
       assertNumber(params.id!)
-      await assertUnscoped(call)
+      await call.assertUnscoped()
       return dropStuck(call.acts, params.id!, body.messageId, body.because)
     },
   },
@@ -120,13 +128,8 @@ export const ledgerRoutes: readonly Route[] = [
 
 async function ofScope(call: Call, id: string) {
   assertNumber(id)
-  const found = await showLedger(call.pool, id)
-  await call.assertVisible(found.consumer)
+  const missing = notFound(`Effect ${id}`)
+  const found = await showLedger(call.pool, id).catch(missingAs(missing))
+  await call.assertAllowed(found.consumer, missing)
   return found
-}
-
-/** Rows of the outbox do not name their consumer, so they are only for those who see every consumer. */
-export async function assertUnscoped(call: Call): Promise<void> {
-  if ((await call.visible()) !== undefined)
-    throw new Problem(403, 'scope', 'This page is for people whose rights cover every consumer.')
 }

@@ -1,15 +1,19 @@
 import {
   explain,
+  listFixes,
   listParked,
   type ParkedRow,
   readBody,
-  searchMember,
+  searchPayload,
   showKey,
   showParked,
 } from 'onceward/operations'
 import { z } from 'zod'
 import { notFound, Problem } from '../http/problem.ts'
+import { withoutDigests } from '../rights/hide-digests.ts'
+import { errorTexts, shownRow, without } from '../rights/hide-errors.ts'
 import { maskPayload } from '../rights/mask-payload.ts'
+import { most, type PayloadRight } from '../rights/rights.ts'
 import { cliCommand, searchFlags } from './cli-command.ts'
 import { exportCsv } from './export-csv.ts'
 import { parseSearch, type Search } from './parse-search.ts'
@@ -48,10 +52,11 @@ export const messageRoutes: readonly Route[] = [
       command: z.string(),
     }),
     handle: async (call, { query }) => {
-      const search = readSearch(call, query.q)
+      const search = await readSearch(call, query.q)
       const found = await page(call, search, query.before, query.limit)
       const command = cliCommand(['parked', 'list'], { ...searchFlags(search), limit: query.limit })
-      return { ...found, command }
+      const reach = await call.reach()
+      return { ...found, rows: found.rows.map(row => shownRow(row, reach.payloadFor(row.consumer))), command }
     },
   },
   {
@@ -65,17 +70,13 @@ export const messageRoutes: readonly Route[] = [
     }),
     answer: z.array(row),
     handle: async (call, { query }) => {
-      const rows: ParkedRow[] = []
-      const search = readSearch(call, query.q)
-      for (let before: string | undefined; rows.length < exportMax; ) {
-        const found = await page(call, search, before, 1_000)
-        rows.push(...found.rows)
-        if (found.next === null) break
-        before = found.next
-      }
+      const found = await exportedRows(call, await readSearch(call, query.q))
+      const reach = await call.reach()
+      const rows = found.rows.map(row => shownRow(row, reach.payloadFor(row.consumer)))
+      const headers = { 'x-onceward-complete': String(found.complete) }
       return query.format === 'csv'
-        ? new FileAnswer('messages.csv', 'text/csv; charset=utf-8', exportCsv(rows))
-        : new FileAnswer('messages.json', 'application/json', JSON.stringify(rows, null, 2))
+        ? new FileAnswer('messages.csv', 'text/csv; charset=utf-8', exportCsv(rows), headers)
+        : new FileAnswer('messages.json', 'application/json', JSON.stringify(rows, null, 2), headers)
     },
   },
   {
@@ -93,9 +94,8 @@ export const messageRoutes: readonly Route[] = [
     role: 'viewer',
     answer: z.string(),
     handle: async (call, { params }) => {
-      assertPayload(call)
-      const { consumer } = await find(call, params.id!)
-      await call.assertVisible(consumer)
+      const { consumer } = await findMessage(call, params.id!)
+      assertFull((await call.reach()).payloadFor(consumer))
       const body = new Uint8Array(await readBody(call.pool, params.id!))
       return new FileAnswer(`message-${params.id}.bin`, 'application/octet-stream', body)
     },
@@ -103,14 +103,17 @@ export const messageRoutes: readonly Route[] = [
 ]
 
 /** A search on payloads would show what they contain, so it needs the right to see them. */
-export function readSearch(call: Call, q: string): Search {
+export async function readSearch(call: Call, q: string): Promise<Search> {
   const search = parseSearch(q, new Date())
-  if (search.readsPayload) assertPayload(call)
+  if (!search.readsPayload) return search
+  const { consumer } = search.filter
+  const payloads = call.session.rights.map(({ payload }) => payload)
+  assertFull(consumer === undefined ? most(payloads) : (await call.reach()).payloadFor(consumer))
   return search
 }
 
-function assertPayload({ session }: Call): void {
-  if (session.rights.payload !== 'full')
+export function assertFull(right: PayloadRight): void {
+  if (right !== 'full')
     throw new Problem(
       403,
       'payload',
@@ -119,52 +122,76 @@ function assertPayload({ session }: Call): void {
 }
 
 async function page(call: Call, search: Search, before: string | undefined, limit: number) {
-  const consumers = await call.visible()
+  const { visible, readable } = await call.reach()
+  const consumers = search.readsPayload ? readable : visible
   const filter = { ...search.filter, consumers, before, newestFirst: true }
-  if (search.member !== null) {
-    const end = Date.now() + searchMs
-    const isOver = () => Date.now() > end || call.signal.aborted
-    const found = await searchMember(call.pool, { ...filter, countMax: limit }, search.member, isOver)
-    return { rows: found.rows, next: found.last, complete: found.complete }
+  if (search.readsPayload) {
+    const limits = { timeoutMs: searchMs, nowMs: () => performance.now(), signal: call.signal }
+    return searchPayload(call.pool, { ...filter, countMax: limit }, search.member, limits)
   }
   const rows = await listParked(call.pool, { ...filter, countMax: limit + 1 })
   const shown = rows.slice(0, limit)
   return { rows: shown, next: rows.length > limit ? shown.at(-1)!.id : null, complete: true }
 }
 
-async function find(call: Call, id: string): Promise<ParkedRow> {
+/** Not complete: there are more rows than an export has, or a search in payloads took too long. */
+async function exportedRows(call: Call, search: Search) {
+  const rows: ParkedRow[] = []
+  let before: string | undefined
+  while (rows.length < exportMax) {
+    const found = await page(call, search, before, Math.min(1_000, exportMax - rows.length))
+    rows.push(...found.rows)
+    if (found.next === null || !found.complete) return { rows, complete: found.complete }
+    before = found.next
+  }
+  return { rows, complete: false }
+}
+
+export const messageGone = (id: string) => notFound(`Message ${id} is not held any more: it`)
+
+export async function findMessage(call: Call, id: string): Promise<ParkedRow> {
   if (!/^\d{1,18}$/.test(id)) throw notFound(`Message ${id}`)
   const [found] = await listParked(call.pool, { ids: [id], countMax: 1 })
-  if (found === undefined) throw notFound(`Message ${id} is not held any more: it`)
+  if (found === undefined) throw messageGone(id)
+  await call.assertAllowed(found.consumer, messageGone(id))
   return found
 }
 
 async function showMessage(call: Call, id: string) {
-  const row = await find(call, id)
-  await call.assertVisible(row.consumer)
+  const row = await findMessage(call, id)
   const { body, headers, properties, ...message } = await showParked(call.pool, id)
-  const { payload } = call.session.rights
+  const payload = (await call.reach()).payloadFor(row.consumer)
   const full = payload === 'full'
   const asked = { by: 'message' as const, id: row.messageId ?? '' }
   const explained =
     row.messageId === null ? null : await explain(call.pool, asked, { consumer: row.consumer })
   const story = explained?.stories.find(one => one.generation === row.generation) ?? null
+  const hidden = full ? [] : errorTexts(message, story)
+  const digests = <T>(value: T) => (full ? value : withoutDigests(value))
+  const key = row.key === null ? null : await showKey(call.pool, row.consumer, row.key)
   return {
-    message,
+    message: digests(without(message, hidden)),
     headers: full ? headers : null,
     properties: full ? properties : null,
     payload: shownPayload(body, payload, call.maskedMembers[row.consumer]),
-    story,
+    story: digests(without(story, hidden)),
     limits: explained?.limits ?? [],
-    key: row.key === null ? null : await showKey(call.pool, row.consumer, row.key),
+    fixes: digests(await fixesOf(call, id, full)),
+    key: key && digests({ ...key, messages: key.messages.map(one => (full ? one : { ...one, reason: '' })) }),
     fixable: call.contracts.has(row.consumer),
     command: cliCommand(['parked', 'show', id], {}),
   }
 }
 
+/** What a fix changed is shown to those who see whole payloads. */
+async function fixesOf(call: Call, id: string, full: boolean) {
+  const fixes = await listFixes(call.pool, id)
+  return full ? fixes : fixes.map(({ diff: _, ...fix }) => fix)
+}
+
 function shownPayload(
   body: Awaited<ReturnType<typeof showParked>>['body'],
-  right: 'full' | 'masked' | 'none',
+  right: PayloadRight,
   members: readonly string[] | undefined,
 ) {
   if (right === 'full') return { right, ...body }

@@ -1,17 +1,20 @@
 import type { Context, Hono } from 'hono'
-import { actingAs, isListedPerson, readConsoleLogin, recordRefusal } from 'onceward/operations'
+import { type ActingPool, actingAs, isListedPerson, readConsoleLogin } from 'onceward/operations'
 import { currentSession } from '../auth/current-session.ts'
 import type { Session } from '../auth/sessions.ts'
+import { isAway } from '../http/answer-error.ts'
+import { assertOrigin } from '../http/origins.ts'
 import { notFound, notSignedIn, Problem } from '../http/problem.ts'
 import { RateLimit } from '../http/rate-limit.ts'
 import type { Parts } from '../parts.ts'
-import { hasRole, inScope } from '../rights/rights.ts'
-import { type Call, FileAnswer, type Input, type Route } from './route.ts'
+import { Reach } from '../rights/reach.ts'
+import { hasRole, type Role } from '../rights/rights.ts'
+import { readInput } from './read-input.ts'
+import { recordRefused } from './record-refused.ts'
+import { type Call, FileAnswer, type Route } from './route.ts'
 import { routes } from './routes.ts'
 
-const bodyMax = 8_500_000
-
-/** Every route passes here: session, CSRF token, rate, role, then the schemas of its input. */
+/** Every route passes here: session, origin, CSRF token, rate, role, then the schemas of its input. */
 export function mountApi(app: Hono, parts: Parts): void {
   const limit = new RateLimit(20, 100)
   for (const route of routes) {
@@ -19,14 +22,17 @@ export function mountApi(app: Hono, parts: Parts): void {
     app.on(route.method.toUpperCase(), path, async context => {
       const session = signedIn(parts, context)
       if (!limit.allows(session.csrf)) throw new Problem(429, 'too_many', 'Too many requests. Wait a moment.')
-      if (route.method !== 'get') assertToken(session, context)
+      const acts = actsOf(parts, route, session, context)
       try {
+        assertOrigin(parts.options.auth, context.req.raw)
+        if (route.method !== 'get') assertToken(session, context)
         await assertRole(parts, route, session)
         const input = await readInput(route, context)
-        return answer(context, await route.handle(callOf(parts, session, context), input))
+        const value = await route.handle(callOf(parts, route, session, acts, context), input)
+        return answer(context, acts.repeated ? { ...(value as object), repeated: true } : value)
       } catch (error) {
-        await recordIfRefused(parts, route, session, context, error)
-        throw error
+        await recordRefused(parts.pool, { route, acts, actor: actorOf(session), context, error })
+        throw route.act !== undefined && isAway(error) ? unknownOutcome(context) : error
       }
     })
   }
@@ -52,8 +58,7 @@ function assertToken(session: Session, context: Context): void {
 }
 
 async function assertRole({ pool }: Parts, { role, act }: Route, session: Session): Promise<void> {
-  if (role !== null && !hasRole(session.rights, role))
-    throw new Problem(403, 'role', `This needs the role ${role}. Nothing was changed.`)
+  if (role !== null && !session.rights.some(right => hasRole(right, role))) throw lacks(role)
   if (act === undefined) return
   const { isConsole, login } = await readConsoleLogin(pool)
   if (isConsole && !(await isListedPerson(pool, session.identity.name)))
@@ -64,45 +69,37 @@ async function assertRole({ pool }: Parts, { role, act }: Route, session: Sessio
     )
 }
 
-/** An act that its function refused is in the audit already; this is for acts that did not reach it. */
-async function recordIfRefused(
-  { pool }: Parts,
-  { act }: Route,
-  session: Session,
-  context: Context,
-  error: unknown,
-): Promise<void> {
-  if (act === undefined || !(error instanceof Problem) || ![403, 404].includes(error.status)) return
-  const body = (await context.req.json().catch(() => ({}))) as { consumer?: unknown }
-  const consumer = typeof body?.consumer === 'string' ? body.consumer : null
-  const subject = Object.values(context.req.param()).join(' ')
-  await recordRefusal(actingAs(pool, actorOf(session)), {
-    action: act,
-    consumer,
-    subject,
-    why: error.message,
-  })
-}
+const lacks = (role: Role, where = '') =>
+  new Problem(403, 'role', `This needs the role ${role}${where}. Nothing was changed.`)
 
-async function readInput(route: Route, context: Context): Promise<Input> {
-  const params = context.req.param() as Record<string, string>
-  const query = route.query === undefined ? {} : parsed(route.query, context.req.query())
-  if (route.body === undefined) return { params, query, body: {} }
-  if (Number(context.req.header('content-length') ?? 0) > bodyMax)
-    throw new Problem(413, 'too_large', 'The request is too large. Nothing was changed.')
-  const body = await context.req.json().catch(() => null)
-  return { params, query, body: parsed(route.body, body) }
-}
+const keyHeader = 'idempotency-key'
 
-function parsed(schema: NonNullable<Route['body']>, value: unknown): unknown {
-  const result = schema.safeParse(value)
-  if (result.success) return result.data
-  const [issue] = result.error.issues
+/** The key that the page made for this act; undefined without one. */
+function keyOf(context: Context): string | undefined {
+  const key = context.req.header(keyHeader)
+  if (key === undefined || /^[\w.:-]{8,80}$/.test(key)) return key
   throw new Problem(
     400,
     'input',
-    `${issue!.path.join('.') || 'The input'}: ${issue!.message}. Nothing was changed.`,
+    `${keyHeader} has 8 to 80 letters, digits and characters of _ . : -. Nothing was changed.`,
   )
+}
+
+/** The acts of one request. Its key is for this act on this subject. */
+function actsOf({ pool }: Parts, { act }: Route, session: Session, context: Context): ActingPool {
+  const key = keyOf(context)
+  const action = [act, ...Object.values(context.req.param())].join(' ')
+  const isKeyed = act !== undefined && key !== undefined
+  return actingAs(pool, actorOf(session), isKeyed ? { key, action } : undefined)
+}
+
+/** After a lost connection it is not known whether the transaction was committed. */
+function unknownOutcome(context: Context): Problem {
+  const next =
+    keyOf(context) === undefined
+      ? 'It is not known whether this was done: look before you repeat it.'
+      : 'Repeat the request under the same key: it is done once.'
+  return new Problem(503, 'database_away', `The database does not answer. ${next}`)
 }
 
 /** The person as the audit records them: name, issuer and subject. The database compares the name only. */
@@ -110,34 +107,46 @@ export function actorOf({ identity: { name, issuer, subject } }: Session): strin
   return issuer === 'link' ? `${name} (via link)` : `${name} (via ${issuer} ${subject})`
 }
 
-function callOf(parts: Parts, session: Session, context: Context): Call {
-  const { pool, screens, selections, options } = parts
-  const visible = async () => visibleTo(parts, session)
+function callOf(parts: Parts, route: Route, session: Session, acts: ActingPool, context: Context): Call {
+  const { pool, screens, selections, campaigns, options } = parts
+  const reach = async () => reachOf(parts, session)
+  const role = route.role ?? 'viewer'
+  const actor = actorOf(session)
   return {
     session,
+    actor,
     pool,
-    acts: actingAs(pool, actorOf(session)),
+    acts,
+    later: actingAs(pool, actor),
+    key: keyOf(context),
     screens,
     selections,
-    contracts: new Map((options.contracts ?? []).map(contract => [contract.name, contract])),
+    campaigns,
+    database: options.database,
+    contracts: parts.contracts,
     maskedMembers: options.maskedMembers ?? {},
     signal: context.req.raw.signal,
-    visible,
-    assertVisible: async consumer => {
-      const names = await visible()
-      if (names !== undefined && !names.includes(consumer)) throw notFound(`Consumer ${consumer}`)
+    headline: options.headline,
+    reach,
+    visible: async () => (await reach()).visible,
+    assertAllowed: async (consumer, missing = notFound(`Consumer ${consumer}`)) => {
+      const reached = await reach()
+      if (!reached.sees(consumer)) throw missing
+      if (!reached.mayAct(role, consumer)) throw lacks(role, ` for ${consumer}`)
+    },
+    assertUnscoped: async () => {
+      const reached = await reach()
+      if (reached.visible !== undefined)
+        throw new Problem(403, 'scope', 'This page is for people whose rights cover every consumer.')
+      if (!reached.mayActEverywhere(role)) throw lacks(role, ' for every consumer')
     },
   }
 }
 
-/** Names of the consumers in the session's scope; undefined for all. */
-export async function visibleTo(
-  { screens }: Parts,
-  { rights }: Session,
-): Promise<readonly string[] | undefined> {
-  if (rights.scope === null) return undefined
-  const { status } = await screens.overview.now()
-  return [...new Set(status.consumers.filter(one => inScope(rights.scope, one)).map(({ name }) => name))]
+/** The database is read only if a right has a scope. */
+export async function reachOf({ screens }: Parts, { rights }: Session): Promise<Reach> {
+  if (rights.every(({ scope }) => scope === null)) return new Reach(rights, [])
+  return new Reach(rights, (await screens.overview.now()).status.consumers)
 }
 
 function answer(context: Context, value: unknown): Response {
@@ -146,5 +155,6 @@ function answer(context: Context, value: unknown): Response {
   return context.body(value.content, 200, {
     'content-type': value.type,
     'content-disposition': `attachment; filename="${value.name}"`,
+    ...value.headers,
   })
 }

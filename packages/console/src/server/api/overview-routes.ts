@@ -1,6 +1,8 @@
 import { z } from 'zod'
+import { activeAlerts } from './active-alerts.ts'
+import { flowOf } from './flow.ts'
 import type { Call, Route } from './route.ts'
-import type { Overview } from './screens.ts'
+import type { Overview, Rates } from './screens.ts'
 
 export const overviewAnswer = z.object({
   at: z.date(),
@@ -25,12 +27,31 @@ export const overviewRoutes: readonly Route[] = [
     summary: 'Every consumer in scope, and what needs a person',
     role: 'viewer',
     answer: overviewAnswer,
-    handle: async call => shownOverview(await call.screens.overview.now(), await call.visible()),
+    handle: async call =>
+      shownOverview(
+        await call.screens.overview.now(),
+        await call.screens.rates.now(),
+        call.contracts,
+        await call.visible(),
+      ),
+  },
+  {
+    method: 'get',
+    path: '/headline',
+    summary: 'The card of the program that serves the console; null without one',
+    role: 'viewer',
+    answer: z.object({ headline: z.looseObject({ title: z.string() }).nullable() }),
+    handle: async call => ({ headline: call.headline?.() ?? null }),
   },
 ]
 
 /** The part of the overview that is in scope. */
-export function shownOverview(overview: Overview, visible: Awaited<ReturnType<Call['visible']>>): object {
+export function shownOverview(
+  overview: Overview,
+  rates: Rates,
+  contracts: Call['contracts'],
+  visible: Awaited<ReturnType<Call['visible']>>,
+): object {
   const isShown = (consumer: string | null) =>
     visible === undefined || (consumer !== null && visible.includes(consumer))
   const { status, readers } = overview
@@ -38,6 +59,7 @@ export function shownOverview(overview: Overview, visible: Awaited<ReturnType<Ca
     .filter(({ name }) => isShown(name))
     .map(consumer => ({
       ...consumer,
+      ...flowWithAlerts(consumer.name, overview, rates, contracts),
       sources: readers
         .filter(reader => reader.consumer === consumer.name)
         .map(({ kind, place }) => ({ kind, place })),
@@ -59,4 +81,15 @@ export function shownOverview(overview: Overview, visible: Awaited<ReturnType<Ca
     redrives: overview.redrives.filter(({ consumer }) => isShown(consumer)),
     outbox: visible === undefined ? status.outbox : [],
   }
+}
+
+function flowWithAlerts(
+  name: string,
+  overview: Overview,
+  rates: Rates,
+  contracts: Call['contracts'],
+): object {
+  const contract = contracts.get(name)
+  const flow = flowOf(name, overview, rates, contract)
+  return { ...flow, alerts: activeAlerts(name, overview, flow, contract).length }
 }

@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { listRedrives, showRedrive, startRedrive, stopRedrive } from 'onceward/operations'
 import { z } from 'zod'
+import { missingAs, notFound } from '../http/problem.ts'
+import { shownDigests } from '../rights/hide-digests.ts'
 import { sameRows, selectionOf } from './act-routes.ts'
 import { cliCommand } from './cli-command.ts'
 import { conducted, conductRedrive } from './conduct-redrive.ts'
-import type { Route } from './route.ts'
+import type { Call, Route } from './route.ts'
 
 const because = z.string().min(1).max(2_000)
 const summary = z.looseObject({ requestId: z.string(), state: z.string() })
@@ -23,11 +25,11 @@ export const redriveRoutes: readonly Route[] = [
     }),
     answer: z.object({ requestId: z.string(), command: z.string() }),
     handle: async (call, { params, body }) => {
-      const selection = selectionOf(call, params.id!)
-      const requestId = `console-${randomUUID()}`
+      const selection = await selectionOf(call, params.id!)
+      const requestId = `console-${call.key ?? randomUUID()}`
       const { perSecond, ramp } = body
       await startRedrive(call.acts, { requestId, ...selection, perSecond, because: body.because })
-      conductRedrive(call.acts, requestId, ramp)
+      conductRedrive(call.later, requestId, ramp)
       const { words, flags } = sameRows(selection)
       const command = cliCommand(['parked', 'redrive', ...words], {
         ...flags,
@@ -57,10 +59,10 @@ export const redriveRoutes: readonly Route[] = [
     role: 'viewer',
     answer: summary,
     handle: async (call, { params }) => {
-      const redrive = await showRedrive(call.pool, params.request!, 500)
-      await call.assertVisible(redrive.consumer)
+      const redrive = await find(call, params.request!, 500)
       const note = conducted.get(redrive.requestId)
-      return { ...redrive, conducted: note !== undefined && !note.ended, note: note?.text ?? null }
+      const shown = shownDigests(redrive, await call.reach())
+      return { ...shown, conducted: note !== undefined && !note.ended, note: note?.text ?? null }
     },
   },
   {
@@ -72,8 +74,8 @@ export const redriveRoutes: readonly Route[] = [
     body: z.object({ because }),
     answer: z.looseObject({}),
     handle: async (call, { params, body }) => {
-      await call.assertVisible((await showRedrive(call.pool, params.request!, 0)).consumer)
-      await stopRedrive(call.acts, params.request!, body.because)
+      const { requestId } = await find(call, params.request!, 0)
+      await stopRedrive(call.acts, requestId, body.because)
       return { ok: true }
     },
   },
@@ -86,8 +88,7 @@ export const redriveRoutes: readonly Route[] = [
     body: z.object({ because, ramp: z.boolean().default(true) }),
     answer: z.looseObject({}),
     handle: async (call, { params, body }) => {
-      const { requestId, consumer, digest, perSecond } = await showRedrive(call.pool, params.request!, 0)
-      await call.assertVisible(consumer)
+      const { requestId, consumer, digest, perSecond } = await find(call, params.request!, 0)
       await startRedrive(call.acts, {
         requestId,
         consumer,
@@ -96,8 +97,15 @@ export const redriveRoutes: readonly Route[] = [
         ids: [],
         because: body.because,
       })
-      conductRedrive(call.acts, requestId, body.ramp)
+      conductRedrive(call.later, requestId, body.ramp)
       return { ok: true }
     },
   },
 ]
+
+async function find(call: Call, id: string, countMax: number) {
+  const missing = notFound(`Redrive ${id}`)
+  const found = await showRedrive(call.pool, id, countMax).catch(missingAs(missing))
+  await call.assertAllowed(found.consumer, missing)
+  return found
+}

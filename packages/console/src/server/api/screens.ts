@@ -1,4 +1,5 @@
 import {
+  type ConsumerTrouble,
   type DeletionRequest,
   groupParked,
   listApprovals,
@@ -6,7 +7,10 @@ import {
   listRedrives,
   type ParkedGroup,
   type RedriveSummary,
+  readBrakes,
+  readRates,
   readStatus,
+  readTrouble,
   type SqlPool,
   type Status,
 } from 'onceward/operations'
@@ -22,27 +26,46 @@ export interface Overview {
   readonly approvals: readonly DeletionRequest[]
   readonly redrives: readonly RedriveSummary[]
   readonly attention: readonly Attention[]
+  readonly brakes: Awaited<ReturnType<typeof readBrakes>>
+  readonly trouble: ConsumerTrouble
 }
+
+export type Rates = Awaited<ReturnType<typeof readRates>>
 
 /** Queries that several people watch. Each runs at most once a second. */
 export class Screens {
   readonly overview: Ticker<Overview>
+  /** Processes write samples every 15 seconds. */
+  readonly rates: Ticker<Rates>
 
   constructor(pool: SqlPool) {
     this.overview = new Ticker(() => readOverview(pool))
+    this.rates = new Ticker(() => readRates(pool), 5_000)
   }
 }
 
 async function readOverview(pool: SqlPool): Promise<Overview> {
-  const [status, readers, groups, approvals, redrives] = await Promise.all([
+  const [status, readers, groups, approvals, redrives, brakes, trouble] = await Promise.all([
     readStatus(pool),
     listReaders(pool),
     groupParked(pool, { countMax: 200 }),
     listApprovals(pool, 200),
     listRedrives(pool, { countMax: 20 }),
+    readBrakes(pool),
+    readTrouble(pool),
   ])
   const waiting = approvals.filter(({ state }) => state === 'requested')
   const moving = redrives.filter(({ state }) => state === 'moving')
-  const attention = findAttention(status, waiting)
-  return { at: new Date(), status, readers, groups, approvals: waiting, redrives: moving, attention }
+  const attention = findAttention(status, waiting, { brakes, trouble })
+  return {
+    at: new Date(),
+    status,
+    readers,
+    groups,
+    approvals: waiting,
+    redrives: moving,
+    attention,
+    brakes,
+    trouble,
+  }
 }

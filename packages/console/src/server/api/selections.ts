@@ -15,6 +15,9 @@ export interface FrozenSelection {
   readonly until: number
 }
 
+export const selectionGone = () =>
+  new Problem(404, 'selection_gone', 'This selection has expired. Select again. Nothing was changed.')
+
 const lastsMs = 60 * 60_000
 const selectionsMax = 1_000
 
@@ -33,12 +36,7 @@ export class Selections {
   /** Only for the person who froze it. */
   find(id: string, person: string): FrozenSelection {
     const found = this.#byId.get(id)
-    if (found === undefined || found.person !== person || found.until < Date.now())
-      throw new Problem(
-        404,
-        'selection_gone',
-        'This selection has expired. Select again. Nothing was changed.',
-      )
+    if (found === undefined || found.person !== person || found.until < Date.now()) throw selectionGone()
     return found
   }
 }

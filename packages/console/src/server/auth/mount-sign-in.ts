@@ -1,5 +1,6 @@
 import type { Context, Hono } from 'hono'
 import { cookieNames, isSecure, readCookie, writeCookie } from '../http/cookies.ts'
+import { assertOrigin } from '../http/origins.ts'
 import { Problem } from '../http/problem.ts'
 import { RateLimit } from '../http/rate-limit.ts'
 import type { Parts } from '../parts.ts'
@@ -23,6 +24,7 @@ export function mountSignIn(app: Hono, parts: Parts): void {
   app.get('/api/sign-in', context => context.json({ kind: auth.kind }))
 
   app.post('/api/sign-in', async context => {
+    assertOrigin(auth, context.req.raw)
     if (auth.kind !== 'link') throw new Problem(404, 'not_found', 'This console has no sign-in links.')
     if (!attempts.allows('link')) throw new Problem(429, 'too_many', 'Too many attempts. Wait a moment.')
     const { token } = (await context.req.json().catch(() => ({}))) as { token?: unknown }
@@ -38,6 +40,7 @@ export function mountSignIn(app: Hono, parts: Parts): void {
   })
 
   app.post('/api/sign-out', context => {
+    assertOrigin(auth, context.req.raw)
     const id = readCookie(context.req.raw, names.session)
     if (id !== undefined) sessions.close(id)
     context.header('set-cookie', writeCookie(names.session, '', isSecure(auth), 0))

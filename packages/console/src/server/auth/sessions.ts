@@ -55,6 +55,11 @@ export class Sessions {
     this.#byDigest.delete(digestOf(id))
   }
 
+  /** For a stream: it ends with its session, and does not keep it open. */
+  isOpen(session: Session): boolean {
+    return !this.#isExpired(session) && [...this.#byDigest.values()].includes(session)
+  }
+
   #isExpired({ since, seen }: Session): boolean {
     const now = this.#now()
     return now - seen > idleMs || now - since > absoluteMs

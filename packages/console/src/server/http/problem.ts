@@ -12,3 +12,8 @@ export class Problem extends Error {
 
 export const notSignedIn = () => new Problem(401, 'not_signed_in', 'Sign in first. Nothing was changed.')
 export const notFound = (what: string) => new Problem(404, 'not_found', `${what} was not found.`)
+
+/** For a read by id: that the row does not exist is answered like a row out of scope. */
+export const missingAs = (missing: Problem) => (error: unknown) => {
+  throw (error as { code?: string }).code === 'usage' ? missing : error
+}

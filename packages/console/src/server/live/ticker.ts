@@ -1,8 +1,13 @@
+interface Watcher<T> {
+  readonly onValue: (value: T) => void
+  readonly onError: (error: unknown) => void
+}
+
 /** One query for all that watch a screen, at most once a second, and none without watchers. */
 export class Ticker<T> {
   readonly #read: () => Promise<T>
   readonly #intervalMs: number
-  readonly #watchers = new Set<(value: T) => void>()
+  readonly #watchers = new Set<Watcher<T>>()
   #latest: { readonly value: T; readonly at: number } | null = null
   #reading: Promise<T> | null = null
   #timer: NodeJS.Timeout | null = null
@@ -21,11 +26,12 @@ export class Ticker<T> {
     return this.#reading
   }
 
-  /** Calls `onValue` after every query until the returned function is called. */
-  watch(onValue: (value: T) => void): () => void {
-    this.#watchers.add(onValue)
+  /** Calls one of the functions after every query, until the returned function is called. */
+  watch(onValue: (value: T) => void, onError: (error: unknown) => void = () => {}): () => void {
+    const watcher = { onValue, onError }
+    this.#watchers.add(watcher)
     this.#schedule()
-    return () => void this.#watchers.delete(onValue)
+    return () => void this.#watchers.delete(watcher)
   }
 
   async #readOnce(): Promise<T> {
@@ -43,9 +49,9 @@ export class Ticker<T> {
   async #tick(): Promise<void> {
     try {
       const value = await this.now()
-      for (const onValue of this.#watchers) onValue(value)
-    } catch {
-      // The watchers keep the last value; the API reports the error.
+      for (const { onValue } of this.#watchers) onValue(value)
+    } catch (error) {
+      for (const { onError } of this.#watchers) onError(error)
     }
     this.#timer = null
     this.#schedule()

@@ -18,12 +18,16 @@ export interface Identity {
   readonly subject: string
 }
 
-export interface Rights {
+/** What one grant gives: its roles and its payload right count for the consumers of its scope only. */
+export interface Right {
   readonly roles: readonly Role[]
   /** Null: every consumer. */
   readonly scope: Scope | null
   readonly payload: PayloadRight
 }
+
+/** The grants of a person, kept apart: one grant never widens what another gives. */
+export type Rights = readonly Right[]
 
 /** Rights that a group of the identity provider has. */
 export interface Grant {
@@ -47,18 +51,17 @@ const payloadOrder: readonly PayloadRight[] = ['none', 'masked', 'full']
 export function rightsOf(groups: readonly string[], grants: readonly Grant[]): Rights | null {
   const matching = grants.filter(({ group }) => group === '*' || groups.includes(group))
   if (matching.length === 0) return null
-  const payloads = matching.map(grant => grant.payload ?? most(grant.roles.map(role => payloadOfRole[role])))
-  return {
-    roles: roles.filter(role => matching.some(grant => grant.roles.includes(role))),
-    scope: matching.some(({ scope }) => scope === undefined) ? null : together(matching),
-    payload: most(payloads),
-  }
+  return matching.map(grant => ({
+    roles: grant.roles,
+    scope: grant.scope ?? null,
+    payload: grant.payload ?? most(grant.roles.map(role => payloadOfRole[role])),
+  }))
 }
 
-export const everything: Rights = { roles, scope: null, payload: 'full' }
+export const everything: Rights = [{ roles, scope: null, payload: 'full' }]
 
 /** Every role may do what a viewer may; an admin may do everything. */
-export function hasRole(rights: Rights, role: Role): boolean {
+export function hasRole(rights: Pick<Right, 'roles'>, role: Role): boolean {
   return role === 'viewer' || rights.roles.includes(role) || rights.roles.includes('admin')
 }
 
@@ -67,13 +70,7 @@ export function inScope(scope: Scope | null, consumer: { readonly name: string; 
   return (scope.consumers ?? []).includes(consumer.name) || (scope.owners ?? []).includes(consumer.owner)
 }
 
-function together(grants: readonly Grant[]): Scope {
-  return {
-    owners: grants.flatMap(({ scope }) => scope?.owners ?? []),
-    consumers: grants.flatMap(({ scope }) => scope?.consumers ?? []),
-  }
-}
-
-function most(payloads: readonly PayloadRight[]): PayloadRight {
+/** The highest of these rights. */
+export function most(payloads: readonly PayloadRight[]): PayloadRight {
   return payloadOrder[Math.max(0, ...payloads.map(payload => payloadOrder.indexOf(payload)))]!
 }

@@ -1,88 +1,92 @@
 import { useSignal } from '@preact/signals'
 import { type Json, post } from '../api.ts'
-import { AskReason } from '../parts/ask-reason.tsx'
+import { ApproveDialog, DeclineDialog } from '../parts/approve-dialog.tsx'
+import { report } from '../parts/done.tsx'
+import { Card, Empty, Head, Problem, Table } from '../parts/layout.tsx'
 import { Loaded, useLoad } from '../parts/load.tsx'
-import { Badge, Card, count, Empty, Facts, Head, Time, Who } from '../parts/text.tsx'
+import { count, counted } from '../parts/numbers.ts'
+import { Badge, Facts, Who } from '../parts/text.tsx'
+import { Time } from '../parts/time.tsx'
 import { may } from '../session.ts'
-import { pretty } from './message.tsx'
 
+/** The inbox of those who approve: what waits first, then what was decided. */
 export function ApprovalsPage() {
   const load = useLoad('approvals', 3_000)
-  const chosen = useSignal<Json | null>(null)
+  const campaigns = useLoad('campaigns?open=true', 5_000)
+  const waiting: readonly Json[] = (campaigns.value.value?.campaigns ?? []).filter(
+    ({ state, needsApproval, approvedBy }: Json) =>
+      state === 'previewed' && needsApproval && approvedBy === null,
+  )
   return (
     <div class="stack">
       <Head title="Approvals" about="What needs a second person. The database refuses the requester." />
       <Loaded of={load}>
-        {({ approvals }) => (
-          <>
-            {approvals.length === 0 && (
-              <Card title="Requests">
-                <Empty>There are no requests.</Empty>
-              </Card>
-            )}
-            {approvals.map((one: Json) => (
-              <Request of={one} reload={load.reload} approve={() => (chosen.value = one)} />
-            ))}
-          </>
-        )}
+        {({ approvals }) => {
+          const open = approvals.filter(({ state }: Json) => state === 'requested' || state === 'approved')
+          const past = approvals.filter((one: Json) => !open.includes(one))
+          return (
+            <>
+              {open.length + waiting.length === 0 && (
+                <Card title="Requests" bare>
+                  <Empty title="No request waits.">
+                    Deletions, fixed payloads of risk money or regulatory, and campaigns appear here.
+                  </Empty>
+                </Card>
+              )}
+              {open.map((one: Json) => (
+                <Request key={one.id} of={one} reload={load.reload} />
+              ))}
+              {waiting.map(one => (
+                <CampaignRequest key={one.id} of={one} />
+              ))}
+              {past.length > 0 && <Past rows={past} />}
+            </>
+          )
+        }}
       </Loaded>
-      {chosen.value !== null && (
-        <Approve of={chosen.value} close={() => (chosen.value = null)} done={load.reload} />
-      )}
     </div>
   )
 }
 
-function Request({
-  of,
-  reload,
-  approve,
-}: {
-  readonly of: Json
-  readonly reload: () => void
-  readonly approve: () => void
-}) {
+function titleOf({ verb, rows, consumer }: Json): string {
+  return verb === 'fix'
+    ? `A fixed payload of ${consumer}`
+    : `Deletion of ${counted(rows, 'message')} of ${consumer}`
+}
+
+function Request({ of, reload }: { readonly of: Json; readonly reload: () => void }) {
+  const dialog = useSignal<'approve' | 'decline' | null>(null)
   const problem = useSignal<string | null>(null)
   const erase = () =>
-    post(`approvals/${of.id}/erase`, { consumer: of.consumer }).then(reload, error => {
-      problem.value = (error as Error).message
-    })
-  const title =
-    of.verb === 'fix'
-      ? `A fixed payload of ${of.consumer}`
-      : `Deletion of ${count(of.rows)} ${of.rows === 1 ? 'message' : 'messages'} of ${of.consumer}`
+    post(`approvals/${of.id}/erase`, { consumer: of.consumer }).then(
+      answer => {
+        report(`Deleted ${counted(answer.closed, 'message')}.`)
+        reload()
+      },
+      error => {
+        problem.value = (error as Error).message
+      },
+    )
+  const isWaiting = of.state === 'requested'
   return (
-    <Card title={title} side={<Badge state={of.state} />}>
+    <Card title={titleOf(of)} side={<Badge state={of.state} />}>
       <div class="stack">
-        <Facts
-          of={{
-            reason: of.because,
-            'requested by': (
-              <>
-                <Who actor={of.requestedBy} /> · <Time at={of.requestedAt} />
-              </>
-            ),
-            messages: of.ids.map((id: string) => <a href={`messages/${id}`}>{id} </a>),
-            digest: <code>{of.digest}</code>,
-            'approved by': of.approvedBy === null ? null : <Who actor={of.approvedBy} />,
-            'valid until':
-              of.state === 'requested'
-                ? new Date(of.expiresAt).toISOString().slice(0, 16).replace('T', ' ')
-                : null,
-          }}
-        />
-        {problem.value !== null && (
-          <p class="notice crit" role="alert">
-            {problem.value}
-          </p>
-        )}
+        <RequestFacts of={of} />
+        <Problem text={problem.value} />
         <div class="row">
-          {of.state === 'requested' && of.mine && (
-            <span class="muted">You requested this: another person approves it.</span>
-          )}
-          {of.state === 'requested' && may('approver') && (
-            <button class={`button ${of.mine ? '' : 'primary'}`} type="button" onClick={approve}>
+          {isWaiting && of.mine && <span class="muted">You requested this: another person approves it.</span>}
+          {isWaiting && may('approver') && (
+            <button
+              class={`button ${of.mine ? '' : 'primary'}`}
+              type="button"
+              onClick={() => (dialog.value = 'approve')}
+            >
               Review and approve…
+            </button>
+          )}
+          {isWaiting && (may('approver') || of.mine) && (
+            <button class="button" type="button" onClick={() => (dialog.value = 'decline')}>
+              {of.mine ? 'Withdraw…' : 'Decline…'}
             </button>
           )}
           {of.state === 'approved' && of.verb === 'delete' && may('operator') && (
@@ -92,45 +96,94 @@ function Request({
           )}
         </div>
       </div>
+      {dialog.value === 'approve' && (
+        <ApproveDialog of={of} close={() => (dialog.value = null)} done={reload} />
+      )}
+      {dialog.value === 'decline' && (
+        <DeclineDialog of={of} close={() => (dialog.value = null)} done={reload} />
+      )}
     </Card>
   )
 }
 
-function Approve({
-  of,
-  close,
-  done,
-}: {
-  readonly of: Json
-  readonly close: () => void
-  readonly done: () => void
-}) {
-  const load = useLoad(`approvals/${of.id}`)
-  const shown = load.value.value
+function RequestFacts({ of }: { readonly of: Json }) {
   return (
-    <AskReason
-      title={of.verb === 'fix' ? 'Approve the fixed payload' : 'Approve the deletion'}
-      verb="Approve"
-      command={of.command}
-      close={close}
-      act={async because => {
-        await post(`approvals/${of.id}/approve`, { digest: of.digest, because })
-        done()
+    <Facts
+      of={{
+        reason: of.because,
+        'requested by': (
+          <>
+            <Who actor={of.requestedBy} /> · <Time at={of.requestedAt} />
+          </>
+        ),
+        messages: (
+          <>
+            {of.ids.slice(0, 20).map((id: string) => (
+              <a href={`messages/${id}`}>{id} </a>
+            ))}
+            {of.rows > 20 && `and ${count(of.rows - 20)} more`}
+          </>
+        ),
+        digest: <code>{of.digest}</code>,
+        'approved by': of.approvedBy === null ? null : <Who actor={of.approvedBy} />,
+        'valid until': of.state === 'requested' ? <Time at={of.expiresAt} both /> : null,
       }}
-    >
-      {of.verb === 'fix' && shown?.payload !== undefined && shown.payload !== null && (
-        <div class="stack tight">
-          <span class="small muted">The new payload, exactly as it will be applied</span>
-          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard */}
-          <pre class="payload" tabIndex={0}>
-            {pretty(shown.payload.content)}
-          </pre>
+    />
+  )
+}
+
+function CampaignRequest({ of }: { readonly of: Json }) {
+  return (
+    <Card title={`Campaign ${of.id}: ${of.mode} of ${of.consumer}`} side={<Badge state="requested" />}>
+      <div class="stack">
+        <Facts
+          of={{
+            reason: of.reason,
+            'requested by': (
+              <>
+                <Who actor={of.requestedBy} /> · <Time at={of.requestedAt} />
+              </>
+            ),
+            'external effects': of.effects,
+          }}
+        />
+        <div class="row">
+          <a class="button primary" href={`campaigns/${of.id}`}>
+            Review the plan
+          </a>
         </div>
-      )}
-      <p class="muted small">
-        You approve exactly the digest <code>{of.digest.slice(0, 24)}…</code>. If anything changes, the
-        approval does not apply.
-      </p>
-    </AskReason>
+      </div>
+    </Card>
+  )
+}
+
+function Past({ rows }: { readonly rows: readonly Json[] }) {
+  return (
+    <Card title="Decided" bare>
+      <Table head={['Request', 'State', 'Requested', 'Decided by']}>
+        {rows.map(one => (
+          <tr>
+            <td>
+              {titleOf(one)}
+              <span class="small muted cut">
+                <bdi>{one.declinedBecause ?? one.because}</bdi>
+              </span>
+            </td>
+            <td>
+              <Badge state={one.state} />
+            </td>
+            <td>
+              <Who actor={one.requestedBy} />
+              <span class="exact">
+                <Time at={one.requestedAt} />
+              </span>
+            </td>
+            <td>
+              <Who actor={one.approvedBy ?? one.declinedBy ?? null} />
+            </td>
+          </tr>
+        ))}
+      </Table>
+    </Card>
   )
 }

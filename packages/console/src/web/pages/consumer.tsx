@@ -1,136 +1,157 @@
-import type { Json } from '../api.ts'
+import { useSignal } from '@preact/signals'
+import { type Json, post } from '../api.ts'
+import { Alerts } from '../parts/alerts.tsx'
+import { AskReason, shell } from '../parts/ask-reason.tsx'
+import { Chart } from '../parts/chart.tsx'
+import { CheckCard } from '../parts/check-card.tsx'
+import { ContractCard, Effects, Objectives, Retention, Sources } from '../parts/consumer-facts.tsx'
+import { BlockedKeys, Partitions, Runs } from '../parts/consumer-tables.tsx'
+import { report } from '../parts/done.tsx'
+import { Flags } from '../parts/flags.tsx'
+import { RunState } from '../parts/flow.tsx'
 import { Groups } from '../parts/groups.tsx'
-import { Loaded, useLoad } from '../parts/load.tsx'
-import { Card, count, duration, Empty, Facts, Head, Time } from '../parts/text.tsx'
+import { Card, Head, Table } from '../parts/layout.tsx'
+import { LoadedPage, useLoad } from '../parts/load.tsx'
+import { count, perSecond } from '../parts/numbers.ts'
+import { Id } from '../parts/text.tsx'
+import { duration, Time } from '../parts/time.tsx'
 import { go } from '../router.ts'
-import { RunState } from './overview.tsx'
+import { may } from '../session.ts'
+import { Tile } from './overview.tsx'
 
 export function ConsumerPage({ name }: { readonly name: string }) {
   const load = useLoad(`consumers/${encodeURIComponent(name)}`, 2_000)
-  return <Loaded of={load}>{found => <Consumer of={found} />}</Loaded>
+  return (
+    <LoadedPage of={load} title={name} up={['./', 'Overview']}>
+      {found => <Consumer of={found} reload={load.reload} />}
+    </LoadedPage>
+  )
 }
 
-function Consumer({ of }: { readonly of: Json }) {
-  const newest = of.generations.at(-1)
+function Consumer({ of, reload }: { readonly of: Json; readonly reload: () => void }) {
+  // Halts, brakes and objectives belong to the name; counts to its newest generation.
+  const newest = { ...of.generations.at(-1), halted: of.halted, brakes: of.brakes, objectives: of.objectives }
   const search = (q: string) => go(`messages?q=${encodeURIComponent(q)}`)
   return (
     <div class="stack">
-      <Head title={of.name} about={`${newest.owner} · risk ${newest.risk}`}>
+      <Head title={of.name} up={['./', 'Overview']} about={about(newest, of)}>
         <RunState of={newest} />
       </Head>
-      {newest.pausedBecause !== null && <p class="notice crit">Paused: {newest.pausedBecause}</p>}
-      <div class="tiles">
-        <Tile name="pending" value={newest.pending} />
-        <Tile name="parked" value={newest.parked} hot />
-        <Tile name="dead" value={newest.dead} hot />
-        <Tile name="quarantined" value={newest.quarantined} hot />
-      </div>
+      <Flags of={newest} />
+      <Figures of={of} newest={newest} />
       <Groups q={`consumer:${of.name}`} choose={search} />
+      <Alerts consumer={of.name} alerts={of.alerts ?? []} />
+      <Brakes of={of} reload={reload} />
+      <LastHour name={of.name} />
       <div class="columns">
         <div class="stack">
-          <Card title="Partitions" bare>
-            {of.partitions.length === 0 ? (
-              <Empty>It reads no partitions of a log.</Empty>
-            ) : (
-              <Partitions rows={of.partitions} />
-            )}
-          </Card>
-          <Card title="Contract">
-            {of.contract === null ? (
-              <p class="muted">Start the console with --contract to show the contract and its promise.</p>
-            ) : (
-              <pre>{of.contract}</pre>
-            )}
-          </Card>
+          <Runs rows={of.runs ?? []} />
+          <Partitions rows={of.partitions} />
+          <BlockedKeys of={of} />
         </div>
         <div class="stack">
-          <Card title="Processes">
-            <Facts
-              of={{
-                running: newest.openRuns,
-                'without heartbeat': newest.silentRuns,
-                'oldest pending': duration(newest.oldestPendingSeconds),
-                sources: of.readers.map((reader: Json) => (
-                  <div>
-                    {reader.kind} <code>{reader.place}</code>
-                  </div>
-                )),
-              }}
-            />
-          </Card>
-          <Card title="External effects">
-            {of.effects.length === 0 ? (
-              <p class="muted">No external effects.</p>
-            ) : (
-              <Facts
-                of={Object.fromEntries(
-                  of.effects.map((one: Json) => [`${one.target}, ${one.state}`, count(one.count)]),
-                )}
-              />
-            )}
-          </Card>
-          <Card title="Retention">
-            {of.retention.length === 0 ? (
-              <p class="muted">Correct, but tables grow without bound.</p>
-            ) : (
-              <Facts
-                of={Object.fromEntries(
-                  of.retention.map((one: Json) => [
-                    one.kind,
-                    <>
-                      {duration(one.keepMs / 1000)}, last pass <Time at={one.lastEnded} />
-                    </>,
-                  ]),
-                )}
-              />
-            )}
-          </Card>
+          <Objectives rows={of.objectives ?? []} />
+          <Sources of={of} />
+          <Effects rows={of.effects} />
+          <Retention of={of} />
+          <CheckCard consumer={of.name} />
         </div>
       </div>
+      <ContractCard of={of} />
     </div>
   )
 }
 
-function Tile({
-  name,
-  value,
-  hot,
-}: {
-  readonly name: string
-  readonly value: number
-  readonly hot?: boolean
-}) {
+function about({ owner, risk, generation }: Json, { generations }: Json): string {
+  const others = generations.length > 1 ? ` of ${generations.length}` : ''
+  return `owner ${owner} · risk ${risk} · generation ${generation}${others}`
+}
+
+function Figures({ of, newest }: { readonly of: Json; readonly newest: Json }) {
+  const held = (state: string) => `messages?q=${encodeURIComponent(`consumer:${of.name} state:${state}`)}`
+  const oldest = of.lag?.oldestSeconds ?? newest.oldestPendingSeconds
   return (
-    <div class={`card tile ${hot && value > 0 ? 'hot' : ''}`}>
-      <b>{count(value)}</b>
-      <span class="muted">{name}</span>
-    </div>
+    <dl class="tiles">
+      <Tile name="applied" value={perSecond(of.rate?.perSecond)} />
+      <Tile name="at the source" value={of.lag?.messages == null ? '–' : count(of.lag.messages)} />
+      <Tile
+        name="pending"
+        value={count(newest.pending)}
+        detail={oldest == null ? '' : `oldest ${duration(oldest)}`}
+      />
+      {['parked', 'dead', 'quarantined'].map(state => (
+        <Tile name={state} value={count(newest[state])} hot={newest[state] > 0} href={held(state)} />
+      ))}
+    </dl>
   )
 }
 
-function Partitions({ rows }: { readonly rows: readonly Json[] }) {
+function LastHour({ name }: { readonly name: string }) {
+  const load = useLoad(`rates?consumer=${encodeURIComponent(name)}`, 10_000)
+  const found = load.value.value
+  const [series] = found?.consumers ?? []
+  if (series === undefined) return null
   return (
-    <div class="scroll">
-      <table>
-        <thead>
+    <Card title="Last hour">
+      <Chart
+        label={`Messages of ${name} in the last hour`}
+        from={found.from}
+        series={[
+          { name: 'applied', values: series.applied, tone: 'accent' },
+          { name: 'duplicates', values: series.duplicates, tone: 'info' },
+          { name: 'failed attempts', values: series.failed, tone: 'warn' },
+          { name: 'set aside', values: series.setAside, tone: 'crit' },
+        ]}
+      />
+    </Card>
+  )
+}
+
+function Brakes({ of, reload }: { readonly of: Json; readonly reload: () => void }) {
+  const chosen = useSignal<Json | null>(null)
+  const brakes: readonly Json[] = of.brakes ?? []
+  if (brakes.length === 0) return null
+  return (
+    <Card title="Paused event types" bare>
+      <Table head={['Type', 'Cause', '#Failed', 'Since', '']}>
+        {brakes.map(one => (
           <tr>
-            <th>Partition</th>
-            <th>Owner</th>
-            <th class="num">Next position</th>
-            <th class="num">Moved</th>
+            <td>
+              <Id text={one.type || '(no type)'} />
+            </td>
+            <td class="wrap">{one.cause}</td>
+            <td class="num">{count(one.messages)}</td>
+            <td>
+              <Time at={one.since} both />
+            </td>
+            <td class="num">
+              {may('operator') && (
+                <button class="button small" type="button" onClick={() => (chosen.value = one)}>
+                  Release…
+                </button>
+              )}
+            </td>
           </tr>
-        </thead>
-        <tbody>
-          {rows.map(row => (
-            <tr>
-              <td class="mono">{row.partition}</td>
-              <td>{row.owner}</td>
-              <td class="num mono">{row.next ?? '–'}</td>
-              <td class="num">{duration(row.secondsAgo)} ago</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+        ))}
+      </Table>
+      {chosen.value !== null && (
+        <AskReason
+          title={`Release ${chosen.value.type || 'messages without a type'}`}
+          verb="Release"
+          command={`onceward brakes release ${chosen.value.type === '' ? '' : shell(chosen.value.type)} --consumer ${of.name} --because '…'`}
+          close={() => (chosen.value = null)}
+          act={async because => {
+            const { type } = chosen.value
+            await post(`consumers/${encodeURIComponent(of.name)}/brakes/release`, { type, because })
+            report(`${type || 'Messages without a type'} continue within seconds.`)
+            reload()
+          }}
+        >
+          <p class="muted">
+            The processes take messages of this type again. For an hour, this cause does not pause it.
+          </p>
+        </AskReason>
+      )}
+    </Card>
   )
 }

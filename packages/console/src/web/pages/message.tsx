@@ -2,39 +2,47 @@ import { useSignal } from '@preact/signals'
 import { type Json, post } from '../api.ts'
 import { type Act, ActDialog } from '../parts/act-dialog.tsx'
 import { AskReason } from '../parts/ask-reason.tsx'
+import { report } from '../parts/done.tsx'
 import { FixDialog } from '../parts/fix-dialog.tsx'
+import { FixesCard } from '../parts/fixes-card.tsx'
 import { KeyCard } from '../parts/key-card.tsx'
-import { Loaded, useLoad } from '../parts/load.tsx'
-import { Badge, bytes, Card, Command, Empty, Facts, Head, Time, Who } from '../parts/text.tsx'
+import { Card, Head } from '../parts/layout.tsx'
+import { LoadedPage, useLoad } from '../parts/load.tsx'
+import { PayloadCard } from '../parts/payload-card.tsx'
+import { Badge, Command, Copy, Facts } from '../parts/text.tsx'
+import { Time } from '../parts/time.tsx'
+import { Timeline } from '../parts/timeline.tsx'
 import { go } from '../router.ts'
 import { may } from '../session.ts'
 
 export function MessagePage({ id }: { readonly id: string }) {
   const load = useLoad(`messages/${encodeURIComponent(id)}`)
-  return <Loaded of={load}>{found => <Message of={found} reload={load.reload} />}</Loaded>
+  return (
+    <LoadedPage of={load} title={`Message ${id}`} up={['messages', 'Messages']}>
+      {found => <Message of={found} reload={load.reload} />}
+    </LoadedPage>
+  )
 }
 
 function Message({ of, reload }: { readonly of: Json; readonly reload: () => void }) {
-  const { message, payload } = of
-  const act = useSignal<Act | null>(null)
-  const dialog = useSignal<'fix' | 'note' | null>(null)
-  const begin = (verb: Act['verb']) => {
-    act.value = { verb, consumer: message.consumer, ids: [message.id] }
-  }
+  const { message } = of
   return (
     <div class="stack">
       <Head
         title={message.messageId ?? `Message ${message.id} without an id`}
+        up={[
+          `messages?q=${encodeURIComponent(`consumer:${message.consumer}`)}`,
+          `Messages of ${message.consumer}`,
+        ]}
         about={
           <>
-            <a href={`messages?q=${encodeURIComponent(`consumer:${message.consumer}`)}`}>
-              {message.consumer}
-            </a>{' '}
-            · held number {message.id} · <Time at={message.firstAt} />
+            held number {message.id}, <Time at={message.firstAt} /> ·{' '}
+            <a href={`consumers/${encodeURIComponent(message.consumer)}`}>the consumer</a>
           </>
         }
       >
         <Badge state={message.state} />
+        {message.messageId !== null && <Copy text={message.messageId} what="the message id" verb="Copy id" />}
       </Head>
       <p class={`notice ${message.state === 'quarantined' ? 'crit' : 'warn'}`}>
         <b class="mono">{message.code}</b> <bdi>{message.reason}</bdi>
@@ -44,77 +52,103 @@ function Message({ of, reload }: { readonly of: Json; readonly reload: () => voi
           Not redriven yet: {message.fixWaits}. <a href="approvals">Go to approvals</a>
         </p>
       )}
-      {may('operator') && (
-        <div class="row" role="toolbar" aria-label="Acts on this message">
-          <button class="button primary" type="button" onClick={() => begin('redrive')}>
-            Redrive…
-          </button>
-          <button
-            class="button"
-            type="button"
-            disabled={!of.fixable || payload.right !== 'full' || payload.as !== 'text' || !payload.whole}
-            title={of.fixable ? '' : 'Start the console with --contract to fix payloads here'}
-            onClick={() => (dialog.value = 'fix')}
-          >
-            Fix payload…
-          </button>
-          <button class="button" type="button" onClick={() => (dialog.value = 'note')}>
-            Note a fix…
-          </button>
-          <button class="button" type="button" onClick={() => begin('classify')}>
-            Classify…
-          </button>
-          <button class="button" type="button" onClick={() => begin('skip')}>
-            Skip…
-          </button>
-          <button class="button danger" type="button" onClick={() => begin('delete')}>
-            Delete…
-          </button>
-        </div>
-      )}
+      {may('operator') && <Acts of={of} reload={reload} />}
       <div class="columns">
         <div class="stack">
           <Card title="Timeline">
             <Timeline of={of} />
           </Card>
+          <FixesCard fixes={of.fixes ?? []} />
           <PayloadCard of={of} />
         </div>
         <div class="stack">
-          <Card title="Facts">
-            <Facts
-              of={{
-                class: message.failureClass,
-                error: message.error,
-                origin: message.origin,
-                position: message.position,
-                key: message.key,
-                'business key': message.businessKey,
-                type: message.messageType,
-                schema: message.schemaVersion,
-                producer: message.producer,
-                correlation: message.correlationId,
-                attempts: message.attempts,
-                delivered: `${message.seen} times`,
-                mode:
-                  message.campaign === null ? message.mode : `campaign ${message.campaign} (${message.mode})`,
-                label: message.label,
-                assignee: message.assignee,
-                handler: message.handler,
-                digest: <code>{message.digest}</code>,
-              }}
-            />
-          </Card>
           {of.key !== null && <KeyCard of={of.key} self={message.id} />}
+          <FactsCard of={message} />
           <Card title="On the command line">
-            <Command text={of.command} />
+            <Command text={of.command} label={false} />
           </Card>
         </div>
       </div>
+    </div>
+  )
+}
+
+function FactsCard({ of }: { readonly of: Json }) {
+  return (
+    <Card title="Facts">
+      <Facts
+        of={{
+          class: of.failureClass,
+          error: of.error,
+          origin: of.origin,
+          position: of.position,
+          key: of.key,
+          'business key': of.businessKey,
+          type: of.messageType,
+          schema: of.schemaVersion,
+          producer: of.producer,
+          correlation: of.correlationId,
+          attempts: String(of.attempts),
+          delivered: of.seen === 1 ? 'once' : `${of.seen} times`,
+          mode: of.campaign === null ? of.mode : `campaign ${of.campaign} (${of.mode})`,
+          label: of.label,
+          assignee: of.assignee,
+          note: of.note,
+          handler: of.handler,
+          digest: <code>{of.digest}</code>,
+        }}
+      />
+    </Card>
+  )
+}
+
+function Acts({ of, reload }: { readonly of: Json; readonly reload: () => void }) {
+  const { message, payload } = of
+  const act = useSignal<Act | null>(null)
+  const dialog = useSignal<'fix' | 'note' | null>(null)
+  const begin = (verb: Act['verb']) => () => {
+    act.value = { verb, consumer: message.consumer, ids: [message.id] }
+  }
+  const cannotFix = whyNotFixed(of)
+  return (
+    <>
+      <div class="row" role="toolbar" aria-label="Acts on this message">
+        <button class="button primary" type="button" onClick={begin('redrive')}>
+          Redrive…
+        </button>
+        <button
+          class="button"
+          type="button"
+          disabled={cannotFix !== null}
+          title={cannotFix ?? ''}
+          onClick={() => (dialog.value = 'fix')}
+        >
+          Fix payload…
+        </button>
+        <button class="button" type="button" onClick={() => (dialog.value = 'note')}>
+          Note a fix…
+        </button>
+        <button class="button" type="button" onClick={begin('classify')}>
+          Classify…
+        </button>
+        <button class="button" type="button" onClick={begin('skip')}>
+          Skip…
+        </button>
+        {message.state !== 'quarantined' && (
+          <button class="button" type="button" onClick={begin('quarantine')}>
+            Quarantine…
+          </button>
+        )}
+        <button class="button danger" type="button" onClick={begin('delete')}>
+          Delete…
+        </button>
+      </div>
+      {cannotFix !== null && <p class="small muted">{cannotFix}</p>}
       {act.value !== null && (
         <ActDialog
           act={act.value}
           close={() => (act.value = null)}
-          done={act.value.verb === 'classify' ? reload : () => go('messages')}
+          done={['classify', 'quarantine'].includes(act.value.verb) ? reload : () => go('messages')}
         />
       )}
       {dialog.value === 'fix' && (
@@ -126,104 +160,38 @@ function Message({ of, reload }: { readonly of: Json; readonly reload: () => voi
         />
       )}
       {dialog.value === 'note' && (
-        <AskReason
-          title="Record a fix made elsewhere"
-          verb="Record"
-          close={() => (dialog.value = null)}
-          act={async because => {
-            await post(`messages/${message.id}/note-fix`, { consumer: message.consumer, because })
-            reload()
-          }}
-        >
-          <p class="muted">
-            For example: the account was opened, or a new version was deployed. The message is unchanged.
-            Redrive it next.
-          </p>
-        </AskReason>
-      )}
-    </div>
-  )
-}
-
-function Timeline({ of }: { readonly of: Json }) {
-  const entries: Json[] = of.story?.timeline ?? of.message.timeline
-  if (entries.length === 0) return <Empty>Nothing is recorded.</Empty>
-  return (
-    <>
-      {of.story !== null && <p class="muted">{of.story.summary}</p>}
-      <ol class="timeline">
-        {entries.map(entry => (
-          <li class={toneOf(entry)}>
-            <div class="row">
-              <b>{entry.what}</b>
-              <span class="small muted">
-                <Time at={entry.at} /> {entry.by !== null && <Who actor={entry.by} />}
-              </span>
-            </div>
-            <div class="small">
-              <bdi>{entry.text}</bdi>
-            </div>
-          </li>
-        ))}
-      </ol>
-      {of.limits.length > 0 && (
-        <details class="small muted">
-          <summary>What was not searched</summary>
-          {of.limits.map((limit: string) => (
-            <p>{limit}</p>
-          ))}
-        </details>
+        <NoteFix message={message} close={() => (dialog.value = null)} done={reload} />
       )}
     </>
   )
 }
 
-function toneOf({ what }: Json): string {
-  if (/attempt|parked|dead|quarantin|refused|failed/.test(what)) return 'bad'
-  return /fix|classified|redrive|released|skip|approv/.test(what) ? 'person' : ''
+function whyNotFixed({ fixable, payload }: Json): string | null {
+  if (!fixable) return 'To fix payloads here, start the console with --contract and this consumer’s file.'
+  if (payload.right !== 'full') return 'Your role does not show whole payloads, so it cannot replace them.'
+  if (payload.as !== 'text' || !payload.whole)
+    return 'This payload is not text, or too large for the editor: fix it with onceward parked fix --payload.'
+  return null
 }
 
-function PayloadCard({ of }: { readonly of: Json }) {
-  const { payload, message, headers } = of
-  const side = (
-    <div class="row small muted">
-      {bytes(payload.bytes)}
-      {payload.right === 'full' && (
-        <a href={`api/messages/${message.id}/body`} download={`message-${message.id}.bin`}>
-          Download
-        </a>
-      )}
-    </div>
-  )
+function NoteFix(props: { readonly message: Json; readonly close: () => void; readonly done: () => void }) {
+  const { message, close, done } = props
   return (
-    <Card title={payload.right === 'masked' ? 'Payload, masked' : 'Payload'} bare side={side}>
-      {payload.content === null ? (
-        <Empty>
-          {payload.right === 'none'
-            ? 'Your role does not show payloads.'
-            : 'This payload cannot be masked, so it is hidden.'}
-        </Empty>
-      ) : (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
-        <pre class="payload" tabIndex={0} role="region" aria-label="Payload">
-          {payload.as === 'text' ? pretty(payload.content) : payload.content}
-          {!payload.whole && `\n… ${bytes(payload.bytes)} in total; download the whole payload`}
-        </pre>
-      )}
-      {headers !== null && (
-        <details class="in">
-          <summary>Headers and properties</summary>
-          <pre>{JSON.stringify({ headers, properties: of.properties }, null, 2)}</pre>
-        </details>
-      )}
-    </Card>
+    <AskReason
+      title="Record a fix made elsewhere"
+      verb="Record"
+      command={`onceward parked fix ${message.id} --consumer ${message.consumer} --because '…'`}
+      close={close}
+      act={async because => {
+        await post(`messages/${message.id}/note-fix`, { consumer: message.consumer, because })
+        report('The fix is recorded. Redrive the message next.')
+        done()
+      }}
+    >
+      <p class="muted">
+        For example: the account was opened, or a new version was deployed. The message is unchanged. Redrive
+        it next.
+      </p>
+    </AskReason>
   )
-}
-
-export function pretty(text: string): string {
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2)
-  } catch {
-    return text
-  }
 }

@@ -1,8 +1,12 @@
 import { useSignal } from '@preact/signals'
 import { type Json, post } from '../api.ts'
 import { AskReason } from '../parts/ask-reason.tsx'
+import { report } from '../parts/done.tsx'
+import { Card, Empty, Head, Table } from '../parts/layout.tsx'
 import { Loaded, useLoad } from '../parts/load.tsx'
-import { Badge, Card, count, duration, Empty, Head } from '../parts/text.tsx'
+import { count, counted } from '../parts/numbers.ts'
+import { Badge, Id } from '../parts/text.tsx'
+import { duration, Time } from '../parts/time.tsx'
 import { may } from '../session.ts'
 
 export function OutboxPage() {
@@ -14,42 +18,9 @@ export function OutboxPage() {
       <Loaded of={load}>
         {of => (
           <>
-            <Card title="Waiting" bare>
-              {of.outbox.length === 0 ? <Empty>No message waits.</Empty> : <Waiting rows={of.outbox} />}
-            </Card>
-            <Card title="Refused by the broker" bare>
-              {of.stuck.length === 0 ? (
-                <Empty>No messages were refused by their broker.</Empty>
-              ) : (
-                <Stuck rows={of.stuck} drop={one => (chosen.value = one)} />
-              )}
-            </Card>
-            <Card title="Relays" bare>
-              {of.relays.length === 0 ? (
-                <Empty>No relay is connected.</Empty>
-              ) : (
-                <div class="scroll">
-                  <table>
-                    <thead>
-                      <tr>
-                        <th>Destination</th>
-                        <th>Process</th>
-                        <th class="num">Buckets of 32</th>
-                      </tr>
-                    </thead>
-                    <tbody>
-                      {of.relays.map((one: Json) => (
-                        <tr>
-                          <td>{one.destination}</td>
-                          <td>{one.instance}</td>
-                          <td class="num">{one.buckets}</td>
-                        </tr>
-                      ))}
-                    </tbody>
-                  </table>
-                </div>
-              )}
-            </Card>
+            <Waiting rows={of.outbox} />
+            <Stuck rows={of.stuck} drop={one => (chosen.value = one)} />
+            <Relays rows={of.relays} />
           </>
         )}
       </Loaded>
@@ -58,14 +29,17 @@ export function OutboxPage() {
           title="Drop a refused message"
           verb="Drop"
           danger
+          command={`onceward outbox drop ${chosen.value.id} --message ${chosen.value.messageId} --because '…'`}
           close={() => (chosen.value = null)}
           act={async because => {
-            await post(`outbox/${chosen.value.id}/drop`, { messageId: chosen.value.messageId, because })
+            const { id, messageId } = chosen.value
+            await post(`outbox/${id}/drop`, { messageId, because })
+            report(`Dropped ${messageId}.`)
             load.reload()
           }}
         >
           <p>
-            <code>{chosen.value.messageId}</code> is not published. {count(chosen.value.behind)} messages
+            <code>{chosen.value.messageId}</code> is not published. {counted(chosen.value.behind, 'message')}{' '}
             behind it continue.
           </p>
         </AskReason>
@@ -76,68 +50,92 @@ export function OutboxPage() {
 
 function Waiting({ rows }: { readonly rows: readonly Json[] }) {
   return (
-    <div class="scroll">
-      <table>
-        <thead>
-          <tr>
-            <th>Queue or topic</th>
-            <th>Destination</th>
-            <th class="num">Waiting</th>
-            <th class="num">Oldest</th>
-            <th class="num">Refused</th>
-            <th>Relay</th>
-          </tr>
-        </thead>
-        <tbody>
+    <Card title="Waiting" bare>
+      {rows.length === 0 ? (
+        <Empty title="No message waits.">Everything written to the outbox was published.</Empty>
+      ) : (
+        <Table
+          head={['Queue or topic', 'Destination', '#Waiting', '#Oldest', '#Refused', '#Behind', 'Relay']}
+        >
           {rows.map(row => (
             <tr>
-              <td class="mono">{row.queue}</td>
-              <td>{row.destination}</td>
+              <td>
+                <Id text={row.queue} />
+              </td>
+              <td>
+                <Id text={row.destination} />
+              </td>
               <td class="num">{count(row.waiting)}</td>
               <td class="num">{duration(row.oldestSeconds)}</td>
               <td class="num">{count(row.failing)}</td>
+              <td class="num">{count(row.behind)}</td>
               <td>
                 {row.served ? <Badge state="running">connected</Badge> : <Badge state="critical">none</Badge>}
               </td>
             </tr>
           ))}
-        </tbody>
-      </table>
-    </div>
+        </Table>
+      )}
+    </Card>
   )
 }
 
 function Stuck({ rows, drop }: { readonly rows: readonly Json[]; readonly drop: (one: Json) => void }) {
+  if (rows.length === 0) return null
   return (
-    <div class="scroll">
-      <table>
-        <thead>
+    <Card title="Refused by the broker" bare>
+      <Table head={['Message', 'Queue', '#Behind', 'Error', '']}>
+        {rows.map(row => (
           <tr>
-            <th>Message</th>
-            <th>Queue</th>
-            <th class="num">Behind</th>
-            <th>Error</th>
-            <th />
+            <td>
+              <Id text={row.messageId} />
+            </td>
+            <td>
+              <Id text={row.queue} />
+            </td>
+            <td class="num">{count(row.behind)}</td>
+            <td class="small wrap">
+              <bdi>{row.error}</bdi>
+            </td>
+            <td class="num">
+              {may('admin') && (
+                <button class="button danger small" type="button" onClick={() => drop(row)}>
+                  Drop…
+                </button>
+              )}
+            </td>
           </tr>
-        </thead>
-        <tbody>
-          {rows.map(row => (
+        ))}
+      </Table>
+    </Card>
+  )
+}
+
+function Relays({ rows }: { readonly rows: readonly Json[] }) {
+  return (
+    <Card title="Relays" bare>
+      {rows.length === 0 ? (
+        <Empty title="No relay is connected.">
+          Start one with <code>onceward relay</code>.
+        </Empty>
+      ) : (
+        <Table head={['Destination', 'Process', '#Buckets of 32', 'Since']}>
+          {rows.map(one => (
             <tr>
-              <td class="mono">{row.messageId}</td>
-              <td class="mono">{row.queue}</td>
-              <td class="num">{count(row.behind)}</td>
-              <td class="small">{row.error}</td>
               <td>
-                {may('admin') && (
-                  <button class="button danger" type="button" onClick={() => drop(row)}>
-                    Drop…
-                  </button>
-                )}
+                <Id text={one.destination} />
+              </td>
+              <td>
+                <Id text={one.instance} />
+              </td>
+              <td class="num">{one.buckets}</td>
+              <td>
+                <Time at={one.leasedAt} both />
               </td>
             </tr>
           ))}
-        </tbody>
-      </table>
-    </div>
+        </Table>
+      )}
+    </Card>
   )
 }

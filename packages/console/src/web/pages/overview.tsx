@@ -1,126 +1,189 @@
+import { useSignal } from '@preact/signals'
 import type { Json } from '../api.ts'
 import { overview } from '../overview-state.ts'
-import { Badge, Card, count, duration, Empty, Head } from '../parts/text.tsx'
+import { byUrgency, Flow, heldBy, inDoubt } from '../parts/flow.tsx'
+import { HeadlineCard } from '../parts/headline.tsx'
+import { Card, Empty, Head } from '../parts/layout.tsx'
+import { count, counted, perSecond } from '../parts/numbers.ts'
+import { Badge, Who } from '../parts/text.tsx'
+import { duration, Time } from '../parts/time.tsx'
+import { session } from '../session.ts'
 
 export function OverviewPage() {
   const found = overview.value
-  if (found === null) return <Empty>Loading…</Empty>
+  // One title before and after the first answer: the focus stays on it.
   return (
     <div class="stack">
-      <Head title="Overview" about={summary(found)} />
-      <Card title="Needs a person" bare>
-        {found.attention.length === 0 ? (
-          <Empty>Nothing needs a person now.</Empty>
-        ) : (
-          <div class="attention">
-            {found.attention.map((one: Json) => (
-              <a href={one.page}>
-                <Badge state={one.severity} />
-                <b>{one.consumer ?? ''}</b>
-                <span>{one.text}</span>
-                <span class="muted" aria-hidden="true">
-                  →
-                </span>
-              </a>
-            ))}
-          </div>
-        )}
-      </Card>
-      <Card title="Consumers" bare>
-        {found.consumers.length === 0 ? (
-          <Empty>No consumer has run on this database yet.</Empty>
-        ) : (
-          found.consumers.map((consumer: Json) => <Flow of={consumer} />)
-        )}
-      </Card>
+      <Head title="Overview" about={found === null ? 'Loading…' : summary(found)} />
+      {found !== null && <Found of={found} />}
     </div>
   )
 }
+
+function Found({ of: found }: { readonly of: Json }) {
+  return (
+    <>
+      {session.value?.headline && <HeadlineCard />}
+      <Totals of={found} />
+      <Attention of={found.attention} />
+      {found.redrives.length > 0 && <UnderWay of={found.redrives} />}
+      <Consumers of={found.consumers} />
+    </>
+  )
+}
+
+/** With many consumers a field finds them by name or owner. */
+function Consumers({ of }: { readonly of: readonly Json[] }) {
+  const typed = useSignal('')
+  const wanted = typed.value.trim().toLowerCase()
+  const shown = of.filter(({ name, owner }) => `${name} ${owner}`.toLowerCase().includes(wanted))
+  return (
+    <Card
+      title="Consumers"
+      about="Source, consumer and effects. Those that need a person come first."
+      side={
+        of.length > manyConsumers && (
+          <input
+            class="select"
+            aria-label="Find a consumer by name or owner"
+            placeholder="name or owner"
+            value={typed.value}
+            onInput={event => (typed.value = event.currentTarget.value)}
+          />
+        )
+      }
+      bare
+    >
+      {of.length === 0 && (
+        <Empty title="No consumer has run on this database yet">
+          Start one with <code>onceward run consumer.ts</code>. It appears here within a second.
+        </Empty>
+      )}
+      {of.length > 0 && shown.length === 0 && <Empty>No consumer has this name or owner.</Empty>}
+      {byUrgency(shown).map(consumer => (
+        <Flow key={`${consumer.name} ${consumer.generation}`} of={consumer} />
+      ))}
+    </Card>
+  )
+}
+
+const manyConsumers = 8
 
 function summary({ consumers, attention }: Json): string {
   const running = consumers.filter(({ openRuns }: Json) => openRuns > 0).length
   const asks = attention.length === 0 ? 'nothing needs a person' : `${attention.length} to decide`
-  return `${running} of ${consumers.length} consumers run; ${asks}`
+  return `${running} of ${counted(consumers.length, 'consumer')} run; ${asks}`
 }
 
-/** Source → consumer → effects, with its figures. */
-function Flow({ of }: { readonly of: Json }) {
-  const held = of.parked + of.dead + of.quarantined
+function Totals({ of }: { readonly of: Json }) {
+  const sum = (read: (consumer: Json) => number) =>
+    of.consumers.reduce((total: number, consumer: Json) => total + (read(consumer) || 0), 0)
+  const held = sum(heldBy)
+  const doubt = sum(inDoubt)
+  const oldest = Math.max(
+    -1,
+    ...of.consumers.map((one: Json) => one.lag?.oldestSeconds ?? one.oldestPendingSeconds ?? -1),
+  )
+  const rates = of.consumers.map((one: Json) => one.rate?.perSecond).filter((one: unknown) => one != null)
   return (
-    <div class="flow">
-      <div class="node">
-        {of.sources.length === 0 && <span class="muted">no source seen</span>}
-        {of.sources.map((source: Json) => (
-          <div>
-            <span class="small muted">{source.kind}</span>
-            <div class="mono">{source.place}</div>
-          </div>
-        ))}
-      </div>
-      <div class="arrow" aria-hidden="true">
-        →
-      </div>
-      <div class="node self">
-        <div class="row">
-          <a href={`consumers/${encodeURIComponent(of.name)}`}>
-            <b>{of.name}</b>
-          </a>
-          <RunState of={of} />
-        </div>
-        <div class="small muted">
-          {of.owner} · {of.risk}
-          {of.generation > 1 && ` · generation ${of.generation}`}
-        </div>
-      </div>
-      <div class="arrow" aria-hidden="true">
-        →
-      </div>
-      <div class="node">
-        {of.effects.length === 0 ? (
-          <span class="muted">database</span>
-        ) : (
-          of.effects.map((effect: Json) => (
-            <div class="small">
-              <span class="mono">{effect.target}</span> {count(effect.count)} {effect.state}
-            </div>
-          ))
-        )}
-      </div>
-      <div class="figures">
-        <Figure name="queued" value={count(of.queued)} />
-        <Figure name="pending" value={count(of.pending)} />
-        <Figure name="oldest" value={duration(of.oldestPendingSeconds)} />
-        <Figure name="held" value={count(held)} hot={held > 0} />
-      </div>
-    </div>
+    <dl class="tiles">
+      <Tile
+        name="applied"
+        value={rates.length === 0 ? '–' : perSecond(sum(({ rate }) => rate?.perSecond ?? 0))}
+      />
+      <Tile
+        name="waiting"
+        value={count(sum(one => (one.lag?.messages ?? one.queued ?? 0) + one.pending))}
+        detail={oldest < 0 ? '' : `oldest ${duration(oldest)}`}
+      />
+      <Tile name="held" value={count(held)} hot={held > 0} href="messages" />
+      <Tile name="calls in doubt" value={count(doubt)} hot={doubt > 0} href="ledger" />
+      <Tile name="to approve" value={count(of.approvals)} hot={of.approvals > 0} href="approvals" />
+    </dl>
   )
 }
 
-function Figure({
-  name,
-  value,
-  hot,
-}: {
+export function Tile(props: {
   readonly name: string
   readonly value: string
+  readonly detail?: string
   readonly hot?: boolean
+  readonly href?: string
 }) {
+  const { name, value, detail, hot, href } = props
   return (
-    <div class={hot ? 'hot' : ''}>
-      <b>{value}</b>
-      <span>{name}</span>
+    <div class={`card tile ${hot ? 'hot' : ''}`}>
+      <dt>{href === undefined ? name : <a href={href}>{name}</a>}</dt>
+      <dd>
+        <b>{value}</b>
+        {detail && <span class="small muted">{detail}</span>}
+      </dd>
     </div>
   )
 }
 
-export function RunState({ of }: { readonly of: Json }) {
-  if (of.pausedBecause !== null) return <Badge state="paused">paused {duration(of.pausedSeconds)}</Badge>
-  if (of.openRuns > 0)
+const shownFirst = 7
+
+function Attention({ of }: { readonly of: readonly Json[] }) {
+  const all = useSignal(false)
+  if (of.length === 0)
     return (
-      <Badge state="running">
-        {of.openRuns} {of.openRuns === 1 ? 'process' : 'processes'}
-      </Badge>
+      <Card title="Needs a person" bare>
+        <Empty title="Nothing needs a person now.">
+          Messages that are set aside, calls in doubt, losses and requests appear here.
+        </Empty>
+      </Card>
     )
-  if (of.silentRuns > 0) return <Badge state="silent">no heartbeat</Badge>
-  return <Badge state="">not running</Badge>
+  const shown = all.value ? of : of.slice(0, shownFirst)
+  return (
+    <Card title="Needs a person" side={<span class="count">{of.length}</span>} bare>
+      <ul class="attention">
+        {shown.map(one => (
+          <li>
+            <a href={one.page}>
+              <Badge state={one.severity} />
+              <b class="cut">{one.consumer ?? <span class="muted">{one.page}</span>}</b>
+              <span>
+                <bdi>{one.text}</bdi>
+              </span>
+              <span class="muted" aria-hidden="true">
+                →
+              </span>
+            </a>
+          </li>
+        ))}
+      </ul>
+      {of.length > shown.length && (
+        <button type="button" class="button plain more" onClick={() => (all.value = true)}>
+          Show {count(of.length - shown.length)} more
+        </button>
+      )}
+    </Card>
+  )
+}
+
+function UnderWay({ of }: { readonly of: readonly Json[] }) {
+  return (
+    <Card title="Redrives under way" bare>
+      <ul class="attention">
+        {of.map(one => (
+          <li>
+            <a href={`redrives/${encodeURIComponent(one.requestId)}`}>
+              <Badge state="moving" />
+              <b class="cut">{one.consumer}</b>
+              <span>
+                {count(one.moved)} of {count(one.selected)} moved: <bdi>{one.because}</bdi>{' '}
+                <span class="small muted">
+                  <Who actor={one.by} />, <Time at={one.at} />
+                </span>
+              </span>
+              <span class="muted" aria-hidden="true">
+                →
+              </span>
+            </a>
+          </li>
+        ))}
+      </ul>
+    </Card>
+  )
 }

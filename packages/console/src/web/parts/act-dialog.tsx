@@ -2,32 +2,51 @@ import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { type Json, post } from '../api.ts'
 import { go } from '../router.ts'
+import { type Choices, RedriveChoices } from './act-choices.tsx'
 import { shell } from './ask-reason.tsx'
 import { Dialog, Reason } from './dialog.tsx'
-import { Command, count } from './text.tsx'
+import { report } from './done.tsx'
+import { Problem } from './layout.tsx'
+import { count, counted } from './numbers.ts'
+import { Command } from './text.tsx'
 
 /** An act on exact messages: ids, or everything that matches a search. */
 export interface Act {
-  readonly verb: 'redrive' | 'skip' | 'delete' | 'classify'
+  readonly verb: 'redrive' | 'skip' | 'quarantine' | 'delete' | 'classify'
   readonly consumer: string
   readonly q?: string
   readonly ids?: readonly string[]
 }
 
-const titles = {
-  redrive: 'Try messages again',
-  skip: 'Skip messages',
-  delete: 'Request the deletion of messages',
-  classify: 'Classify messages',
-}
-const verbs = { redrive: 'Redrive', skip: 'Skip', delete: 'Request deletion', classify: 'Classify' }
-const meaning = {
-  redrive:
-    'Workers process them again, with the messages behind them, in order. Each is judged in the transaction that moves it.',
-  skip: 'They are not applied. Their bytes are kept, a copy is a duplicate, and messages behind them continue.',
-  delete:
-    'A second person must approve. Then the bytes are erased; id, identity and digest stay in the audit.',
-  classify: 'Label, assignee and note help others to see who works on them.',
+const words = {
+  redrive: {
+    title: 'Try messages again',
+    verb: 'Redrive',
+    meaning:
+      'Workers process them again, with the messages behind them, in order. Each is judged in the transaction that moves it.',
+  },
+  skip: {
+    title: 'Skip messages',
+    verb: 'Skip',
+    meaning:
+      'They are not applied. Their bytes are kept, a copy is a duplicate, and messages behind them continue.',
+  },
+  quarantine: {
+    title: 'Quarantine messages',
+    verb: 'Quarantine',
+    meaning: 'They stay held, and no redrive of parked messages takes them. Their keys stay blocked.',
+  },
+  delete: {
+    title: 'Request the deletion of messages',
+    verb: 'Request deletion',
+    meaning:
+      'A second person must approve. Then the bytes are erased; id, identity and digest stay in the audit.',
+  },
+  classify: {
+    title: 'Classify messages',
+    verb: 'Classify',
+    meaning: 'Label, assignee and note help others to see who works on them.',
+  },
 }
 
 /** Freezes the selection on the server first, shows the exact counts, then acts on exactly these rows. */
@@ -40,14 +59,13 @@ export function ActDialog({
   readonly close: () => void
   readonly done: () => void
 }) {
+  const { verb, consumer } = act
   const frozen = useSignal<Json | null>(null)
   const problem = useSignal<string | null>(null)
-  const because = useSignal('')
-  const ramp = useSignal(true)
-  const perSecond = useSignal('')
-  const label = useSignal('')
-  const assignee = useSignal('')
-  const { verb, consumer } = act
+  const choices = useSignal<Choices>({ because: '', ramp: true, perSecond: '', label: '', assignee: '' })
+  const set = (change: Partial<Choices>) => {
+    choices.value = { ...choices.value, ...change }
+  }
   useEffect(() => {
     const { q, ids } = act
     post('selections', { consumer, ...(ids === undefined ? { q } : { ids }) }).then(
@@ -55,114 +73,91 @@ export function ActDialog({
       error => (problem.value = (error as Error).message),
     )
   }, [])
-
-  const run = async () => {
-    const path = `selections/${frozen.value.id}/${verb}`
-    if (verb === 'redrive') {
-      const rate = perSecond.value === '' ? null : Number(perSecond.value)
-      const { requestId } = await post(path, { because: because.value, ramp: ramp.value, perSecond: rate })
-      close()
-      return go(`redrives/${requestId}`)
-    }
-    if (verb === 'classify')
-      await post(path, {
-        ...(label.value && { label: label.value }),
-        ...(assignee.value && { assignee: assignee.value }),
-      })
-    else await post(path, { because: because.value })
-    close()
-    done()
-    if (verb === 'delete') go('approvals')
-  }
+  const { because, label, assignee } = choices.value
   const selection = frozen.value
   const isReady =
-    selection !== null &&
-    (verb === 'classify' ? label.value + assignee.value !== '' : because.value.trim() !== '')
+    selection !== null && (verb === 'classify' ? label + assignee !== '' : because.trim() !== '')
   return (
     <Dialog
-      title={titles[verb]}
-      verb={verbs[verb]}
+      title={words[verb].title}
+      verb={words[verb].verb}
       danger={verb === 'delete'}
-      act={run}
+      act={() => run(verb, selection, choices.value, close, done)}
       close={close}
       ready={isReady}
     >
-      <p class="muted">{meaning[verb]}</p>
-      {problem.value !== null && (
-        <p class="notice crit" role="alert">
-          {problem.value}
-        </p>
-      )}
+      <p class="muted">{words[verb].meaning}</p>
+      <Problem text={problem.value} />
       {selection === null && problem.value === null && <p class="muted">Freezing the selection…</p>}
       {selection !== null && <Preview of={selection} />}
-      {verb === 'redrive' && (
-        <>
-          <label class="check">
-            <input type="checkbox" checked={ramp.value} onChange={() => (ramp.value = !ramp.value)} />
-            <span>
-              <b>Ramp</b>: 1, then 10, then 100, then the rest. It stops when more than 10 % of the tried
-              messages are parked again.
-            </span>
-          </label>
-          <label class="field">
-            <span>At most per second (optional)</span>
-            <input
-              type="number"
-              min="1"
-              max="100000"
-              value={perSecond.value}
-              onInput={event => (perSecond.value = event.currentTarget.value)}
-            />
-          </label>
-        </>
-      )}
+      {verb === 'redrive' && <RedriveChoices of={choices.value} set={set} />}
       {verb === 'classify' ? (
-        <>
-          <label class="field">
-            <span>Label</span>
-            <input
-              value={label.value}
-              maxLength={200}
-              onInput={event => (label.value = event.currentTarget.value)}
-            />
-          </label>
-          <label class="field">
-            <span>Assignee</span>
-            <input
-              value={assignee.value}
-              maxLength={200}
-              onInput={event => (assignee.value = event.currentTarget.value)}
-            />
-          </label>
-        </>
-      ) : (
-        <Reason value={because.value} onInput={text => (because.value = text)} />
-      )}
-      {selection !== null && verb !== 'classify' && (
-        <div class="stack tight">
-          <span class="small muted">The same on the command line</span>
-          <Command
-            text={selection.commands[verb].replace(
-              "'…'",
-              because.value === '' ? "'…'" : shell(because.value),
-            )}
-          />
+        <div class="fields">
+          <Field name="Label" value={label} set={text => set({ label: text })} />
+          <Field name="Assignee" value={assignee} set={text => set({ assignee: text })} />
         </div>
+      ) : (
+        <Reason value={because} onInput={text => set({ because: text })} />
+      )}
+      {selection?.commands[verb] !== undefined && (
+        <Command text={selection.commands[verb].replace("'…'", because === '' ? "'…'" : shell(because))} />
       )}
     </Dialog>
+  )
+}
+
+/** Sends the act and reports its exact counts. A redrive goes on to its page. */
+async function run(
+  verb: Act['verb'],
+  selection: Json,
+  { because, ramp, perSecond, label, assignee }: Choices,
+  close: () => void,
+  done: () => void,
+): Promise<void> {
+  const path = `selections/${selection.id}/${verb}`
+  if (verb === 'redrive') {
+    const rate = perSecond === '' ? null : Number(perSecond)
+    const { requestId } = await post(path, { because, ramp, perSecond: rate })
+    close()
+    return go(`redrives/${requestId}`)
+  }
+  const answer = await post(
+    path,
+    verb === 'classify' ? { ...(label && { label }), ...(assignee && { assignee }) } : { because },
+  )
+  close()
+  report(resultOf(verb, selection, answer))
+  done()
+  if (verb === 'delete') go('approvals')
+}
+
+function resultOf(verb: Exclude<Act['verb'], 'redrive'>, { count: selected }: Json, answer: Json): string {
+  if (verb === 'skip')
+    return `Skipped ${counted(answer.closed, 'message')}; ${counted(answer.freed, 'message')} behind continue.`
+  if (verb === 'quarantine') return `Quarantined ${counted(answer.quarantined ?? selected, 'message')}.`
+  if (verb === 'classify') return `Classified ${counted(answer.rows, 'message')}.`
+  return `The deletion of ${counted(selected, 'message')} waits for a second person.`
+}
+
+function Field(props: {
+  readonly name: string
+  readonly value: string
+  readonly set: (text: string) => void
+}) {
+  return (
+    <label class="field">
+      <span>{props.name}</span>
+      <input value={props.value} maxLength={200} onInput={event => props.set(event.currentTarget.value)} />
+    </label>
   )
 }
 
 function Preview({ of }: { readonly of: Json }) {
   return (
     <div class="notice">
-      <b>
-        Exactly {count(of.count)} {of.count === 1 ? 'message' : 'messages'}
-      </b>{' '}
-      of {of.consumer}
-      {of.behind > 0 &&
-        `, and ${count(of.behind)} behind them (${count(of.keys)} ${of.keys === 1 ? 'key' : 'keys'})`}
-      .{of.more && ' More match than one act may have; act again for the rest.'}
+      <b>Exactly {counted(of.count, 'message')}</b> of {of.consumer}
+      {of.behind > 0 && `, and ${count(of.behind)} behind them (${counted(of.keys, 'key')})`}.
+      {of.more && ' More match than one act may have; act again for the rest.'}
       {of.waitsForApproval > 0 &&
         ` ${count(of.waitsForApproval)} of them wait for the approval of their fix and stay.`}
       <div class="small">

@@ -3,38 +3,40 @@ import type { ComponentChildren } from 'preact'
 import { Dialog, Reason } from './dialog.tsx'
 import { Command } from './text.tsx'
 
-/** A dialog that needs nothing but a reason. */
+/** An act that is confirmed, with a reason if the audit records one. */
 export function AskReason(props: {
   readonly title: string
   readonly verb: string
   readonly danger?: boolean
-  readonly command?: string
+  readonly wide?: boolean
+  readonly ready?: boolean
+  /** Default true. */
+  readonly asksReason?: boolean
+  readonly command?: string | undefined
   readonly act: (because: string) => Promise<void>
   readonly close: () => void
   readonly children?: ComponentChildren
 }) {
   const because = useSignal('')
+  const { title, verb, danger = false, wide = false, close, ready = true, asksReason = true } = props
   const act = async () => {
     await props.act(because.value)
-    props.close()
+    close()
   }
-  const { title, verb, danger = false, close } = props
   return (
     <Dialog
       title={title}
       verb={verb}
       danger={danger}
+      wide={wide}
       act={act}
       close={close}
-      ready={because.value.trim() !== ''}
+      ready={ready && (!asksReason || because.value.trim() !== '')}
     >
       {props.children}
-      <Reason value={because.value} onInput={text => (because.value = text)} />
+      {asksReason && <Reason value={because.value} onInput={text => (because.value = text)} />}
       {props.command !== undefined && (
-        <div class="stack tight">
-          <span class="small muted">The same on the command line</span>
-          <Command text={props.command.replace("'…'", because.value === '' ? "'…'" : shell(because.value))} />
-        </div>
+        <Command text={props.command.replace("'…'", because.value === '' ? "'…'" : shell(because.value))} />
       )}
     </Dialog>
   )

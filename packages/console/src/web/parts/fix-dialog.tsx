@@ -1,7 +1,8 @@
 import { useSignal } from '@preact/signals'
 import { type Json, post } from '../api.ts'
-import { pretty } from '../pages/message.tsx'
 import { Dialog, Reason } from './dialog.tsx'
+import { report } from './done.tsx'
+import { pretty } from './payload-card.tsx'
 import { Command } from './text.tsx'
 
 /** Edit, look at the difference, then save. The contract decodes the new bytes before anything is stored. */
@@ -30,6 +31,7 @@ export function FixDialog(props: {
     }
     await send(false)
     close()
+    report('The new payload is saved, and the original is kept. Redrive the message next.')
     done()
   }
   return (
@@ -45,15 +47,7 @@ export function FixDialog(props: {
         Message id, business key and order key must stay the same. The original is kept. With risk money or
         regulatory, a second person approves the new bytes.
       </p>
-      <label class="field">
-        <span>New payload</span>
-        <textarea
-          class="code"
-          spellcheck={false}
-          value={payload.value}
-          onInput={event => (payload.value = event.currentTarget.value)}
-        />
-      </label>
+      <Editor of={payload.value} set={text => (payload.value = text)} />
       {isSeen && (
         <>
           <Diff lines={seen.value!.answer.diff} />
@@ -65,11 +59,44 @@ export function FixDialog(props: {
   )
 }
 
+/** Text with its first error of syntax, if it began as JSON. */
+function Editor({ of, set }: { readonly of: string; readonly set: (text: string) => void }) {
+  const began = useSignal(/^\s*[[{]/.test(of))
+  const wrong = began.value ? syntaxError(of) : null
+  return (
+    <label class="field">
+      <span>New payload</span>
+      <textarea
+        class="code"
+        spellcheck={false}
+        value={of}
+        aria-invalid={wrong !== null}
+        onInput={event => set(event.currentTarget.value)}
+      />
+      {wrong !== null && (
+        <small class="hot" role="status">
+          Not JSON: {wrong}
+        </small>
+      )}
+    </label>
+  )
+}
+
+function syntaxError(text: string): string | null {
+  try {
+    JSON.parse(text)
+    return null
+  } catch (error) {
+    return (error as Error).message
+  }
+}
+
 export function Diff({ lines }: { readonly lines: readonly Json[] | null }) {
   if (lines === null) return <p class="notice">The payloads are not text, or too long to compare.</p>
   const classes: Record<string, string> = { '+': 'add', '-': 'del' }
   return (
-    <div class="diff" role="group" aria-label="Difference">
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
+    <div class="diff" tabIndex={0} role="group" aria-label="Difference">
       {lines.map(({ sign, text }) => (
         <div class={classes[sign] ?? ''}>
           {sign} {text}

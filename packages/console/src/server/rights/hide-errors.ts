@@ -1,0 +1,40 @@
+import type { ParkedRow, Story } from 'onceward/operations'
+import type { PayloadRight } from './rights.ts'
+
+/**
+ * Texts of errors often quote values of the payload: "Key (iban)=(DE…) already exists". A reason that the
+ * handler wrote with its verdict is meant to be read.
+ */
+const isOwnWords = ({ failureClass }: Pick<ParkedRow, 'failureClass'>) =>
+  failureClass === 'verdict' || failureClass === 'order'
+
+/** A row of a list or of an export, as this person may see it. */
+export function shownRow<Row extends Pick<ParkedRow, 'failureClass' | 'reason'>>(
+  row: Row,
+  right: PayloadRight,
+): Row {
+  return right === 'full' || isOwnWords(row) ? row : { ...row, reason: '' }
+}
+
+/** The texts of errors of one message. */
+export function errorTexts(
+  row: ParkedRow & { readonly error: string | null },
+  story: Story | null,
+): readonly string[] {
+  const attempts = (story?.timeline ?? []).flatMap(({ text, facts: { failureClass, code } }) =>
+    typeof failureClass === 'string' ? [text.slice(`${failureClass}: ${code}: `.length)] : [],
+  )
+  const texts = [row.error ?? '', isOwnWords(row) ? '' : row.reason, ...attempts]
+  return [...new Set(texts.flatMap(text => [text, ...text.split('\n')]))]
+    .filter(text => text.trim().length > 3)
+    .toSorted((a, b) => b.length - a.length)
+}
+
+/** The same value without these texts, wherever they are quoted in it. */
+export function without<T>(value: T, hidden: readonly string[]): T {
+  if (typeof value === 'string')
+    return hidden.reduce<string>((rest, text) => rest.replaceAll(text, '•••'), value) as T
+  if (typeof value !== 'object' || value === null || value instanceof Date) return value
+  if (Array.isArray(value)) return value.map(one => without(one, hidden)) as T
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, without(one, hidden)])) as T
+}

@@ -1,0 +1,93 @@
+import type { Json } from '../api.ts'
+import { may } from '../session.ts'
+import { Badge, Id } from './text.tsx'
+import { Time } from './time.tsx'
+
+export function HeldTable(props: {
+  readonly rows: readonly Json[]
+  readonly picked: ReadonlySet<string>
+  readonly pick: (ids: ReadonlySet<string>) => void
+}) {
+  const { rows, picked, pick } = props
+  const toggle = (id: string) => {
+    const ids = new Set(picked)
+    if (!ids.delete(id)) ids.add(id)
+    pick(ids)
+  }
+  const canAct = may('operator')
+  const all = picked.size === rows.length
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
+    <div class="scroll" tabIndex={0} role="group" aria-label="Held messages">
+      <table class="held">
+        <thead>
+          <tr>
+            {canAct && (
+              <th class="pick">
+                <input
+                  type="checkbox"
+                  aria-label="Select all shown"
+                  checked={all}
+                  onChange={() => pick(all ? new Set() : new Set(rows.map(({ id }) => id)))}
+                />
+              </th>
+            )}
+            <th>Message</th>
+            <th>State</th>
+            <th>Reason</th>
+            <th class="wide-only">Key</th>
+            <th class="wide-only num">Attempts</th>
+            <th>Held</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(row => (
+            <tr key={row.id} aria-selected={picked.has(row.id)}>
+              {canAct && (
+                <td class="pick">
+                  <input
+                    type="checkbox"
+                    aria-label={`Select message ${row.id}`}
+                    checked={picked.has(row.id)}
+                    onChange={() => toggle(row.id)}
+                  />
+                </td>
+              )}
+              <Cells of={row} />
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+function Cells({ of }: { readonly of: Json }) {
+  return (
+    <>
+      <td>
+        <Id text={of.messageId ?? `no id (${of.id})`} href={`messages/${of.id}`} />
+        <span class="small muted cut">{of.consumer}</span>
+      </td>
+      <td>
+        <Badge state={of.state} />
+      </td>
+      <td class="why">
+        <span class="mono small">{of.code}</span>
+        <span class="cut small muted" title={of.fixWaits ?? of.reason}>
+          <bdi>{of.fixWaits ?? of.reason}</bdi>
+        </span>
+        {(of.label !== null || of.assignee !== null) && (
+          <span class="small">
+            {of.label} {of.assignee !== null && <span class="muted">· {of.assignee}</span>}
+          </span>
+        )}
+      </td>
+      <td class="wide-only">{of.key === null ? <span class="muted">–</span> : <Id text={of.key} />}</td>
+      <td class="wide-only num">{of.attempts}</td>
+      <td>
+        <Time at={of.firstAt} both />
+      </td>
+    </>
+  )
+}

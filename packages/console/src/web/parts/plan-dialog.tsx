@@ -1,0 +1,178 @@
+import { useSignal } from '@preact/signals'
+import { type Json, post } from '../api.ts'
+import { overview } from '../overview-state.ts'
+import { go } from '../router.ts'
+import { Dialog, Reason } from './dialog.tsx'
+
+const modes = {
+  replay: 'Skips applied messages, applies missing ones.',
+  backfill: 'The same, for history that this consumer never saw.',
+  repair: 'Only messages of the given keys; ignored and stale ones are decided again.',
+  rebuild: 'Applies everything again to new tables, which are then compared and swapped in.',
+  forensic: 'Runs the handlers and rolls every batch back; lists what is missing or conflicting.',
+} as const
+type Mode = keyof typeof modes
+
+interface Plan {
+  readonly consumer: string
+  readonly mode: Mode
+  readonly of: 'log' | 'parked' | 'held'
+  readonly since: string
+  readonly until: string
+  readonly keys: string
+  readonly rate: string
+  readonly effects: boolean
+  readonly because: string
+}
+
+/** A campaign as a request: it applies nothing before its preview. */
+export function PlanDialog({ close }: { readonly close: () => void }) {
+  const names: readonly string[] = [
+    ...new Set<string>((overview.value?.consumers ?? []).map(({ name }: Json) => name)),
+  ]
+  const plan = useSignal<Plan>({
+    ...{ consumer: names[0] ?? '', mode: 'replay', of: 'log', since: '', until: '', keys: '' },
+    ...{ rate: '', effects: false, because: '' },
+  })
+  const set = (change: Partial<Plan>) => {
+    plan.value = { ...plan.value, ...change }
+  }
+  const { consumer, mode, because } = plan.value
+  return (
+    <Dialog
+      title="Plan a campaign"
+      verb="Create"
+      close={close}
+      ready={consumer !== '' && because.trim() !== ''}
+      act={async () => {
+        const created = await post('campaigns', requestOf(plan.value))
+        close()
+        go(`campaigns/${created.id}`)
+      }}
+    >
+      <div class="fields">
+        <Select name="Consumer" value={consumer} of={names} set={value => set({ consumer: value })} />
+        <Select
+          name="Mode"
+          value={mode}
+          of={Object.keys(modes)}
+          set={value => set({ mode: value as Mode, effects: false })}
+        />
+        <Select
+          name="Messages from"
+          value={plan.value.of}
+          of={['log', 'parked', 'held']}
+          set={value => set({ of: value as Plan['of'] })}
+        />
+      </div>
+      <p class="small muted">{modes[mode]}</p>
+      <Selection of={plan.value} set={set} />
+      {(mode === 'backfill' || mode === 'repair') && (
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={plan.value.effects}
+            onChange={() => set({ effects: !plan.value.effects })}
+          />
+          <span>Request external effects and messages too. This always needs a second person.</span>
+        </label>
+      )}
+      <Reason value={because} onInput={text => set({ because: text })} />
+    </Dialog>
+  )
+}
+
+function Selection({ of, set }: { readonly of: Plan; readonly set: (change: Partial<Plan>) => void }) {
+  return (
+    <div class="fields">
+      {of.of === 'log' && (
+        <>
+          <Text
+            name="From (UTC; empty: the first)"
+            hint="2026-11-01 00:00"
+            value={of.since}
+            set={since => set({ since })}
+          />
+          <Text
+            name="Until (UTC; empty: now)"
+            hint="2026-11-02 00:00"
+            value={of.until}
+            set={until => set({ until })}
+          />
+        </>
+      )}
+      {of.of !== 'held' && (
+        <Text
+          name="Only these keys (optional)"
+          hint="key-1, key-2"
+          value={of.keys}
+          set={keys => set({ keys })}
+        />
+      )}
+      <Text name="At most per second (optional)" hint="" value={of.rate} set={rate => set({ rate })} />
+    </div>
+  )
+}
+
+function Text(props: {
+  readonly name: string
+  readonly hint: string
+  readonly value: string
+  readonly set: (text: string) => void
+}) {
+  return (
+    <label class="field">
+      <span>{props.name}</span>
+      <input
+        value={props.value}
+        placeholder={props.hint}
+        onInput={event => props.set(event.currentTarget.value)}
+      />
+    </label>
+  )
+}
+
+function Select(props: {
+  readonly name: string
+  readonly value: string
+  readonly of: readonly string[]
+  readonly set: (value: string) => void
+}) {
+  return (
+    <label class="field">
+      <span>{props.name}</span>
+      <select value={props.value} onChange={event => props.set(event.currentTarget.value)}>
+        {props.of.map(one => (
+          <option value={one}>{one}</option>
+        ))}
+      </select>
+    </label>
+  )
+}
+
+function requestOf({ consumer, mode, of, since, until, keys, rate, effects, because }: Plan): Json {
+  const listed = keys
+    .split(',')
+    .map(key => key.trim())
+    .filter(key => key !== '')
+  const chosen = listed.length > 0 ? { keys: listed } : {}
+  const selection = {
+    log: { of, start: edge(since, 'first'), end: edge(until, 'next'), ...chosen },
+    parked: { of, ...chosen },
+    held: { of, states: ['parked', 'dead', 'quarantined'] },
+  }[of]
+  return {
+    ...{ consumer, mode, because, selection },
+    ...(effects && { effects: 'requested' }),
+    ...(rate !== '' && { rateMax: Number(rate) }),
+  }
+}
+
+/** A time as it was typed is in UTC. */
+function edge(text: string, otherwise: string): unknown {
+  const typed = text.trim()
+  if (typed === '') return otherwise
+  const timestampMs = Date.parse(/[Zz]|[+-]\d\d:?\d\d$/.test(typed) ? typed : `${typed.replace(' ', 'T')}Z`)
+  if (Number.isNaN(timestampMs)) throw new Error(`"${text}" is not a time. Nothing was created.`)
+  return { timestampMs }
+}

@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { until } from 'onceward/testing'
+import { startTcpProxy, type TcpProxy } from '../../onceward/test/proxy/tcp-proxy.ts'
+import { skipWithout } from '../../onceward/test/services/services.ts'
+import type { ServedConsole } from '../src/server/serve-console.ts'
+import { Client } from './bench/client.ts'
+import { type Incident, openIncident } from './bench/incident.ts'
+
+/** One watcher of the overview: how many events it has had, and whether its stream has ended. */
+class Watcher {
+  events = 0
+  away = 0
+  ended = false
+  readonly #stopped = new AbortController()
+
+  constructor(served: ServedConsole, cookie: string) {
+    void this.#read(`${served.url}/api/live/overview`, cookie).catch(() => {})
+  }
+
+  stop(): void {
+    this.#stopped.abort()
+  }
+
+  async #read(url: string, cookie: string): Promise<void> {
+    const answer = await fetch(url, { headers: { cookie }, signal: this.#stopped.signal })
+    for await (const bytes of answer.body!) {
+      const text = Buffer.from(bytes).toString()
+      this.events += text.split('event: overview').length - 1
+      this.away += text.split('event: away').length - 1
+    }
+    this.ended = true
+  }
+}
+
+describe('live figures', await skipWithout('postgres'), () => {
+  let incident: Incident
+  let proxy: TcpProxy
+  let served: ServedConsole
+  let ann: Client
+  const sent = { reads: 0, rates: 0, bytes: 0 }
+
+  before(async () => {
+    incident = await openIncident()
+    const { hostname, port } = new URL(incident.consoleUrl)
+    proxy = await startTcpProxy({ host: hostname, port: Number(port) })
+    proxy.toServer(bytes => {
+      const text = bytes.toString('latin1')
+      sent.reads += text.split('select max(version) from onceward.migration) as version,').length - 1
+      sent.rates += text.split('generate_series(0, 59)').length - 1
+      sent.bytes += bytes.length
+      return bytes
+    })
+    served = await incident.serve({ auth: { kind: 'link' }, database: proxy.through(incident.consoleUrl) })
+    ann = await Client.signIn(served.linkFor('ann'))
+  })
+  after(async () => {
+    await incident?.close()
+    await proxy?.close()
+  })
+
+  /** What `count` watchers cost until each has had so many events. */
+  const costOf = async (count: number, events: number) => {
+    const watchers = Array.from({ length: count }, () => new Watcher(served, ann.cookie))
+    await until('all watch', async () => watchers.every(one => one.events > 0))
+    const [before, beganMs] = [{ ...sent }, performance.now()]
+    const first = watchers.map(one => one.events)
+    await until('all have events', async () =>
+      watchers.every((one, index) => one.events - first[index]! >= events),
+    )
+    const seconds = (performance.now() - beganMs) / 1_000
+    for (const one of watchers) one.stop()
+    return {
+      reads: sent.reads - before.reads,
+      rates: sent.rates - before.rates,
+      bytes: sent.bytes - before.bytes,
+      seconds,
+    }
+  }
+
+  it('cost the database one read a second, for one watcher and for fifty', async t => {
+    const alone = await costOf(1, 3)
+    const many = await costOf(50, 3)
+    t.diagnostic(`1 watcher: ${JSON.stringify(alone)}; 50 watchers: ${JSON.stringify(many)}`)
+    for (const cost of [alone, many]) {
+      assert.ok(cost.reads <= cost.seconds + 1, `${cost.reads} reads in ${cost.seconds} s`)
+      assert.ok(cost.rates <= cost.seconds / 5 + 1, `${cost.rates} reads of rates in ${cost.seconds} s`)
+    }
+    const perRead = (cost: typeof alone) => cost.bytes / cost.reads
+    assert.ok(perRead(many) < perRead(alone) * 1.6, 'each watcher sends statements of its own')
+  })
+
+  it('say that the database is away, and continue when it is back', async () => {
+    const watcher = new Watcher(served, ann.cookie)
+    await until('it watches', async () => watcher.events > 0)
+    proxy.refuse()
+    proxy.cut()
+    await until('it says so', async () => watcher.away > 0)
+    const before = watcher.events
+    proxy.accept()
+    await until('it continues', async () => watcher.events > before)
+    watcher.stop()
+  })
+
+  it('end with the session, and do not keep it open', async () => {
+    const client = await Client.signIn(served.linkFor('ann'))
+    const watcher = new Watcher(served, client.cookie)
+    await until('it watches', async () => watcher.events > 0)
+    await client.post('sign-out')
+    await until('its stream ends', async () => watcher.ended)
+  })
+})
