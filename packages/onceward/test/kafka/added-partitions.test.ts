@@ -57,7 +57,7 @@ async function openGrown(t: TestContext, readers: number, options: ReaderOptions
 const ordered = { log: { ordersKeys: true } } as const
 
 describe('partitions that are added to a topic', await skipWithout('kafka'), () => {
-  test('wait until those before them are drained, where order is by key', async t => {
+  test('wait until older partitions are drained, where order is by key', async t => {
     const { first, taken, got, waiting, untilMoved } = await openGrown(t, 1, ordered)
     await until('the new partition waits', () => waiting() === 1)
     await first.subscription.settle(taken.slice(0, 9))
@@ -82,7 +82,7 @@ describe('partitions that are added to a topic', await skipWithout('kafka'), () 
     })
   }
 
-  test('are read once the time is over, and people are told', async t => {
+  test('are read after the time limit, with a warning', async t => {
     const { first, name, untilMoved } = await openGrown(t, 1, { ...ordered, addedPartitionsWaitMs: 1_000 })
     await untilMoved()
     const told = first.events.flatMap(event => (event.kind === 'warning' ? [event.reason] : []))

@@ -29,7 +29,7 @@ describe('a Kafka broker in trouble', await skipWithout('kafka'), () => {
   after(() => broker.close())
 
   for (const protocol of ['classic', 'consumer'] as const) {
-    test(`killed and started again: reading goes on by itself, nothing is lost, ${protocol}`, async t => {
+    test(`killed and restarted: reading continues automatically, nothing is lost, ${protocol}`, async t => {
       const kafka = await openCluster(t, broker.bootstrap)
       const name = await kafka.createTopic({ partitions: 2 })
       const group = randomName('group')
@@ -51,7 +51,7 @@ describe('a Kafka broker in trouble', await skipWithout('kafka'), () => {
       assert.deepEqual(reader.checkpoints.losses, [])
     })
 
-    test(`frozen for longer than a session: what was held is dead, and comes again, ${protocol}`, async t => {
+    test(`frozen for longer than a session: unsettled deliveries are no longer live, and are redelivered, ${protocol}`, async t => {
       const kafka = await openCluster(t, broker.bootstrap)
       const name = await kafka.createTopic({ partitions: 1 })
       await kafka.produce(name, spread(0, 4, 1))
@@ -107,7 +107,7 @@ describe('a Kafka broker in trouble', await skipWithout('kafka'), () => {
     assert.equal(await committed(), 3)
   })
 
-  test('away when the consumer starts: it waits and begins by itself', async t => {
+  test('unavailable when the consumer starts: it waits and starts automatically', async t => {
     const kafka = await openCluster(t, broker.bootstrap)
     const name = await kafka.createTopic({ partitions: 1 })
     await kafka.produce(name, ['waiting'])

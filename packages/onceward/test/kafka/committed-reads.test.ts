@@ -127,7 +127,7 @@ describe('reading committed records', await skipWithout('kafka'), () => {
     await until('and the end after it', async () => (await kafka.committed(group, name)).get(0) === further)
   })
 
-  test('waits behind an open transaction, and hands its records over when it commits', async t => {
+  test('waits behind an open transaction, and delivers its records when it commits', async t => {
     const kafka = await openCluster(t)
     const name = await kafka.createTopic({ partitions: 1 })
     const producer = await kafka.transaction(name)
@@ -141,7 +141,7 @@ describe('reading committed records', await skipWithout('kafka'), () => {
     assert.deepEqual(texts(await waiting), ['inside', 'after'])
   })
 
-  test('uncommitted records come only when asked for', async t => {
+  test('uncommitted records are delivered only if the contract asks for them', async t => {
     const kafka = await openCluster(t)
     const name = await kafka.createTopic({ partitions: 1 })
     const producer = await kafka.transaction(name)
@@ -151,7 +151,7 @@ describe('reading committed records', await skipWithout('kafka'), () => {
     await producer.abort()
   })
 
-  test('what compaction left out is neither waited for nor a loss', async t => {
+  test('compacted records are neither waited for nor a loss', async t => {
     const kafka = await openCluster(t)
     const name = await kafka.createTopic({
       partitions: 1,

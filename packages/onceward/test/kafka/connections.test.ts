@@ -54,7 +54,7 @@ describe('a bootstrap list', () => {
     )
   })
 
-  test('with nobody behind it is unreachable, which may pass', async t => {
+  test('without a listening broker is unreachable, which may pass', async t => {
     const connections = new KafkaConnections({ bootstrap: '127.0.0.1:1' })
     t.after(() => connections.close())
     await assert.rejects(connections.check(), coded('broker_unreachable', /ECONNREFUSED.*Nothing was read/))
@@ -88,7 +88,7 @@ test('a broker older than 4.0 is refused by name of what it lacks', async t => {
   await connections.close()
 })
 
-test('a broker that resets the connection it has just refused does not end the process', async t => {
+test('a broker that resets a refused connection does not end the process', async t => {
   let reset = 0
   const server = createServer(socket => {
     socket.on('error', () => {})
@@ -115,7 +115,7 @@ test('a broker that resets the connection it has just refused does not end the p
   await connections.close()
 })
 
-test('errors are told apart by what helps', () => {
+test('errors are distinguished by the remedy', () => {
   const seen = [3, 6, 14, 16, 22, 25, 29, 35, 47, 51, 90, 10].map(code => {
     const { name, kind, retriable } = troubleOfCode(code)
     return `${name} ${kind} ${retriable}`
@@ -137,7 +137,7 @@ test('errors are told apart by what helps', () => {
 })
 
 describe('a cluster', await skipWithout('kafka'), () => {
-  test('topics have ids that change when they are made again', async t => {
+  test('topics have ids that change when they are created again', async t => {
     const kafka = await openKafka(t)
     const name = await kafka.createTopic({ partitions: 3 })
     const before = await kafka.connections.describeTopic(name)
@@ -152,7 +152,7 @@ describe('a cluster', await skipWithout('kafka'), () => {
     assert.equal((await kafka.connections.describeTopic(name)).partitions.length, 2)
   })
 
-  test('a topic that is not there is a configuration error, and null to those who only ask', async t => {
+  test('a missing topic is a configuration error, and null in a lookup', async t => {
     const { connections } = await openKafka(t)
     const name = randomName()
     assert.equal(await connections.findTopic(name), null)
@@ -181,7 +181,7 @@ describe('a cluster', await skipWithout('kafka'), () => {
     await until('the end moves', async () => (await at('latest', 'committed'))[0] === 5n)
   })
 
-  test('a silent broker costs the time-out of that purpose, and closing does not wait for it', async t => {
+  test('a silent broker costs the time-out of that request, and closing does not wait for it', async t => {
     const kafka = await openKafka(t)
     const [host, port] = kafka.bootstrap.split(':')
     const proxy = await startTcpProxy({ host: host!, port: Number(port) })

@@ -16,7 +16,7 @@ const spread = (from: number, count: number, partitions: number) =>
 describe('members of a Kafka group', await skipWithout('kafka'), () => {
   for (const protocol of ['classic', 'consumer'] as const) {
     describe(protocol, () => {
-      test('share the partitions when one comes, and take them over when it goes; nothing is lost or doubled', async t => {
+      test('share the partitions when one joins, and take them over when it leaves; nothing is lost or doubled', async t => {
         const kafka = await openCluster(t)
         const name = await kafka.createTopic({ partitions: 4 })
         const shared = { group: randomName('group'), protocol, checkpoints: new MemoryCheckpoints() }
@@ -87,7 +87,7 @@ describe('members of a Kafka group', await skipWithout('kafka'), () => {
         assert.deepEqual(await first.subscription.settle(staying), { missed: 0 })
       })
 
-      test('a static member comes back to its partitions and nobody else notices', async t => {
+      test('a static member returns to its partitions without a rebalance', async t => {
         const kafka = await openCluster(t)
         const name = await kafka.createTopic({ partitions: 4 })
         // Long enough that a slow machine, too, is back before the session is over.
@@ -149,7 +149,7 @@ describe('members of a Kafka group', await skipWithout('kafka'), () => {
     )
   })
 
-  test('a frozen process that wakes up settles nothing, commits nothing and holds nothing alive', async t => {
+  test('a frozen process that wakes up settles nothing, commits nothing and keeps no session alive', async t => {
     const kafka = await openCluster(t)
     const name = await kafka.createTopic({ partitions: 1 })
     const options = { group: randomName('group'), sessionTimeoutMs: 6_000, start: 'earliest' } as const
@@ -177,7 +177,7 @@ describe('members of a Kafka group', await skipWithout('kafka'), () => {
     await until('the owner goes on', async () => (await kafka.committed(options.group, name)).get(0) === 10)
   })
 
-  test('partitions that are added are read from their first record, and people are warned', async t => {
+  test('partitions that are added are read from their first record, with a warning', async t => {
     const kafka = await openCluster(t)
     const name = await kafka.createTopic({ partitions: 2 })
     const shared = {

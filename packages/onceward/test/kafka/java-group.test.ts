@@ -10,7 +10,7 @@ import { consume, openCluster, openReader } from './reader.ts'
 describe("in one group with Kafka's own consumer", await skipWithout('kafka'), () => {
   for (const protocol of ['classic', 'consumer'] as const) {
     for (const leads of ['ours', 'theirs'] as const) {
-      test(`${protocol}: ${leads} comes first, both share, and the last one has all`, async t => {
+      test(`${protocol}: ${leads} joins first, both share, and the last one has all`, async t => {
         const kafka = await openCluster(t)
         const topic = await kafka.createTopic({ partitions: 4 })
         const group = randomName('group')

@@ -24,7 +24,7 @@ describe('beside Java clients', await skipWithout('kafka'), () => {
     for (const key of keys) assert.equal(places('ours', records).get(key), places('java', records).get(key))
   })
 
-  test('they read what we compress, our tombstones and headers, and of our transactions the committed', async t => {
+  test('they read our compressed records, tombstones and headers, and our committed transactions only', async t => {
     const kafka = await openKafka(t)
     const topic = await kafka.createTopic()
     for (const compression of ['none', 'gzip', 'snappy', 'lz4', 'zstd'] as const) {

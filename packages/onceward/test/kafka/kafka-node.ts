@@ -45,7 +45,7 @@ export function kafkaNode(java: string, { file, folder, port }: KafkaNodeOptions
           throw new Error(`it exited:\n${readFileSync(logFile, 'utf8').slice(-2_000)}`)
         return kafkaAnswers(port)
       },
-      { deadlineMs: 90_000 },
+      { deadlineMs: 300_000 },
     )
   }
   const end = async (signal: 'SIGKILL' | 'SIGTERM') => {

@@ -20,7 +20,7 @@ async function halfRead(kafka: Cluster, options: ReaderOptions = {}) {
 }
 
 describe('records a Kafka topic no longer has', await skipWithout('kafka'), () => {
-  test('deleted before they were read: counted, declared, and gone on from only when accepted', async t => {
+  test('deleted before they were read: counted, declared, and skipped only when accepted', async t => {
     const kafka = await openCluster(t)
     const { name, declared, group, checkpoints } = await halfRead(kafka)
     await kafka.deleteRecords(name, 0, 15)
@@ -71,7 +71,7 @@ describe('records a Kafka topic no longer has', await skipWithout('kafka'), () =
   })
 
   for (const progress of ['store', 'only'] as const) {
-    test(`a log that was cut and grows: nothing it has grown by is skipped, with progress ${progress}`, async t => {
+    test(`a truncated log that grows: no new record is skipped, with progress ${progress}`, async t => {
       const kafka = await openCluster(t)
       const { name, declared, group, checkpoints } = await halfRead(kafka, { log: { progress } })
       const { id } = await kafka.connections.describeTopic(name)
@@ -98,7 +98,7 @@ describe('records a Kafka topic no longer has', await skipWithout('kafka'), () =
     })
   }
 
-  test('a topic that was made again, seen at the next start', async t => {
+  test('a topic that was created again, seen at the next start', async t => {
     const kafka = await openCluster(t)
     const { name, declared, checkpoints } = await halfRead(kafka)
     const { id } = await kafka.connections.describeTopic(name)
@@ -114,7 +114,7 @@ describe('records a Kafka topic no longer has', await skipWithout('kafka'), () =
   })
 
   for (const protocol of ['classic', 'consumer'] as const) {
-    test(`a topic that was made again under a running member, ${protocol}`, async t => {
+    test(`a topic that was created again under a running member, ${protocol}`, async t => {
       const kafka = await openCluster(t)
       const name = await kafka.createTopic({ partitions: 1 })
       await kafka.produce(name, ['old'])
@@ -147,7 +147,7 @@ describe('records a Kafka topic no longer has', await skipWithout('kafka'), () =
     assert.deepEqual(texts(await reader.take(10)), numbered(20).slice(10))
   })
 
-  test('a log that another leader wrote anew: the epoch of what we read is not in it', async t => {
+  test('a log that another leader rewrote: the epoch of the read records is not in it', async t => {
     const kafka = await openCluster(t)
     const { name, declared, group } = await halfRead(kafka)
     await commitFromOutside(kafka, group, name, 10, 7)
@@ -155,7 +155,7 @@ describe('records a Kafka topic no longer has', await skipWithout('kafka'), () =
     await assert.rejects(reader.subscription.receive(1), { code: 'records_lost', message: /cut back/ })
   })
 
-  test('a topic that is deleted is told, and waited for', async t => {
+  test('a deleted topic is reported, and waited for', async t => {
     const kafka = await openCluster(t)
     const name = await kafka.createTopic({ partitions: 1 })
     await kafka.produce(name, ['old'])

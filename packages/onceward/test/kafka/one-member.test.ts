@@ -10,7 +10,7 @@ import { numbered, openCluster, openReader, texts } from './reader.ts'
 const fetchKey = 1
 
 describe('one member of a Kafka group', await skipWithout('kafka'), () => {
-  test('hands over what a record carries, with its place in the log', async t => {
+  test('delivers every part of a record, with its position', async t => {
     const kafka = await openCluster(t)
     const name = await kafka.createTopic({ partitions: 1 })
     const timestampMs = 1_700_000_000_000
@@ -42,7 +42,7 @@ describe('one member of a Kafka group', await skipWithout('kafka'), () => {
     assert.notEqual(empty!.key, 'base64:/w==', 'a text that looks marked is marked itself')
   })
 
-  test('asks about an idle topic with one request at a time, whatever it read before', async t => {
+  test('polls an idle topic with one request at a time', async t => {
     const kafka = await openCluster(t)
     const proxy = await startKafkaProxy(t, kafka.bootstrap)
     const name = await kafka.createTopic({ partitions: 4 })
@@ -61,7 +61,7 @@ describe('one member of a Kafka group', await skipWithout('kafka'), () => {
     })
   })
 
-  test('commits what is settled and goes on there after a restart', async t => {
+  test('commits settled positions and continues there after a restart', async t => {
     const kafka = await openCluster(t)
     const name = await kafka.createTopic({ partitions: 1 })
     const group = randomName('group')
@@ -124,7 +124,7 @@ describe('one member of a Kafka group', await skipWithout('kafka'), () => {
     assert.equal((await reader.take(1))[0]!.body.toString(), `stuck${stuck.length}`)
   })
 
-  test('settling before the effect resolves when the broker has it', async t => {
+  test('settling before the effect resolves when the broker has confirmed it', async t => {
     const kafka = await openCluster(t)
     const name = await kafka.createTopic({ partitions: 3 })
     const group = randomName('group')
@@ -138,7 +138,7 @@ describe('one member of a Kafka group', await skipWithout('kafka'), () => {
     assert.deepEqual([...(await kafka.committed(group, name)).values()], [3, 3, 3])
   })
 
-  test('starts where the store stands, not the broker, when the store keeps the position', async t => {
+  test("starts at the store's position, not the broker's, when the store keeps it", async t => {
     const kafka = await openCluster(t)
     const name = await kafka.createTopic({ partitions: 1 })
     const group = randomName('group')
@@ -166,7 +166,7 @@ describe('one member of a Kafka group', await skipWithout('kafka'), () => {
     })
   })
 
-  test('begins at the end, or at a moment, when told so', async t => {
+  test('starts at the end, or at a time, if declared so', async t => {
     const kafka = await openCluster(t)
     const name = await kafka.createTopic()
     await kafka.produce(name, [
@@ -184,7 +184,7 @@ describe('one member of a Kafka group', await skipWithout('kafka'), () => {
     assert.deepEqual(texts(await latest.take(1)), ['newest'])
   })
 
-  test('a topic that is not there is refused at once', async t => {
+  test('a missing topic is refused at once', async t => {
     const kafka = await openCluster(t)
     await assert.rejects(openReader(kafka, randomName('missing')), {
       code: 'configuration',
@@ -192,7 +192,7 @@ describe('one member of a Kafka group', await skipWithout('kafka'), () => {
     })
   })
 
-  test('says how far behind it is', async t => {
+  test('reports its lag', async t => {
     const kafka = await openCluster(t)
     const name = await kafka.createTopic()
     await kafka.produce(name, numbered(5))

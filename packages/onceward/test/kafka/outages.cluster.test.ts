@@ -18,7 +18,7 @@ describe('a Kafka cluster in trouble', { timeout: 580_000, ...(await skipWithout
   after(() => cluster?.close())
 
   for (const protocol of protocols) {
-    test(`a frozen leader and coordinator is told as stalled and left once the cluster has others: ${protocol}`, async t => {
+    test(`a frozen leader and coordinator is reported as stalled and left once the cluster has elected others: ${protocol}`, async t => {
       const kafka = await openCluster(t, cluster.bootstrap)
       const name = await kafka.createTopic({ ...replicated, partitions: 3 })
       const group = randomName('group')
@@ -52,7 +52,7 @@ describe('a Kafka cluster in trouble', { timeout: 580_000, ...(await skipWithout
       assert.deepEqual(reader.checkpoints.losses, [])
     })
 
-    test(`two of three brokers die, and the quorum with them: everything comes once they are back: ${protocol}`, async t => {
+    test(`two of three brokers die, and the quorum with them: all records are read once they return: ${protocol}`, async t => {
       const kafka = await openCluster(t, cluster.bootstrap)
       const name = await kafka.createTopic({ ...replicated, partitions: 3 })
       const reader = await openReader(kafka, name, { protocol, sessionTimeoutMs: 10_000 })
@@ -76,7 +76,7 @@ describe('a Kafka cluster in trouble', { timeout: 580_000, ...(await skipWithout
     })
   }
 
-  test('an unclean election that loses records which were read is declared, with the place', async t => {
+  test('an unclean election that loses read records is declared, with the position', async t => {
     const kafka = await openCluster(t, cluster.bootstrap)
     const configs = { 'min.insync.replicas': '1', 'unclean.leader.election.enable': 'true' }
     const name = await kafka.createTopic({ replicas: 2, configs, partitions: 1 })

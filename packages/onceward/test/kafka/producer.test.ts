@@ -86,7 +86,7 @@ describe('the idempotent producer', await skipWithout('kafka'), () => {
     assert.deepEqual(await valuesOf(kafka, topic), [...expected, ...expected])
   })
 
-  test('gives up in time, says that it does not know, and goes on afterwards', async t => {
+  test('gives up in time with an unknown result, and continues afterwards', async t => {
     const { kafka, proxy, producer, topic } = await behindProxy(t, { deliveryTimeoutMs: 5_000 })
     await producer.send([record(topic, 'before')])
     proxy.onRequest(apiKey => {
@@ -103,7 +103,7 @@ describe('the idempotent producer', await skipWithout('kafka'), () => {
     assert.deepEqual(await valuesOf(kafka, topic), ['before', 'unknown', 'after'])
   })
 
-  test('finds the refused record among others and stores those', async t => {
+  test('isolates the refused record and stores the others', async t => {
     const kafka = await openKafka(t)
     const topic = await kafka.createTopic({ configs: { 'max.message.bytes': '1000' } })
     const producer = new KafkaProducer(kafka.connections)
@@ -117,7 +117,7 @@ describe('the idempotent producer', await skipWithout('kafka'), () => {
     )
   })
 
-  test('sends nothing to a topic that is not there, and the rest where it belongs', async t => {
+  test('sends nothing to a missing topic, and the rest to its topics', async t => {
     const kafka = await openKafka(t)
     const topic = await kafka.createTopic()
     const producer = new KafkaProducer(kafka.connections)

@@ -57,7 +57,7 @@ describe('publishing to Kafka', await skipWithout('kafka', 'postgres'), () => {
     assert.equal(binary.key, Buffer.from([255, 0]).toString())
   })
 
-  test('the relay carries what it can, keeps what has no topic, and carries that once there is one', async t => {
+  test('the relay publishes what it can, keeps rows without a topic, and publishes them once it exists', async t => {
     const kafka = await openKafka(t)
     const scene = await openScene()
     t.after(() => scene.close())
@@ -89,7 +89,7 @@ describe('publishing to Kafka', await skipWithout('kafka', 'postgres'), () => {
     await publisher.close()
   })
 
-  test('a topic for dead letters is looked for, and made only by someone who says how', async t => {
+  test('a dead-letter topic is looked up, and created only with given settings', async t => {
     const kafka = await openKafka(t)
     const { bootstrap } = kafka
     const name = randomName('dead')

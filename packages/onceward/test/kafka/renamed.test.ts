@@ -9,7 +9,7 @@ import { createDatabase, kafkaBootstrap, skipWithout } from '../services/service
 import { openCluster } from './reader.ts'
 
 describe('a consumer of a topic that is renamed', await skipWithout('kafka', 'postgres'), () => {
-  test('says so when its group was named after it, and goes on as that group, each message once', async t => {
+  test('reports a group named after it, and continues as that group, each message once', async t => {
     const kafka = await openCluster(t)
     const database = await createDatabase()
     const pool = createPool(database.url, { max: 2 })

@@ -47,7 +47,7 @@ async function allow(bootstrap: string, topic: string, user: string, operation: 
   }
 }
 
-describe('who may connect', await skipWithout('kafka'), () => {
+describe('authentication and authorisation', await skipWithout('kafka'), () => {
   let broker: PrivateKafka
   before(async () => {
     broker = await startPrivateKafka({ security: true })
@@ -84,7 +84,7 @@ describe('who may connect', await skipWithout('kafka'), () => {
     )
 
   for (const mechanism of ['PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512'] as const) {
-    test(`${mechanism}: the right password enters, the wrong one is a configuration error`, async t => {
+    test(`${mechanism}: the right password is accepted, the wrong one is a configuration error`, async t => {
       const topic = await (await openKafka(t, broker.bootstrap)).createTopic()
       const bootstrap = broker.listeners.sasl
       const sasl = { mechanism, username: 'alice', password: 'alice-secret' }
@@ -96,7 +96,7 @@ describe('who may connect', await skipWithout('kafka'), () => {
     })
   }
 
-  test('OAUTHBEARER: the token is asked for, an expired one is a configuration error', async t => {
+  test('OAUTHBEARER: the token is requested, an expired one is a configuration error', async t => {
     const topic = await (await openKafka(t, broker.bootstrap)).createTopic()
     const bootstrap = broker.listeners.sasl
     const mechanism = 'OAUTHBEARER'
@@ -114,7 +114,7 @@ describe('who may connect', await skipWithout('kafka'), () => {
     )
   })
 
-  test('a user without permission is told which one is missing, and nothing is stored', async t => {
+  test('the error names a missing permission, and nothing is stored', async t => {
     const kafka = await openKafka(t, broker.bootstrap)
     const topic = await kafka.createTopic()
     const bootstrap = broker.listeners.sasl
@@ -126,7 +126,7 @@ describe('who may connect', await skipWithout('kafka'), () => {
     assert.deepEqual(await kafka.read(topic), [])
   })
 
-  test('a user that may write to a topic and not read its limit publishes under the fixed one, and it is said once', async t => {
+  test('a user that may write to a topic and not read its limit publishes under the default limit, with one warning', async t => {
     const kafka = await openKafka(t, broker.bootstrap)
     const topic = await kafka.createTopic({ configs: { 'max.message.bytes': '20000' } })
     await allow(broker.bootstrap, topic, 'mallory', aclOperation.write)
@@ -202,14 +202,14 @@ describe('who may connect', await skipWithout('kafka'), () => {
     await refused({ bootstrap, sasl }, /requires TLS/)
   })
 
-  test('TLS at a listener that does not speak it is told so, with a login and without', async () => {
+  test('TLS at a listener without TLS is named in the error, with a login and without', async () => {
     const { ca } = broker.certificates
     const sasl = { mechanism: 'PLAIN', username: 'alice', password: 'alice-secret' } as const
     await refused({ bootstrap: broker.listeners.sasl, sasl, tls: { ca } }, /does not speak TLS/)
     await refused({ bootstrap: broker.bootstrap, tls: { ca } }, /does not speak TLS/)
   })
 
-  test('a relay and consumers of other brokers reach Kafka with what the process says of TLS and SASL', async t => {
+  test('a relay and consumers of other brokers reach Kafka with the TLS and SASL settings of the process', async t => {
     const kafka = await openKafka(t, broker.bootstrap)
     const database = await createDatabase()
     const pool = createPool(database.url, { max: 2 })
@@ -260,14 +260,14 @@ describe('who may connect', await skipWithout('kafka'), () => {
     }
   })
 
-  test('TLS both ways: a broker that asks for our certificate refuses us without it', async () => {
+  test('mutual TLS: a broker that requires a client certificate refuses a connection without one', async () => {
     const bootstrap = broker.listeners.mtls
     const { ca, client } = broker.certificates
     assert.equal(await tries({ bootstrap, tls: { ca, ...client } }), null)
     await assert.rejects(tries({ bootstrap, tls: { ca } }), /TLS|broke/)
   })
 
-  test('a listener that wants SASL closes on those who have none: the error names the possibility', async () => {
+  test('a listener that requires SASL closes a connection without it: the error names the possibility', async () => {
     await assert.rejects(tries({ bootstrap: broker.listeners.sasl }), /needs no TLS or SASL/)
   })
 })

@@ -48,7 +48,7 @@ describe('a Kafka tombstone', await skipWithout('postgres', 'kafka'), () => {
     await database.drop()
   })
 
-  test('reaches the handler as null, with its key, under an id of its place', async t => {
+  test('reaches the handler as null, with its key, under the id of its position', async t => {
     const kafka = await openKafka(t)
     const name = await kafka.createTopic(compacted)
     await kafka.produce(name, [
@@ -89,7 +89,7 @@ describe('a Kafka tombstone', await skipWithout('postgres', 'kafka'), () => {
     )
   })
 
-  test('reaches the handler without being asked for where the schema takes null', async t => {
+  test('reaches the handler without a declaration where the schema accepts null', async t => {
     const kafka = await openKafka(t)
     const name = await kafka.createTopic(compacted)
     await kafka.produce(name, [
@@ -110,7 +110,7 @@ describe('a Kafka tombstone', await skipWithout('postgres', 'kafka'), () => {
     assert.deepEqual(await held(refuses.name), [{ state: 'quarantined', code: 'tombstone', broker_key: 'a' }])
   })
 
-  test('that older code has marked, as an empty body, is no conflict when it comes again', async t => {
+  test('that older code has marked, as an empty body, is no conflict when it is redelivered', async t => {
     const kafka = await openKafka(t)
     const name = await kafka.createTopic(compacted)
     const tombstone = { key: 'a', value: null, headers: { 'message-id': 'one' } }
@@ -134,7 +134,7 @@ describe('a Kafka tombstone', await skipWithout('postgres', 'kafka'), () => {
   })
 
   for (const dedup of ['marker', 'version'] as const) {
-    test(`deletes its key in a projection, and nothing older brings it back (dedup ${dedup})`, async t => {
+    test(`deletes its key in a projection, and no older record restores it (dedup ${dedup})`, async t => {
       const kafka = await openKafka(t)
       const name = await kafka.createTopic(compacted)
       await pool.query('truncate customer')
@@ -167,7 +167,7 @@ describe('a Kafka tombstone', await skipWithout('postgres', 'kafka'), () => {
     { inbox: { mode: 'stored' } },
     { failure: { mode: 'defer', delayMs: 1, delayMaxMs: 1 } },
   ] satisfies Partial<Contract>[]) {
-    test(`stays one when it is kept and tried again: ${JSON.stringify(changes)}`, async t => {
+    test(`stays one when it is stored and retried: ${JSON.stringify(changes)}`, async t => {
       const kafka = await openKafka(t)
       const name = await kafka.createTopic(compacted)
       await kafka.produce(name, [{ key: 'a', value: null }])

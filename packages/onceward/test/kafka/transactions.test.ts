@@ -132,7 +132,7 @@ describe('a Kafka transaction', await skipWithout('kafka'), () => {
     )
   })
 
-  test('of a zombie is fenced: its successor began with the same id, and what it wrote is never visible', async t => {
+  test('of a zombie is fenced: its successor began with the same id, and its writes are never visible', async t => {
     const { kafka, input, output, group } = await setUp(t)
     const member = await join(kafka, group)
     const id = randomName('tx')
@@ -161,7 +161,7 @@ describe('a Kafka transaction', await skipWithout('kafka'), () => {
     assert.deepEqual(await values(kafka, output), [])
   })
 
-  test('takes offsets that name no member while the group has one: pending ones are ended so', async t => {
+  test('accepts offsets without a member while the group has one: this ends pending ones', async t => {
     const { kafka, input, group } = await setUp(t)
     const member = await join(kafka, group)
     const one = await producer(kafka)
@@ -171,7 +171,7 @@ describe('a Kafka transaction', await skipWithout('kafka'), () => {
     assert.deepEqual(await kafka.committed(group, input), new Map([[0, 5]]))
   })
 
-  test('takes no offsets of a member the group has left behind', async t => {
+  test('refuses offsets of a member of an earlier generation', async t => {
     const { kafka, input, output, group } = await setUp(t)
     const member = await join(kafka, group)
     const one = await producer(kafka)
@@ -193,7 +193,7 @@ describe('a Kafka transaction', await skipWithout('kafka'), () => {
     assert.deepEqual(await kafka.committed(group, input), new Map([[0, 1]]))
   })
 
-  test('that holds a refused record can only be aborted; the producer lives on', async t => {
+  test('that contains a refused record can only be aborted; the producer continues', async t => {
     const { kafka, output } = await setUp(t)
     const one = await producer(kafka)
     const huge = { ...out(output, ''), value: Buffer.alloc(2 * 1024 * 1024) }

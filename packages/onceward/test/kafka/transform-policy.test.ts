@@ -307,7 +307,7 @@ describe('the failure policy of a transform', await skipWithout('kafka'), () => 
     assert.deepEqual([letter!.value, letter!.headers['onceward-code']], ['{"n":3}', 'publish_refused'])
   })
 
-  test('leaves out the body of a record that the topic for dead letters cannot take', async t => {
+  test('omits the body of a record that does not fit the dead-letter topic', async t => {
     const { kafka, from, to, dead, open, orders } = await setUp(t)
     await kafka.alterTopic(dead, { 'max.message.bytes': '6000' })
     await kafka.produce(from, [{ value: `no json ${'x'.repeat(20_000)}`, key: 'k' }, ...orders(1)])
@@ -320,7 +320,7 @@ describe('the failure policy of a transform', await skipWithout('kafka'), () => 
     assert.equal(letter!.headers['onceward-position'], `${from}/0@0`)
   })
 
-  test('keeps trying where exhausted records stop, and yields to heartbeats while it does', async t => {
+  test('keeps retrying where exhausted records stop, and yields to heartbeats', async t => {
     const { kafka, from, to, dead, open, orders } = await setUp(t)
     await kafka.produce(from, orders(3))
     let calls = 0

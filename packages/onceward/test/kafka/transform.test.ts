@@ -62,13 +62,13 @@ const assertOnce = async (kafka: TestKafka, output: string, count: number) => {
 
 const outputs = async (kafka: TestKafka, topic: string) => (await kafka.read(topic)).length
 
-test('the promise says what it does not cover', () => {
+test('the promise lists what it does not cover', () => {
   assert.match(kafkaTransformPromise, /covers Kafka only/)
   assert.match(kafkaTransformPromise, /database/)
 })
 
 describe('a transform', await skipWithout('kafka'), () => {
-  test('writes what follows from each record once, in order, and commits how far it read', async t => {
+  test('writes the outputs of each record once, in order, and commits its position', async t => {
     const { kafka, input, output, group } = await setUp(t)
     await kafka.produce(input, [{ value: null, key: 'gone', partition: 0, headers: { a: 'b' } }])
     await kafka.produce(input, numbered(0, 300, 3))
@@ -97,7 +97,7 @@ describe('a transform', await skipWithout('kafka'), () => {
     assert.equal(transform.tally.records, 301)
   })
 
-  test('goes on where the last one stood', async t => {
+  test('continues where the last one stopped', async t => {
     const { kafka, input, output, group } = await setUp(t)
     for (let round = 0; round < 3; round++) {
       await kafka.produce(input, numbered(round * 30, 30, 3))
@@ -108,7 +108,7 @@ describe('a transform', await skipWithout('kafka'), () => {
     await assertOnce(kafka, output, 90)
   })
 
-  test('shares partitions with others that come and go', async t => {
+  test('shares partitions with members that join and leave', async t => {
     const { kafka, input, output, group } = await setUp(t, 6)
     let total = 0
     const feed = async (count: number) => {
@@ -153,7 +153,7 @@ describe('a transform', await skipWithout('kafka'), () => {
     await assertOnce(kafka, output, 1_000)
   })
 
-  test('gives way to another of the same name, and says so', async t => {
+  test('gives way to another of the same name, with an error', async t => {
     const { kafka, input, output, group } = await setUp(t, 1)
     const given = { instance: 'worker', map: copyTo(output) }
     const first = await open(t, kafka, input, group, given)
@@ -198,7 +198,7 @@ describe('a transform', await skipWithout('kafka'), () => {
     assert.match(letter!.headers['onceward-reason']!, /seven/)
   })
 
-  test('halts on an output nobody can take, and on records that are gone', async t => {
+  test('halts on an output that no topic accepts, and on lost records', async t => {
     const { kafka, input, output, group } = await setUp(t, 1)
     await kafka.produce(input, numbered(0, 5, 1))
     const lost = await open(t, kafka, input, group, { map: copyTo('not.there') })
@@ -209,7 +209,7 @@ describe('a transform', await skipWithout('kafka'), () => {
     assert.deepEqual(await kafka.read(output), [])
   })
 
-  test('needs a topic that is there and a broker that answers', async () => {
+  test('needs an existing topic and a broker that answers', async () => {
     const base = { group: 'g', start: 'earliest', map: () => [] } as const
     const bad = createKafkaTransform({ ...base, bootstrap: '127.0.0.1:1', from: 'a' })
     await assert.rejects(bad.start(), (error: OncewardError) => error.code === 'broker_unreachable')

@@ -63,7 +63,8 @@ export class ExclusiveTransactions {
   async #tryToClear(): Promise<boolean> {
     const { stopping, onRefused } = this.#options
     try {
-      if (this.#producer.state === 'lost') await this.#producer.start()
+      const { state } = this.#producer
+      if (state === 'lost' || state === 'unanswered') await this.#producer.start()
       else await this.#producer.abort()
       return true
     } catch (error) {

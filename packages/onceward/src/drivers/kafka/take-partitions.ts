@@ -38,7 +38,7 @@ export async function takePartitions(
   const facts = await client.describe()
   if (facts === null) throw new Error(`topic ${settings.topic} is gone`)
   const committed = await client.committed(partitions, member)
-  const known = await beside(client, facts, partitions, committed, member)
+  const known = await groupOffsets(client, facts, partitions, committed, member)
   // A process that was frozen in between would end the ownership of the partitions' present readers.
   if (!member.live) throw new Error('no longer a member of the group')
   const names = new Map(partitions.map(partition => [partitionName(settings, partition), partition]))
@@ -103,7 +103,7 @@ async function withOpenLoss(client: KafkaClient, taken: TakenPartition): Promise
  * The offsets of the whole group, when one of these partitions has none. Pending offsets are ignored: members
  * that commit in transactions would never all be stable at once.
  */
-async function beside(
+async function groupOffsets(
   client: KafkaClient,
   facts: TopicFacts,
   partitions: readonly number[],

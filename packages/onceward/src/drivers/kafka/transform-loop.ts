@@ -213,7 +213,7 @@ export class TransformLoop {
       onTransaction?.('ownership_lost', 0)
       return false
     }
-    await this.#producer.commit()
+    await this.#commit()
     reach('transform.committed')
     this.#lastOffsets = batch.offsets
     this.#trouble = null
@@ -225,11 +225,24 @@ export class TransformLoop {
     return true
   }
 
+  /** Asks until it is answered: an unknown outcome could only be guessed from the group's offsets. */
+  async #commit(): Promise<void> {
+    for (;;) {
+      try {
+        return await this.#producer.commit()
+      } catch (error) {
+        if (this.#producer.state !== 'unanswered' || this.#stopping.signal.aborted) throw error
+        this.#trouble = errorText(error, 300)
+        this.#options.log.warn('a commit is not answered; asking again', { reason: this.#trouble })
+      }
+    }
+  }
+
   async #begin(member: Member, offsets: readonly ConsumedOffset[]): Promise<void> {
     await this.#transactions.run(async () => {
       if (!member.live) throw new Error('no longer a member of the group')
       await this.#producer.sendOffsets(this.#memberOf(member), offsets)
-      await this.#producer.commit()
+      await this.#commit()
       this.#lastOffsets = offsets
     })
   }
@@ -257,7 +270,7 @@ export class TransformLoop {
     const anonymous = { groupId: this.#settings.group, generation: -1, memberId: '', instanceId: null }
     await this.#transactions.run(async () => {
       await this.#producer.sendOffsets(anonymous, mine)
-      await this.#producer.commit()
+      await this.#commit()
     })
   }
 

@@ -24,7 +24,7 @@ const sendsTheSame = (version: string) =>
   withVersion(client, version, async folder => assert.deepEqual(await recorded(folder), await recorded()))
 
 describe('the Kafka client, an optional peer', () => {
-  test('is asked for as a range, the same in the package and in what "onceward init" writes', () => {
+  test('is declared as a range, the same in the package and in what "onceward init" writes', () => {
     assert.match(range, /^\^\d+\.\d+\.\d+$/)
     const files = projectFiles({ name: 'a', owner: 'b', risk: 'money', source: 'kafka' }, '0.1.0')
     assert.equal(JSON.parse(files['package.json']!).dependencies[client], range)

@@ -128,6 +128,18 @@ export const sampleRequests: Readonly<Record<string, (connection: wire.Connectio
       },
     ]),
   EndTxn: one => endTxnV5.async(one, 'transactional', 7n, 3, true),
+  AddPartitionsToTxn: one =>
+    wire.addPartitionsToTxnV3.api.async(one, [
+      {
+        transactionalId: 'transactional',
+        producerId: 7n,
+        producerEpoch: 3,
+        verifyOnly: false,
+        topics: [{ name: 'orders', partitions: [0, 2] }],
+      },
+    ]),
+  DescribeProducers: one =>
+    wire.describeProducersV0.api.async(one, [{ name: 'orders', partitionIndexes: [0, 2] }]),
 }
 
 const subscription = {

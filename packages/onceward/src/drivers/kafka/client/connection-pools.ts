@@ -26,6 +26,7 @@ export class ConnectionPools {
   readonly #pools = new Map<Purpose, ConnectionPool>()
   readonly #connections = new Set<Connection>()
   #closed = false
+  #breaks = 0
 
   /**
    * `timeoutsMs`: for purposes whose requests take longer, such as a join, which waits for the whole group.
@@ -34,6 +35,11 @@ export class ConnectionPools {
     this.#options = options
     this.#ownTimeouts = timeoutsMs
     securityOf(options)
+  }
+
+  /** How many connections have ended without `close`. */
+  get breaks(): number {
+    return this.#breaks
   }
 
   /**
@@ -87,7 +93,10 @@ export class ConnectionPools {
       this.#connections.delete(connection)
       connection.socket?.destroy()
     })
-    connection.on('close', () => this.#connections.delete(connection))
+    connection.on('close', () => {
+      this.#connections.delete(connection)
+      if (!this.#closed) this.#breaks++
+    })
     if (this.#closed) setImmediate(() => connection.socket?.destroy())
   }
 }

@@ -85,6 +85,11 @@ export class KafkaConnections {
     this.#pools = new ConnectionPools(options, timeoutsMs)
   }
 
+  /** How many connections to brokers have broken. */
+  get breaks(): number {
+    return this.#pools.breaks
+  }
+
   /**
    * Resolves when one broker has answered and supports the needed versions. Rejects with an OncewardError.
    */

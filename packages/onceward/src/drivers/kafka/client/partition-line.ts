@@ -19,6 +19,12 @@ export interface ProducerIdentity {
 export interface ProducerSession {
   current(): Promise<ProducerIdentity>
   giveUp(identity: ProducerIdentity, trouble: KafkaTrouble): void
+  /** A batch is about to be sent to the partition. */
+  onSend?(topic: string, partition: number): void
+  /** A batch is stored, its first record at this offset; null when the broker does not return it. */
+  onStored?(topic: string, partition: number, offset: bigint | null): void
+  /** False when a batch without an answer must not be sent again. */
+  mayRepeat?(): boolean
 }
 
 export interface LineOptions {
@@ -107,7 +113,9 @@ export class PartitionLine {
       const about = { producerId, producerEpoch, sequence: this.#sequence, transactional }
       const batch = encodeRecordBatch(records, about, compression)
       sent = true
+      session.onSend?.(this.#topic, this.#partition)
       const offset = await this.#retry(endMs, () => this.#ask(identity, batch))
+      session.onStored?.(this.#topic, this.#partition, offset)
       this.#sequence = (this.#sequence + records.length) & 0x7fffffff
       return records.map((_, index) => this.#place(offset === null ? null : offset + BigInt(index)))
     } catch (error) {
@@ -130,7 +138,7 @@ export class PartitionLine {
 
   /** Repeats while a retry may help and there is time. */
   async #retry<T>(endMs: number, attempt: () => Promise<T>): Promise<T> {
-    const { connections, closed } = this.#options
+    const { connections, closed, session } = this.#options
     for (let pauseMs = 10; ; pauseMs = Math.min(1_000, pauseMs * 2)) {
       try {
         return await attempt()
@@ -140,6 +148,7 @@ export class PartitionLine {
         if (closed.aborted || performance.now() + pauseMs > endMs) throw error
         connections.forgetTopic(this.#topic)
         await sleep(pauseMs, undefined, { signal: closed }).catch(() => {})
+        if (session.mayRepeat?.() === false) throw error
       }
     }
   }

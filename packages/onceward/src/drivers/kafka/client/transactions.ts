@@ -4,8 +4,9 @@ import type { KafkaConnections } from './connections.ts'
 import { answerOf, KafkaError, toOncewardError, troubleOf, troubleOfCode } from './kafka-error.ts'
 import type { ProducerIdentity, RecordPlace } from './partition-line.ts'
 import { PartitionLines, type ProducerOptions, type TopicRecord } from './producer.ts'
+import { type OutputPartition, openTransactionStart, RecentEnds } from './recent-ends.ts'
 import { endTxnV5, txnOffsetCommitV5 } from './transaction-requests.ts'
-import { type Connection, initProducerIdV5 } from './wire.ts'
+import { addPartitionsToTxnV3, type Connection, initProducerIdV5 } from './wire.ts'
 
 export interface TransactionalOptions extends ProducerOptions {
   /**
@@ -43,10 +44,11 @@ export interface ConsumedOffset {
 
 /**
  *   new ──start──▶ ready ──send, sendOffsets──▶ open ──commit, abort──▶ ready
- *                                                └──one was refused──▶ broken ──abort──▶ ready
- *   any ──fenced, or no answer to an end──▶ lost: only a new producer can determine the outcome
+ *                                                ├──one was refused──▶ broken ──abort──▶ ready
+ *                                                └──no answer to a commit──▶ unanswered ──commit──▶ ready
+ *   any ──fenced, or an end that failed──▶ lost: only a new producer can determine the outcome
  */
-type State = 'new' | 'ready' | 'open' | 'broken' | 'lost'
+type State = 'new' | 'ready' | 'open' | 'broken' | 'unanswered' | 'lost'
 
 /**
  * Kafka's transactions, version 2: partitions and groups need no announcement, and every end raises the
@@ -57,6 +59,9 @@ export class TransactionalProducer {
   readonly #options: TransactionalOptions
   readonly #lines: PartitionLines
   readonly #closed = new AbortController()
+  readonly #recent = new RecentEnds()
+  /** How many connections had broken before the oldest transaction of `#recent`. */
+  #breaks = 0
   #state: State = 'new'
   #identity: ProducerIdentity = { producerId: -1n, producerEpoch: -1, transactionalId: null }
 
@@ -65,7 +70,14 @@ export class TransactionalProducer {
     this.#options = options
     this.#lines = new PartitionLines({
       connections,
-      session: { current: async () => this.#identity, giveUp: () => {} },
+      session: {
+        current: async () => this.#identity,
+        giveUp: () => {},
+        onSend: (topic, partition) => this.#recent.sent(topic, partition),
+        onStored: (topic, partition, offset) => this.#recent.stored(topic, partition, offset),
+        // Sent again, the batch would continue a transaction whose markers were skipped.
+        mayRepeat: () => this.#recent.isStored || !this.#isDoubtful,
+      },
       compression: options.compression ?? 'none',
       deliveryTimeoutMs: this.#waitMs,
       closed: this.#closed.signal,
@@ -78,7 +90,7 @@ export class TransactionalProducer {
 
   /**
    * Fences every producer that started earlier with the same id. Call it again after `lost`: a fenced
-   * producer then replaces the one that fenced it.
+   * producer then replaces the one that fenced it. Also ends `unanswered`.
    */
   async start(): Promise<void> {
     const { transactionalId, transactionTimeoutMs = 10_000 } = this.#options
@@ -92,12 +104,13 @@ export class TransactionalProducer {
     const started = await this.#atCoordinator('Starting transactions', connection =>
       initProducerIdV5.api.async(connection, transactionalId, transactionTimeoutMs),
     )
+    this.#recent.end(this.#state === 'unanswered' ? null : 'aborted')
     this.#adopt(started)
   }
 
   /** Rejects when one record was not stored: the transaction can then only be aborted. */
   async send(records: readonly TopicRecord[]): Promise<readonly RecordPlace[]> {
-    this.#enter()
+    await this.#enter()
     const results = await this.#lines.send(records)
     const failed = results.find(result => result instanceof OncewardError)
     if (failed instanceof OncewardError) throw this.#broken(failed)
@@ -106,7 +119,7 @@ export class TransactionalProducer {
 
   /** Rejects when the group refuses the member: the transaction can then only be aborted. */
   async sendOffsets(member: TransactionMember, offsets: readonly ConsumedOffset[]): Promise<void> {
-    this.#enter()
+    await this.#enter()
     try {
       await this.#retry(() =>
         this.#connections.atCoordinator('group', member.groupId, 'commit', async connection => {
@@ -137,10 +150,13 @@ export class TransactionalProducer {
     }
   }
 
-  /** Rejects with `commit_not_confirmed` when no answer arrives: the outcome is unknown. */
+  /**
+   * Rejects with `commit_not_confirmed` when no answer arrives: the outcome is unknown. While the state is
+   * `unanswered`, another call asks again and gets the outcome.
+   */
   async commit(): Promise<void> {
     if (this.#state === 'ready') return
-    if (this.#state !== 'open') throw this.#unusable()
+    if (this.#state !== 'open' && this.#state !== 'unanswered') throw this.#unusable()
     await this.#end(true)
   }
 
@@ -160,12 +176,73 @@ export class TransactionalProducer {
     return this.#options.deliveryTimeoutMs ?? 30_000
   }
 
-  #enter(): void {
+  async #enter(): Promise<void> {
+    if (this.#recent.isEmpty && this.#state === 'ready') this.#breaks = this.#connections.breaks
+    if (this.#state === 'ready' && this.#isDoubtful) await this.#repeatEnds()
     if (this.#state !== 'ready' && this.#state !== 'open') throw this.#unusable()
     this.#state = 'open'
   }
 
+  /** A partition of the last transactions may have been without a leader when they ended. */
+  get #isDoubtful(): boolean {
+    return !this.#recent.isEmpty && this.#breaks !== this.#connections.breaks
+  }
+
+  /** Ends the last transactions again in partitions where the broker skipped their markers. */
+  async #repeatEnds(): Promise<void> {
+    const { breaks } = this.#connections
+    const { producerId } = this.#identity
+    try {
+      for (const place of this.#recent.places()) {
+        const start = await this.#retry(() => openTransactionStart(this.#connections, place, producerId))
+        const outcome = start === null ? null : this.#recent.outcomeOf(place, start)
+        if (outcome !== null) await this.#repeatEnd(place, outcome === 'committed')
+      }
+    } catch (error) {
+      const doing = `Checking the last transaction of ${this.#options.transactionalId}`
+      throw toOncewardError(error, doing, 'Nothing was sent.')
+    }
+    this.#recent.forget()
+    this.#breaks = breaks
+  }
+
+  async #repeatEnd({ topic, partition }: OutputPartition, commit: boolean): Promise<void> {
+    const { transactionalId } = this.#options
+    const { producerId, producerEpoch } = this.#identity
+    const topics = [{ name: topic, partitions: [partition] }]
+    // Refused as concurrent while the last transaction is still writing its markers.
+    await this.#atCoordinator('Adding a partition', connection =>
+      addPartitionsToTxnV3.api.async(connection, [
+        { transactionalId, producerId, producerEpoch, verifyOnly: false, topics },
+      ]),
+    )
+    // Any other end would revoke the committed records.
+    while (!(await this.#isEnded(commit)));
+  }
+
+  /** False when the end was not answered. */
+  async #isEnded(commit: boolean): Promise<boolean> {
+    try {
+      await this.#requestEnd(commit)
+      return true
+    } catch (error) {
+      if (error instanceof OncewardError && error.details.isUnanswered === true) return false
+      throw error
+    }
+  }
+
   async #end(commit: boolean): Promise<void> {
+    try {
+      await this.#requestEnd(commit)
+      this.#recent.end(commit ? 'committed' : 'aborted')
+    } catch (error) {
+      const isFenced = error instanceof OncewardError && error.code === 'producer_fenced'
+      if (this.#state === 'lost') this.#recent.end(commit && !isFenced ? null : 'aborted')
+      throw error
+    }
+  }
+
+  async #requestEnd(commit: boolean): Promise<void> {
     const { transactionalId } = this.#options
     const { producerId, producerEpoch } = this.#identity
     try {
@@ -174,13 +251,14 @@ export class TransactionalProducer {
       )
       this.#adopt(ended)
     } catch (error) {
-      this.#state = 'lost'
       const trouble = troubleOf((error as Error).cause ?? error)
+      const isUnanswered = trouble.retriable && trouble.kind !== 'fenced' && !this.#closed.signal.aborted
+      this.#state = commit && isUnanswered ? 'unanswered' : 'lost'
       if (trouble.kind === 'fenced') throw fenced(transactionalId, error)
       throw new OncewardError(
         'commit_not_confirmed',
         `Kafka did not answer the ${commit ? 'commit' : 'abort'} of a transaction of ${transactionalId}: ${trouble.text}. It may or may not have happened, whole or not at all. Start a new producer with the same id and read the group's offsets to find the outcome.`,
-        { cause: error },
+        { cause: error, details: { kafka: trouble.name, isUnanswered } },
       )
     }
   }

@@ -9,6 +9,7 @@
  */
 export {
   type API,
+  addPartitionsToTxnV3,
   apiVersionsV0,
   apiVersionsV4,
   type Connection,
@@ -23,6 +24,7 @@ export {
   decodeConsumerProtocolAssignment,
   decodeConsumerProtocolSubscription,
   describeConfigsV4,
+  describeProducersV0,
   encodeConsumerProtocolAssignment,
   encodeConsumerProtocolSubscription,
   endTxnV4,
