@@ -5,7 +5,7 @@
  */
 export const crashPoints = {
   'batch.received': 'Nothing is durable yet: the broker redelivers the batch.',
-  'batch.marked': 'Markers are inserted but not committed: the rollback removes them.',
+  'batch.claimed': 'Markers are inserted but not committed: the rollback removes them.',
   'batch.applied':
     "The handler's writes are in the open transaction: the rollback removes them with the markers.",
   'batch.concluded': 'Everything is written, COMMIT is not sent: the rollback removes all of it.',
@@ -15,6 +15,10 @@ export const crashPoints = {
     'Effects are durable, the broker is not acknowledged: the redelivery is recognised as a duplicate.',
   'batch.settled':
     'The broker was acknowledged: at worst the acknowledgement is still in a buffer, and the redelivery is a duplicate.',
+  'brake.engaging':
+    'Failures that pause an event type are decided, the pause is not recorded: the next process pauses the type by its own evidence, within the same bound.',
+  'brake.ending':
+    'A message of a paused type is applied, its pause is still recorded: the next process tries messages at once and ends it.',
   'checkpoint.taken': "A partition's epoch is raised, nothing is read: the next owner raises it again.",
   'checkpoint.confirmed':
     'The broker has the start position of a partition, the store does not: the next start reads it from the broker again.',

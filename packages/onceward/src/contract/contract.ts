@@ -108,7 +108,7 @@ export interface SourceDeclaration {
 export interface SettleSection {
   /**
    * Default `after effect`. `with effect`, logs only: the position is stored in the effect's transaction, and
-   * reading resumes from it. `before effect`: at most once; a process that dies loses its messages in flight.
+   * reading resumes from it. `before effect`: at most once; a crash loses the messages in flight.
    */
   when?: 'after effect' | 'with effect' | 'before effect'
   /**

@@ -6,20 +6,19 @@ import { IdlePoll } from './idle-poll.ts'
 import { isTransient, unavailableDelayMs } from './store-unavailable.ts'
 
 /** The result of a poll. `more`: further work may be waiting. Null when the database was not asked. */
-export type RoundResult = { readonly found: boolean; readonly more?: boolean } | null
+export type PollResult = { readonly found: boolean; readonly more?: boolean } | null
 
 export interface WorkLoopOptions {
   readonly pool: SqlPool
   readonly env: Environment
   /** Takes work from the database. Called while running, never concurrently. */
-  readonly poll: () => Promise<RoundResult>
+  readonly poll: () => Promise<PollResult>
   /** False while work that a poll started is in progress. */
   readonly idle: () => boolean
   /** Whether `leave` waits for the poll it interrupts, which may have to return a connection. */
   readonly leaving: 'at once' | 'after the poll'
-  /** For the log. */
-  readonly who: LogFields
-  readonly words: { readonly unavailable: string; readonly halted: string }
+  readonly logFields: LogFields
+  readonly logMessages: { readonly unavailable: string; readonly halted: string }
 }
 
 /**
@@ -107,8 +106,8 @@ export class WorkLoop {
 
   halt(error: unknown): void {
     if (this.#state === 'stopped' || this.#state === 'halted') return
-    const { env, who, words } = this.#options
-    env.log.error(words.halted, { ...who, error: errorText(error) })
+    const { env, logFields, logMessages } = this.#options
+    env.log.error(logMessages.halted, { ...logFields, error: errorText(error) })
     this.#state = 'halted'
     this.#leaving.abort(error)
     this.#timer.cancel()
@@ -116,11 +115,11 @@ export class WorkLoop {
   }
 
   async #poll(): Promise<void> {
-    const { poll, env, who } = this.#options
+    const { poll, env, logFields } = this.#options
     try {
       const found = await poll()
       if (found !== null && this.#failures > 0) {
-        env.log.info('database available again', who)
+        env.log.info('database available again', logFields)
         this.#failures = 0
       }
       if (found?.more) this.#kicked = true
@@ -131,9 +130,9 @@ export class WorkLoop {
   }
 
   #failed(error: unknown): void {
-    const { env, who, words } = this.#options
+    const { env, logFields, logMessages } = this.#options
     if (!isTransient(error)) return this.halt(error)
-    if (this.#failures === 0) env.log.warn(words.unavailable, { ...who, error: errorText(error) })
+    if (this.#failures === 0) env.log.warn(logMessages.unavailable, { ...logFields, error: errorText(error) })
     this.#waitForNext({ delayMs: unavailableDelayMs(this.#failures++, env.random()) })
   }
 

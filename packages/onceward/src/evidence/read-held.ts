@@ -13,20 +13,23 @@ import { readActs } from './read-acts.ts'
 import { timeOf } from './read-time.ts'
 
 /** A held row of the message, present or closed. */
-export interface HeldTrace {
-  readonly id: string
-  readonly state: string
-  readonly messageType: string | null
-  readonly schemaVersion: string | null
-  readonly correlationId: string | null
-  readonly businessKey: string | null
-  readonly orderKey: string | null
-  readonly version: string | null
-  readonly origin: string
-  readonly position: string | null
-  readonly producer: string | null
-  readonly aggregateId: string | null
-  readonly aggregateVersion: string | null
+export interface HeldTrace
+  extends Pick<
+    HeldEvidenceRow,
+    | 'id'
+    | 'state'
+    | 'messageType'
+    | 'schemaVersion'
+    | 'correlationId'
+    | 'businessKey'
+    | 'orderKey'
+    | 'version'
+    | 'origin'
+    | 'position'
+    | 'producer'
+    | 'aggregateId'
+    | 'aggregateVersion'
+  > {
   /** The broker's timestamp. */
   readonly sentAt: Date | null
 }

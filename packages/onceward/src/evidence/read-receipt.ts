@@ -1,7 +1,7 @@
 import { type ReceiptRow, readReceiptRow } from '../drivers/postgres/evidence/read-receipt.ts'
 import type { SqlClient } from '../drivers/postgres/pool.ts'
 import { payload, shownBytesMax } from '../operations/parking/show-parked.ts'
-import type { ReceiptFacts } from '../ports/store.ts'
+import type { ReceiptFacts } from '../ports/receipts.ts'
 import type { Event, Subject } from './explanation.ts'
 import { timeOf } from './read-time.ts'
 

@@ -8,7 +8,7 @@ import type { Keys } from './decoded-message.ts'
 import { businessDigestOf } from './digest.ts'
 import { idText, positionId, readerFor, readId, readsWithoutBody, storableText } from './identity.ts'
 import { inexactOf } from './inexact-numbers.ts'
-import type { Problem, ReadableMessage } from './received.ts'
+import type { MessageFacts, Problem, ReadableMessage } from './received.ts'
 
 export type IdentityReader<M> = (message: M, delivery: Delivery) => unknown
 /** How a contract reads the identities of a message. */
@@ -120,6 +120,20 @@ export function envelopeOf<M>(identities: Identities<M>, read: ReadableMessage<M
     position: delivery.position,
     redelivered: delivery.redelivered,
     replay: null,
+  }
+}
+
+/** Of a message that cannot be used: `message` is undefined, or was decoded and not validated. */
+export function readFacts<M>(identities: Identities<M>, message: M, delivery: Delivery): MessageFacts {
+  return {
+    type: fact(identities.type, message, delivery),
+    schemaVersion: fact(identities.schemaVersion, message, delivery),
+    producer: fact(identities.producer, message, delivery),
+    correlationId: fact(identities.correlationId, message, delivery),
+    causationId: fact(identities.causationId, message, delivery, idText),
+    eventId: fact(identities.eventId, message, delivery, idText),
+    aggregateId: fact(identities.aggregateId, message, delivery, idText),
+    aggregateVersion: fact(identities.aggregateVersion, message, delivery),
   }
 }
 

@@ -16,6 +16,7 @@ import {
   fact,
   type Identities,
   idWithoutBody,
+  readFacts,
   readKeys,
 } from './read-identities.ts'
 import type { Problem, ProblemKind, Received } from './received.ts'
@@ -83,6 +84,9 @@ function compileReader<M, Tx>(consumer: Consumer<M, Tx>, limitTime: TimeLimitFor
     )
   const later: Later<M> = { envelope: read => envelopeOf(identities, read), digest: digestLater }
 
+  const factsIn = (message: unknown, delivery: Delivery) => () =>
+    readFacts(identities, message as M, delivery)
+
   const idOf = (message: M, delivery: Delivery) => {
     const known = knownOf(delivery)
     if (known !== undefined) return { id: known.messageId }
@@ -96,13 +100,15 @@ function compileReader<M, Tx>(consumer: Consumer<M, Tx>, limitTime: TimeLimitFor
     if ('problem' in id) {
       const digest = early ?? digestNow(delivery)
       const text = id.text + bodyless(delivery)
-      return unreadable(delivery, digest, null, laneOf(delivery), `id ${id.problem}`, text)
+      const facts = factsIn(message, delivery)
+      return unreadable(delivery, digest, null, laneOf(delivery), `id ${id.problem}`, text, facts)
     }
     const keyed = readKeys(consumer, identities, message, delivery)
     if ('kind' in keyed) {
       const digest = early ?? digestNow(delivery)
       const text = keyed.text + bodyless(delivery)
-      return unreadable(delivery, digest, id.id, laneOf(delivery), keyed.kind, text)
+      const facts = factsIn(message, delivery)
+      return unreadable(delivery, digest, id.id, laneOf(delivery), keyed.kind, text, facts)
     }
     return new DecodedMessage(
       delivery,
@@ -139,6 +145,7 @@ function compileReader<M, Tx>(consumer: Consumer<M, Tx>, limitTime: TimeLimitFor
         laneOf(delivery),
         kind,
         text,
+        over === null ? factsIn(undefined, delivery) : undefined,
       )
     const broken = unreadableReason(delivery.properties.contentEncoding)
     if (broken !== null) return withoutMessage('undecodable', broken)
@@ -148,7 +155,8 @@ function compileReader<M, Tx>(consumer: Consumer<M, Tx>, limitTime: TimeLimitFor
     const withoutSchema = (value: unknown, kind: ProblemKind, text: string): Received<M> => {
       const id = idOf(value as M, delivery)
       const known = 'id' in id ? id.id : null
-      return unreadable(delivery, digest ?? digestNow(delivery), known, laneOf(delivery), kind, text)
+      const facts = factsIn(value, delivery)
+      return unreadable(delivery, digest ?? digestNow(delivery), known, laneOf(delivery), kind, text, facts)
     }
     let value: unknown
     try {

@@ -28,6 +28,29 @@ export interface UnreadableMessage {
   /** With order by partition, an unreadable message keeps its place too. */
   readonly lane: string | null
   readonly problem: Problem
+  /**
+   * What the contract still reads from its headers, and from its body if that was decoded. Absent if nothing
+   * of it may be read.
+   */
+  readonly facts?: () => MessageFacts
+}
+
+/** The parts of an envelope that are kept as evidence. */
+export type MessageFacts = Pick<
+  Envelope,
+  | 'type'
+  | 'schemaVersion'
+  | 'producer'
+  | 'correlationId'
+  | 'causationId'
+  | 'eventId'
+  | 'aggregateId'
+  | 'aggregateVersion'
+>
+
+/** Of an unreadable message, as far as they can be read; null if they cannot. */
+export function factsOf(received: Received): MessageFacts | null {
+  return received.readable ? received.envelope : (received.facts?.() ?? null)
 }
 
 export interface Problem {

@@ -7,7 +7,7 @@ import { bytesDigest } from './digest.ts'
 import { storableText } from './identity.ts'
 import { overLimit } from './limits.ts'
 import { idWithoutBody } from './read-identities.ts'
-import type { ProblemKind, Received, UnreadableMessage } from './received.ts'
+import type { MessageFacts, ProblemKind, Received, UnreadableMessage } from './received.ts'
 
 /**
  * A key for a delivery that is not read yet. No id begins with a space. It derives from the bytes and from
@@ -82,6 +82,7 @@ export function unreadable(
   lane: string | null,
   kind: ProblemKind,
   text: string,
+  facts?: () => MessageFacts,
 ): Received<never> {
   return {
     readable: false,
@@ -90,6 +91,7 @@ export function unreadable(
     id,
     lane,
     problem: { kind, text: storableText(text, 500) ?? '' },
+    ...(facts !== undefined && { facts }),
   }
 }
 

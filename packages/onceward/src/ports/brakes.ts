@@ -1,4 +1,4 @@
-import type { Enrolment } from './store.ts'
+import type { Enrolment } from './enrolment.ts'
 
 /**
  * Paused event types, so that a restart does not forget them and an operator can end a pause. Each call is a

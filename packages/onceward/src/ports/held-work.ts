@@ -1,5 +1,7 @@
+import type { SuppressedEffect } from './campaign-session.ts'
+import type { Enrolment } from './enrolment.ts'
+import type { HeldIdentities, HeldKey } from './held-record.ts'
 import type { HeldFacts } from './source.ts'
-import type { Enrolment, HeldIdentities, HeldKey, SuppressedEffect } from './store.ts'
 
 /** The instance of a worker's run ends with it, which distinguishes it from the run of a reader. */
 export const workerSuffix = ' worker'
@@ -20,9 +22,9 @@ export interface WorkQueue {
    * Called while rows are being processed. Returns the rows whose lease is lost: taken by another worker, or
    * finished.
    */
-  extend(claims: readonly WorkLease[], leaseMs: number): Promise<readonly LostLease[]>
+  extend(leases: readonly WorkLease[], leaseMs: number): Promise<readonly LostLease[]>
   /** Ends the leases that are still held, so that other workers need not wait for their expiry. */
-  giveBack(claims: readonly WorkLease[]): Promise<void>
+  giveBack(leases: readonly WorkLease[]): Promise<void>
 }
 
 export interface WorkRequest {

@@ -1,5 +1,5 @@
 import { OncewardError } from '../errors.ts'
-import type { ConsumerFacts } from './store.ts'
+import type { ConsumerFacts } from './enrolment.ts'
 
 /** The error of `enroll` when `dedup: 'checkpoint'` would repeat effects. */
 export function keptBesideMarkers({ name, generation }: ConsumerFacts): OncewardError {

@@ -1,8 +1,8 @@
 import { bareCopy, bareMap } from '../message/bare-map.ts'
 import { fromStoredJson, toStoredJson } from '../message/stored-json.ts'
+import type { Outgoing } from './outgoing.ts'
 import { countHeaders, deathHeaders, levelQueue, retryHeader } from './retry-levels.ts'
 import type { Delivery } from './source.ts'
-import type { Outgoing } from './store.ts'
 
 /**
  * The copy of a delivery that waits `levelMs` at the broker and returns to `queue`. Null if it cannot be

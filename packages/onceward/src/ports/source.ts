@@ -1,6 +1,6 @@
 import type { Mode } from '../contract/handler.ts'
 import type { SourceCapabilities } from './capabilities.ts'
-import type { Enrolment } from './store.ts'
+import type { Enrolment } from './enrolment.ts'
 
 /** One delivery of a message by a broker. The bytes are exactly those the broker stored. */
 export interface Delivery {
@@ -26,6 +26,11 @@ export interface Delivery {
   readonly held?: HeldFacts
   /** The identity that an archived message had; absent elsewhere. */
   readonly archived?: KnownIdentity | undefined
+  /**
+   * Logs: when a record without a timestamp was first seen. The process sets it when it measures ages; null
+   * until then. Absent on queues.
+   */
+  firstSeenMs?: number | null
 }
 
 /** An identity that a marker has or had. */
@@ -302,8 +307,8 @@ export interface PartitionLag {
   /** Records in the log that are not settled yet; null while unknown. */
   readonly behind: number | null
   /**
-   * Timestamp of the oldest record delivered and not settled; null when there is none. Absent for queues,
-   * whose messages may lack one.
+   * Timestamp of the oldest record delivered and not settled, or the time it was first seen; null when there
+   * is none. Absent for queues, whose messages the process measures.
    */
   readonly oldestMs?: number | null
 }

@@ -1,5 +1,5 @@
 import type { Clock } from '../environment.ts'
-import type { Enrolment } from './store.ts'
+import type { Enrolment } from './enrolment.ts'
 
 /**
  * What a store knows of runs that fell silent, and of the messages whose handlers were running then. Each
@@ -68,3 +68,11 @@ export interface EarlierAttempts {
 
 /** The code of an attempt that began and never ended. */
 export const processDied = 'process_died'
+
+export interface SuspectSession {
+  /**
+   * The handlers of these returned: withdraws what `beginAttempt` and `beginGroup` wrote for them in this
+   * run.
+   */
+  withdrawAttempts(ids: readonly string[]): Promise<void>
+}

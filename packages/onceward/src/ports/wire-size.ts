@@ -1,5 +1,5 @@
 import { fromStoredJson } from '../message/stored-json.ts'
-import type { Outgoing } from './store.ts'
+import type { Outgoing } from './outgoing.ts'
 import type { TopicLimits } from './topic-limits.ts'
 
 /**

@@ -29,7 +29,7 @@ export function childNumber(): ChildNumber | null {
 }
 
 export interface SupervisorOptions {
-  /** Null: the supervisor does not expect signs of life. */
+  /** Null: the supervisor does not expect heartbeats. */
   readonly deadlineMs: number | null
   readonly onOrphaned: () => void
 }

@@ -4,7 +4,8 @@ import type { TopicDeclaration } from '../drivers/kafka/topic.ts'
 import { OncewardError } from '../errors.ts'
 import { levelQueue } from '../ports/retry-levels.ts'
 import { importKafka } from './broker-clients.ts'
-import { type Broker, type BrokerAccess, clusterOf } from './open-source.ts'
+import { clusterOf } from './cluster-of.ts'
+import type { Broker, BrokerAccess } from './open-source.ts'
 
 /**
  * Dead letters and retries go to topics of the same cluster. The topics must exist: their partitions and

@@ -9,6 +9,7 @@ import { OncewardError } from '../errors.ts'
 import type { Publisher } from '../ports/publisher.ts'
 import type { Source } from '../ports/source.ts'
 import { importRabbit } from './broker-clients.ts'
+import { clusterOf } from './cluster-of.ts'
 import { openKafka } from './open-kafka.ts'
 import { type OnPublisherBroker, openRabbitPublisher } from './open-publisher.ts'
 
@@ -121,16 +122,6 @@ async function openRabbit(declaration: SourceDeclaration, access: BrokerAccess):
 
 export function rabbitOutlet(url: string, cluster: string | undefined): OutletAddress {
   return { address: addressOf(url), virtualHost: virtualHostOf(url), cluster }
-}
-
-/** The configured cluster name belongs to the configured address. */
-export function clusterOf(
-  declaration: SourceDeclaration,
-  address: 'url' | 'bootstrap',
-  given: string | undefined,
-): string | undefined {
-  const declared = declaration as SourceDeclaration & { cluster?: string; url?: string; bootstrap?: string }
-  return declared.cluster ?? (declared[address] === undefined ? given : undefined)
 }
 
 /** Streams are read over the stream protocol; dead letters go to a queue, over AMQP. */

@@ -3,7 +3,7 @@ import { recordPause, recordResumption } from '../drivers/postgres/run/record-pa
 import type { BreakerView } from '../engine/retry/breaker.ts'
 import type { Log } from '../environment.ts'
 import { errorText } from '../errors.ts'
-import type { Enrolment } from '../ports/store.ts'
+import type { Enrolment } from '../ports/enrolment.ts'
 
 /**
  * Records that a run has paused its source, for "onceward status". Nothing depends on it: the log has the

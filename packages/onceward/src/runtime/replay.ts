@@ -2,7 +2,7 @@ import type { Consumer } from '../contract/define-consumer.ts'
 import type { SqlTransaction } from '../contract/handler.ts'
 import type { BrokerSecurity } from '../drivers/broker-security.ts'
 import { assertUsable } from '../drivers/postgres/migrate.ts'
-import { createPool } from '../drivers/postgres/pool.ts'
+import { createPool, type SqlPool } from '../drivers/postgres/pool.ts'
 import { ServerIncarnation } from '../drivers/postgres/server-incarnation.ts'
 import { createPostgresStore } from '../drivers/postgres/store.ts'
 import { createInlineCalls } from '../effects/external/inline-calls.ts'
@@ -29,6 +29,8 @@ import { assertSameDatabase } from './same-database.ts'
 
 export interface ReplayOptions extends BrokerSecurity {
   readonly databaseUrl: string
+  /** Used instead of a pool of its own, and left open. Enough to create and preview campaigns. */
+  readonly pool?: SqlPool | undefined
   readonly kafkaBootstrap?: string | undefined
   readonly rabbitmqStreamUrl?: string | undefined
   /** Refuses a database of another environment. */
@@ -91,10 +93,15 @@ export async function openReplay<M>(
 ): Promise<Replay> {
   const consumer = contract as Consumer<unknown, SqlTransaction>
   const incarnation = new ServerIncarnation()
-  const pool = createPool(options.databaseUrl, {
-    max: consumer.batch.inFlightMax + 4,
-    verify: client => incarnation.check(client),
-  })
+  const own =
+    options.pool === undefined
+      ? createPool(options.databaseUrl, {
+          max: consumer.batch.inFlightMax + 4,
+          verify: client => incarnation.check(client),
+        })
+      : null
+  const pool = own ?? options.pool!
+  const close = async () => own?.end()
   const env = options.env ?? realEnvironment()
   const reached = withEnvironment(options)
   const { environment } = reached
@@ -102,7 +109,7 @@ export async function openReplay<M>(
     await assertUsable(pool, environment)
     if (options.store !== undefined) await assertSameDatabase(options.store, pool)
   } catch (error) {
-    await pool.end()
+    await close()
     throw error
   }
   const store =
@@ -138,7 +145,7 @@ export async function openReplay<M>(
       swapTables(id, { ...rebuild, acceptMissing, acceptUnknown, accept, ...more }),
     compare: id => lookAtTables(pool, id, consumer),
     rollBack: id => rollBackTables(id, rebuild),
-    close: () => pool.end(),
+    close,
   }
 }
 

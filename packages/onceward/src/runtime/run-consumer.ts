@@ -31,6 +31,7 @@ import { realEnvironment } from './real-environment.ts'
 import { recordOutages } from './record-outage.ts'
 import { type Health, type HealthWatch, watchConsumer } from './run-health.ts'
 import { assertSameDatabase } from './same-database.ts'
+import { FlowSampler } from './sample-flow.ts'
 import { serversOf } from './servers-of.ts'
 
 /** The parts of a consumer that may run in one process or in several. */
@@ -194,7 +195,7 @@ async function startConsumer<M>(
     const onOutage = recordOutages(pool, env.log)
     // In stored mode only workers call dependencies: storing continues without them.
     const shared = consumer.inbox.mode !== 'stored' && { shared: createSharedLimits(consumer, env) }
-    const hooks = { callInline, onCommitted: kickAll, onOutage, ...shared }
+    const hooks = { callInline, onBatchDecided: kickAll, onOutage, ...shared }
     const { addressing } = outgoing
     const around = { consumer, store, env: labelled, instance, mode, addressing, ...hooks }
     const worker =
@@ -232,7 +233,13 @@ async function startConsumer<M>(
       now: Date.now,
       gaugesMaxAgeMs: options.gaugesMaxAgeMs,
     })
-    return running(spine as Process, atWork, parts, pool, env, watch)
+    const sampled = () => [spine as Process, atWork()].filter(one => one !== null)
+    const sampler = new FlowSampler({ processes: sampled, pool, env })
+    const watches = {
+      ...watch,
+      close: async () => void (await Promise.all([watch.close(), sampler.close()])),
+    }
+    return running(spine as Process, atWork, parts, pool, env, watches)
   } catch (error) {
     failed.abort()
     // Running parts too: a reader left open would keep its partitions without reading them.

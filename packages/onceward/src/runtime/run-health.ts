@@ -1,12 +1,13 @@
 import type { Consumer } from '../contract/define-consumer.ts'
+import { firstSeenOf } from '../drivers/postgres/gauges/first-seen.ts'
 import type { SqlPool } from '../drivers/postgres/pool.ts'
 import type { ConsumerProcess } from '../engine/consumer/consumer.ts'
 import type { Environment } from '../environment.ts'
 import type { Received } from '../message/received.ts'
 import { readProgress } from '../replay/campaign/campaign-progress.ts'
 import { StoreGauges } from '../telemetry/store-gauges.ts'
-import { UnfinishedWatch } from '../telemetry/unfinished-watch.ts'
 import { showUnserved } from '../telemetry/unserved-gauge.ts'
+import { UnfinishedWatch } from './unfinished-watch.ts'
 
 /** Whether a process does its work now. */
 export interface Health {
@@ -56,7 +57,13 @@ export function watchConsumer(options: ConsumerWatchOptions): HealthWatch {
   const unserved = showUnserved(options.pool, env)
   let watch: UnfinishedWatch | null = null
   const oldestMs = () => {
-    watch ??= new UnfinishedWatch({ env, now, unfinished: () => unfinished(processes()) })
+    watch ??= new UnfinishedWatch({
+      env,
+      now,
+      unfinished: () => unfinished(processes()),
+      firstSeen: firstSeenOf(options.pool, consumer),
+      running: () => processes().every(({ state }) => state === 'running'),
+    })
     return watch.oldestMs()
   }
   const stop = env.metrics.watch(['up', 'stalled', 'info', 'effectLag'], see => {
@@ -67,7 +74,9 @@ export function watchConsumer(options: ConsumerWatchOptions): HealthWatch {
       see('stalled', (reader.stalled?.forMs ?? 0) / 1_000, { consumer: name })
     }
     see('info', 1, { consumer: name, owner, risk })
-    if (queue !== null) see('effectLag', (oldestMs() ?? 0) / 1_000, { consumer: name, partition: queue })
+    // Logs report the lag of each partition themselves, with the first-seen times that the watch sets.
+    const oldest = oldestMs() ?? 0
+    if (queue !== null) see('effectLag', oldest / 1_000, { consumer: name, partition: queue })
   })
   return {
     read() {
@@ -87,7 +96,7 @@ export function watchConsumer(options: ConsumerWatchOptions): HealthWatch {
     },
     async close() {
       stop()
-      watch?.stop()
+      await watch?.stop()
       await store.close()
       await unserved.close()
     },

@@ -4,8 +4,9 @@ import { heldIdentities } from '../engine/batch/held-identities.ts'
 import type { Decision } from '../engine/batch/outcome.ts'
 import type { Received } from '../message/received.ts'
 import { fromStoredJson, toStoredJson } from '../message/stored-json.ts'
+import type { Enrolment } from '../ports/enrolment.ts'
+import type { HeldRecord } from '../ports/held-record.ts'
 import type { OutgoingMessage } from '../ports/publisher.ts'
-import type { Enrolment, HeldRecord } from '../ports/store.ts'
 import type { TopicLimits } from '../ports/topic-limits.ts'
 
 /** The message for the dead-letter topic of a transform. */

@@ -10,7 +10,7 @@ import {
 import { OncewardError } from '../errors.ts'
 
 export type { HeldFilter, HeldWork } from '../drivers/postgres/work/read-held.ts'
-export { heldStates } from '../ports/store.ts'
+export { heldStates } from '../ports/held-record.ts'
 
 export interface HeldDetails extends Omit<StoredWork, 'body'> {
   /** The body as text where it is text, else in base64. */

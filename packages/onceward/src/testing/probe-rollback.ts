@@ -4,8 +4,9 @@ import type { Mode } from '../contract/handler.ts'
 import { silent } from '../environment.ts'
 import { OncewardError } from '../errors.ts'
 import { createMessageReader } from '../message/read-message.ts'
+import type { Enrolment } from '../ports/enrolment.ts'
 import type { Delivery } from '../ports/source.ts'
-import type { Enrolment, Store } from '../ports/store.ts'
+import type { Store } from '../ports/store.ts'
 
 export interface RollbackProbe<Tx> {
   readonly store: Store<Tx>

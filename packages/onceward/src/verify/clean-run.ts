@@ -5,8 +5,8 @@ import { type Bench, type RunResult, runScenario } from './run-scenario.ts'
 import type { Snapshot } from './snapshot.ts'
 
 /** The clock and the random numbers of handlers in most runs, and others to compare with. */
-export const usualWorld = { nowMs: Date.UTC(2026, 0, 5, 12), seed: 1 }
-export const otherWorld = { nowMs: Date.UTC(2031, 6, 8, 21, 3, 17, 431), seed: 977 }
+export const usualEnvironment = { nowMs: Date.UTC(2026, 0, 5, 12), seed: 1 }
+export const otherEnvironment = { nowMs: Date.UTC(2031, 6, 8, 21, 3, 17, 431), seed: 977 }
 
 /** A column whose values differ between two clean runs. */
 export interface VolatileColumn {
@@ -32,9 +32,9 @@ export interface Baseline {
  */
 export async function cleanRuns(bench: Bench, messages: readonly FedMessage[]): Promise<Baseline> {
   const [usual, moved, other] = await Promise.all([
-    runScenario(bench, { messages, fault: null, world: usualWorld }),
-    runScenario(bench, { messages, fault: null, world: usualWorld, sequencesMoved: true }),
-    runScenario(bench, { messages, fault: null, world: otherWorld }),
+    runScenario(bench, { messages, fault: null, environment: usualEnvironment }),
+    runScenario(bench, { messages, fault: null, environment: usualEnvironment, sequencesMoved: true }),
+    runScenario(bench, { messages, fault: null, environment: otherEnvironment }),
   ])
   const byDatabase = differingColumns(usual.snapshot, moved.snapshot)
   const byHandler = differingColumns(usual.snapshot, other.snapshot)
@@ -53,7 +53,10 @@ export async function cleanRun(
   messages: readonly FedMessage[],
   { volatile }: Pick<Baseline, 'volatile'>,
 ): Promise<Baseline> {
-  return baselineOf(await runScenario(bench, { messages, fault: null, world: usualWorld }), volatile)
+  return baselineOf(
+    await runScenario(bench, { messages, fault: null, environment: usualEnvironment }),
+    volatile,
+  )
 }
 
 const nothing: ChildObservation = { points: {}, statements: [], leaks: [], calls: 0 }

@@ -1,4 +1,4 @@
-import { randomNumbers } from './child/handler-world.ts'
+import { randomNumbers } from './child/handler-environment.ts'
 import type { Described } from './child/orders.ts'
 import type { Fault } from './fault.ts'
 

@@ -1,5 +1,5 @@
 import type { Baseline } from './clean-run.ts'
-import { usualWorld } from './clean-run.ts'
+import { usualEnvironment } from './clean-run.ts'
 import { compareSnapshots, type Difference } from './compare-snapshots.ts'
 import type { Fault, FaultClass } from './fault.ts'
 import type { FedMessage } from './feed.ts'
@@ -29,7 +29,7 @@ export async function judgeRun(
   fault: Fault,
 ): Promise<Judgement> {
   const serial = serialClasses.includes(fault.class) || isSerialFault(fault)
-  const result = await runScenario(bench, { messages, fault, serial, world: usualWorld })
+  const result = await runScenario(bench, { messages, fault, serial, environment: usualEnvironment })
   return judge(baseline, result, messages, fault)
 }
 

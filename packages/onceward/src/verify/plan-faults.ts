@@ -1,5 +1,5 @@
 import type { CrashPoint } from '../crash-points.ts'
-import { randomNumbers } from './child/handler-world.ts'
+import { randomNumbers } from './child/handler-environment.ts'
 import type { ChildObservation, ContractFacts } from './child/orders.ts'
 import { type Fault, type FaultClass, faultClasses } from './fault.ts'
 import { type FedMessage, shuffle } from './feed.ts'

@@ -71,7 +71,7 @@ async function describe(
     logFile: null,
     serial: true,
     sizeMax: null,
-    handlerWorld: null,
+    handlerEnvironment: null,
     stubPort: 0,
     allowed: [],
     trigger: null,

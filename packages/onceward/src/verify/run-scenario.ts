@@ -8,7 +8,7 @@ import {
   readFilePosition,
   scratchQueue,
 } from '../drivers/postgres/verify/scratch-copy.ts'
-import type { ChildObservation, ChildOrders, ContractFacts, HandlerWorld } from './child/orders.ts'
+import type { ChildObservation, ChildOrders, ContractFacts, HandlerEnvironment } from './child/orders.ts'
 import type { ChildPool, VerifiedProcess } from './child-pool.ts'
 import { type CuttingProxy, openCuttingProxy } from './cutting-proxy.ts'
 import type { Fault } from './fault.ts'
@@ -39,7 +39,7 @@ export interface VerifyRun {
   readonly fault: Fault | null
   /** One message after the other. Default: only without a fault. */
   readonly serial?: boolean
-  readonly world: HandlerWorld
+  readonly environment: HandlerEnvironment
   readonly sequencesMoved?: boolean
 }
 
@@ -219,7 +219,7 @@ class ScenarioRun {
 
   #start(change: Partial<ChildOrders>): VerifiedProcess {
     const { file, policy, stubPort, allowed, facts } = this.#bench
-    const { serial = this.#scenario.fault === null, world } = this.#scenario
+    const { serial = this.#scenario.fault === null, environment } = this.#scenario
     const started = this.#bench.children.start({
       task: 'run',
       file,
@@ -228,7 +228,7 @@ class ScenarioRun {
       logFile: facts.needsLog ? this.#logFile : null,
       serial,
       sizeMax: null,
-      handlerWorld: world,
+      handlerEnvironment: environment,
       stubPort,
       allowed,
       trigger: null,

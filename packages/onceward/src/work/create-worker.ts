@@ -18,7 +18,7 @@ export interface WorkerOptions<M, Tx> {
   /** Makes the calls of `effects.call`. */
   readonly callInline?: InlineCall
   /** Called after every committed batch: it may have left work for relays and workers. */
-  readonly onCommitted: () => void
+  readonly onBatchDecided: () => void
   readonly onOutage?: ConsumerOptions<M, Tx>['onOutage']
   readonly addressing?: ConsumerOptions<M, Tx>['addressing']
   /** Limits shared with the consumer of the same process. */
@@ -39,7 +39,7 @@ export function leavesWork<M, Tx>({ inbox, effect, failure }: Consumer<M, Tx>): 
 
 /** The same engine on another source: held rows instead of a broker's deliveries. */
 export function createWorker<M, Tx>(options: WorkerOptions<M, Tx>) {
-  const { consumer, store, env, mode, instance, callInline, onCommitted, onOutage, shared } = options
+  const { consumer, store, env, mode, instance, callInline, onBatchDecided, onOutage, shared } = options
   const { addressing } = options
   const { leaseMs, workers } = consumer.inbox
   const source = new HeldSource({
@@ -52,7 +52,7 @@ export function createWorker<M, Tx>(options: WorkerOptions<M, Tx>) {
     rest:
       consumer.inbox.mode === 'stored' || shared === undefined
         ? null
-        : { ms: restMs, beside: shared.writeLock },
+        : { ms: restMs, lock: shared.writeLock },
   })
   const worker = new ConsumerProcess({
     consumer: {
@@ -73,7 +73,7 @@ export function createWorker<M, Tx>(options: WorkerOptions<M, Tx>) {
     ...(addressing && { addressing }),
     ...(shared && { shared }),
     instance: `${instance}${workerSuffix}`,
-    onCommitted,
+    onBatchDecided,
   })
   return {
     process: worker,

@@ -5,9 +5,10 @@ import type { Environment } from '../environment.ts'
 import { errorText } from '../errors.ts'
 import { emptyMap } from '../message/bare-map.ts'
 import { fromStoredJson } from '../message/stored-json.ts'
+import type { Enrolment } from '../ports/enrolment.ts'
 import type { WorkHolder, WorkRow } from '../ports/held-work.ts'
 import type { Delivery, OpenOptions, Source, SubscribedLeases, Subscription } from '../ports/source.ts'
-import type { Enrolment, Store } from '../ports/store.ts'
+import type { Store } from '../ports/store.ts'
 import { HandoffQueue, handedDelivery } from './handoff-queue.ts'
 import { keepLeases, reportLost } from './keep-leases.ts'
 import { LeasedRows } from './leased-rows.ts'
@@ -26,7 +27,7 @@ export interface HeldSourceOptions {
    * If set: pauses for this long after a lease that left nothing, while other batches run, so that single
    * messages are leased together.
    */
-  readonly rest: { readonly ms: number; readonly beside: Pick<SharedLock, 'entered' | 'busy'> } | null
+  readonly rest: { readonly ms: number; readonly lock: Pick<SharedLock, 'entered' | 'busy'> } | null
 }
 
 const pollMinMs = 20
@@ -96,14 +97,14 @@ export class HeldSource implements Source, Subscription, LocalHandoff {
   }
 
   take(decided: readonly Decided[]): void {
-    const claimed = decided.filter(({ lease }) => lease !== undefined)
+    const leased = decided.filter(({ lease }) => lease !== undefined)
     if (decided.some(({ decision, lease }) => decision.outcome === 'stored' && !lease)) this.#backlog = true
-    if (claimed.length === 0) return
+    if (leased.length === 0) return
     this.#options.env.reach('work.handoff')
-    const claims = claimed.map(({ lease }) => lease!)
-    if (this.#closed) return void this.#options.store.work!.giveBack(claims).catch(() => {})
-    this.#work.add(claims)
-    this.#handed.push(claimed.map(handedDelivery))
+    const leases = leased.map(({ lease }) => lease!)
+    if (this.#closed) return void this.#options.store.work!.giveBack(leases).catch(() => {})
+    this.#work.add(leases)
+    this.#handed.push(leased.map(handedDelivery))
     this.#wake()
   }
 
@@ -123,7 +124,7 @@ export class HeldSource implements Source, Subscription, LocalHandoff {
     while (!this.#closed) {
       await this.#rest()
       if (this.#after === null) this.#kicked = false
-      const rows = await this.#claim(max)
+      const rows = await this.#lease(max)
       if (whole) this.#lookedBackMs = clock.nowMs()
       if (rows.length > 0) {
         this.#delayMs = pollMinMs
@@ -162,9 +163,9 @@ export class HeldSource implements Source, Subscription, LocalHandoff {
   }
 
   #drop(deliveries: readonly Delivery[]): void {
-    const claims = deliveries.map(({ held }) => held!).filter(claim => this.#work.has(claim))
-    reportLost(claims.length, this.#options)
-    this.#work.lose(claims)
+    const leases = deliveries.map(({ held }) => held!).filter(lease => this.#work.has(lease))
+    reportLost(leases.length, this.#options)
+    this.#work.lose(leases)
   }
 
   async close(): Promise<void> {
@@ -172,11 +173,11 @@ export class HeldSource implements Source, Subscription, LocalHandoff {
     this.#closed = true
     this.#stopKeeping()
     this.#wake()
-    const { claims } = this.#work
-    if (claims.length > 0) await this.#options.store.work!.giveBack(claims).catch(() => {})
+    const { leases } = this.#work
+    if (leases.length > 0) await this.#options.store.work!.giveBack(leases).catch(() => {})
   }
 
-  async #claim(max: number): Promise<readonly WorkRow[]> {
+  async #lease(max: number): Promise<readonly WorkRow[]> {
     const { store, env, leaseMs, ordered, consumerName, rest } = this.#options
     try {
       const request = { countMax: max, leaseMs, ordered, after: this.#after }
@@ -212,9 +213,9 @@ export class HeldSource implements Source, Subscription, LocalHandoff {
   async #rest(): Promise<void> {
     const { env, rest } = this.#options
     if (rest === null) return
-    for (let begun = -1; rest.beside.busy || begun !== rest.beside.entered; ) {
+    for (let begun = -1; rest.lock.busy || begun !== rest.lock.entered; ) {
       if (this.#closed || env.clock.nowMs() >= this.#restUntilMs) return
-      begun = rest.beside.entered
+      begun = rest.lock.entered
       await new Promise<void>(resolve => env.timers.after(pollMinMs, resolve))
     }
   }

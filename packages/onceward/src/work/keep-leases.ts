@@ -14,9 +14,9 @@ export function keepLeases(work: LeasedRows, options: WorkLeaseOptions): () => v
   const { store, env, leaseMs } = options
   /** Independent of each other: an extension that hangs does not delay the next one. */
   const beat = async () => {
-    const { claims } = work
-    if (claims.length === 0) return
-    const gone = await store.work!.extend(claims, leaseMs).catch(() => [])
+    const { leases } = work
+    if (leases.length === 0) return
+    const gone = await store.work!.extend(leases, leaseMs).catch(() => [])
     reportLost(work.notOurs(gone), options)
   }
   return every(leaseMs / 3, beat, env)

@@ -36,7 +36,7 @@ export function consoleCommand(): Command {
     .option('--base-path <path>', 'path below which it is served', '/')
     .option('--person <name>', 'who signs in by the printed link; default: the user of this process')
     .option('--contract <files...>', 'consumer files: they decode fixed payloads and show their contracts')
-    .option('--config <file>', 'YAML or JSON file with auth and maskedMembers: docs/console.md')
+    .option('--config <file>', 'YAML or JSON file with auth and maskedMembers: docs/console-platform.md')
     .action(async (flags: Flags) => {
       const { serveConsole } = await loadConsole()
       const log = consoleLog(false)

@@ -2,8 +2,8 @@ import { resolve } from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import { Command, Option } from 'commander'
 import { OncewardError } from '../../errors.ts'
+import { fileName } from '../init/file-name.ts'
 import {
-  fileName,
   type InitSource,
   initRisks,
   initSources,

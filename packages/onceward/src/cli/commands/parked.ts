@@ -1,8 +1,17 @@
 import { Command } from 'commander'
-import { classifyCommand, fixCommand, skipCommand } from './parked/decide.ts'
-import { approvalsCommand, approveCommand, deleteCommand, eraseCommand } from './parked/delete.ts'
-import { closedCommand, groupsCommand, listCommand, showCommand } from './parked/look.ts'
+import { classifyCommand } from './parked/classify.ts'
+import {
+  approvalsCommand,
+  approveCommand,
+  declineCommand,
+  deleteCommand,
+  eraseCommand,
+} from './parked/delete.ts'
+import { fixCommand } from './parked/fix.ts'
+import { closedCommand, groupsCommand, listCommand, showCommand } from './parked/list.ts'
+import { quarantineCommand } from './parked/quarantine.ts'
 import { redriveCommand, resultCommand, stopCommand } from './parked/redrive.ts'
+import { skipCommand } from './parked/skip.ts'
 
 /** The parking lot: messages that need attention, and the acts on them. */
 export function parkedCommand(): Command {
@@ -19,10 +28,12 @@ export function parkedCommand(): Command {
     resultCommand(),
     stopCommand(),
     skipCommand(),
+    quarantineCommand(),
     closedCommand(),
     deleteCommand(),
     approvalsCommand(),
     approveCommand(),
+    declineCommand(),
     eraseCommand(),
   ])
     command.addCommand(verb)

@@ -2,6 +2,7 @@ import { risks } from '../../contract/words.ts'
 import { composeText } from './compose-text.ts'
 import { consumerText, messageText, tablesText } from './consumer-text.ts'
 import { embeddedMark, embeddedMarkText } from './embedded-mark.ts'
+import { fileName } from './file-name.ts'
 import { policyText } from './policy-text.ts'
 import { sendText, setupText } from './script-text.ts'
 import { testText } from './test-text.ts'
@@ -40,11 +41,6 @@ export function projectFiles(answers: ProjectAnswers, version: string): Readonly
 }
 
 const ignored = 'node_modules/\n.onceward/\n'
-
-/** `payment_capture` → `payment-capture`. */
-export function fileName({ name }: Pick<ProjectAnswers, 'name'>): string {
-  return name.replaceAll('_', '-')
-}
 
 const clients: Partial<Record<InitSource, Readonly<Record<string, string>>>> = {
   rabbitmq: { amqplib: '^2.3.0' },

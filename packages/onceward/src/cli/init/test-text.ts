@@ -1,4 +1,5 @@
-import { fileName, type ProjectAnswers } from './project.ts'
+import { fileName } from './file-name.ts'
+import type { ProjectAnswers } from './project.ts'
 
 /** Runs the consumer on a PostgreSQL queue, regardless of its source: the test covers the effect. */
 export function testText(answers: ProjectAnswers): string {

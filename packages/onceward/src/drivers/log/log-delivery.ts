@@ -14,6 +14,7 @@ export class LogDelivery implements Delivery, Entry {
   settled = false
   /** The last progress query in which it counted as done. */
   doneIn = 0
+  firstSeenMs: number | null = null
   #record: LogRecord
   #apart = false
 
@@ -52,7 +53,7 @@ export class LogDelivery implements Delivery, Entry {
   }
 
   get timestampMs(): number | null {
-    return this.#record.properties.timestampMs ?? null
+    return this.#record.properties.timestampMs ?? this.firstSeenMs
   }
 
   get headers(): Readonly<Record<string, unknown>> {

@@ -76,7 +76,7 @@ export class PartitionProgress {
     return this.#bytes
   }
 
-  /** Timestamp of the lowest unfinished record. */
+  /** Timestamp of the lowest unfinished record, or when it was first seen. */
   get oldestMs(): number | null {
     return this.#entries[this.#head]?.timestampMs ?? null
   }

@@ -1,36 +1,22 @@
 import type { Dedup } from '../../contract/contract.ts'
 import { OncewardError } from '../../errors.ts'
+import type { BusinessKeyAnswer, BusinessKeySession, NewBusinessKey } from '../../ports/business-keys.ts'
+import type { CheckpointStore, LogSession } from '../../ports/checkpoint-store.ts'
+import type { AttemptCount, AttemptRecord, Conclusion } from '../../ports/conclusion.ts'
+import type { Enrolment } from '../../ports/enrolment.ts'
+import type { EvidenceNote, EvidenceSession } from '../../ports/evidence.ts'
+import type { HandlerTransaction } from '../../ports/handler-transaction.ts'
+import type { HeldRecord } from '../../ports/held-record.ts'
 import { keptBesideMarkers } from '../../ports/kept-beside-markers.ts'
-import { lateUse } from '../../ports/late-use.ts'
+import type { BlockedKey, KeyOrderSession } from '../../ports/key-order.ts'
+import type { MarkerAnswer, MarkerStatus, NewMarker } from '../../ports/markers.ts'
+import type { Intent, IntentAnswer, Outgoing, OutgoingSession } from '../../ports/outgoing.ts'
 import type { Loss, Ownership, Position, Progress } from '../../ports/source.ts'
-import type {
-  AttemptCount,
-  AttemptRecord,
-  BlockedKey,
-  BusinessKeyAnswer,
-  BusinessKeySession,
-  CheckpointStore,
-  Conclusion,
-  Enrolment,
-  EvidenceNote,
-  EvidenceSession,
-  HandlerTransaction,
-  HeldRecord,
-  Intent,
-  IntentAnswer,
-  KeyOrderSession,
-  LogSession,
-  MarkerAnswer,
-  MarkerStatus,
-  NewBusinessKey,
-  NewMarker,
-  Outgoing,
-  OutgoingSession,
-  Store,
-  StoreSession,
-  SuspectSession,
-} from '../../ports/store.ts'
+import type { Store } from '../../ports/store.ts'
+import type { StoreSession } from '../../ports/store-session.ts'
+import type { SuspectSession } from '../../ports/suspects.ts'
 import { type EarlierAttempts, processDied, type SuspectStore } from '../../ports/suspects.ts'
+import { synchronousHandle } from '../../ports/synchronous-handle.ts'
 import { MemoryRuns } from './runs.ts'
 
 /** A handler's `tx`: a map whose changes vanish with the transaction. */
@@ -167,7 +153,7 @@ class MemorySession implements StoreSession<MemoryTransaction> {
   /** Intents belong to the name alone: a new generation must not request the effect again. */
   readonly #name: string
   readonly #runId: number
-  readonly #handlerTxs: MemoryHandlerTransaction[] = []
+  readonly #handlerTxs: HandlerTransaction<MemoryTransaction>[] = []
   readonly businessKeys: BusinessKeySession = { insert: async claims => this.#insertBusinessKeys(claims) }
   readonly keyOrder: KeyOrderSession = { blockedKeys: async keys => this.#blockedKeys(keys) }
   readonly outgoing: OutgoingSession = {
@@ -252,7 +238,7 @@ class MemorySession implements StoreSession<MemoryTransaction> {
   }
 
   handlerTransaction(): HandlerTransaction<MemoryTransaction> {
-    const handlerTx = new MemoryHandlerTransaction(this.#state.data)
+    const handlerTx = memoryHandle(this.#state.data)
     this.#handlerTxs.push(handlerTx)
     return handlerTx
   }
@@ -436,37 +422,18 @@ function fenced(code: 'ownership_lost' | 'position_moved', progress: readonly Pr
   })
 }
 
-class MemoryHandlerTransaction implements HandlerTransaction<MemoryTransaction> {
-  readonly tx: MemoryTransaction
-  readonly failure = undefined
-  readonly pending = 0
-  #used = false
-  #revoked = false
-  #cut: Error | undefined
-
-  constructor(data: MemoryTransaction) {
-    this.tx = new Proxy(data, {
-      get: (target, name) => {
-        if (this.#revoked) throw lateUse(this.#cut, 'nothing was changed')
-        this.#used = true
-        const value = Reflect.get(target, name, target)
-        return typeof value === 'function' ? value.bind(target) : value
-      },
-    })
-  }
-
-  get used(): boolean {
-    return this.#used
-  }
-
-  idle(): Promise<void> {
-    return Promise.resolve()
-  }
-
-  revoke(cut?: Error): void {
-    if (!this.#revoked) this.#cut = cut
-    this.#revoked = true
-  }
+/** A handle on the data: every use of `tx` counts as a statement. */
+function memoryHandle(data: MemoryTransaction): HandlerTransaction<MemoryTransaction> {
+  return synchronousHandle(
+    send =>
+      new Proxy(data, {
+        get: (target, name) =>
+          send(() => {
+            const value = Reflect.get(target, name, target)
+            return typeof value === 'function' ? value.bind(target) : value
+          }),
+      }),
+  )
 }
 
 function emptyState(): State {

@@ -1,8 +1,9 @@
 import type { SqlTransaction } from '../../contract/handler.ts'
 import type { Log } from '../../environment.ts'
-import type { HandlerTransaction } from '../../ports/store.ts'
+import type { HandlerTransaction } from '../../ports/handler-transaction.ts'
 import type { SqlResult } from './pool.ts'
 import { StatementWatch } from './statement-watch.ts'
+import type { PgCallback } from './statements/pg-internals.ts'
 import type { StatementSender } from './statements/statement-sender.ts'
 
 /** The transaction as one handler call sees it, on a client of `pg`. */
@@ -19,22 +20,24 @@ export class ClientTransaction extends StatementWatch implements SqlTransaction 
   }
 
   query<Row>(text: string, values?: readonly unknown[]): Promise<{ rows: Row[]; rowCount: number }> {
-    return this.watchAnswer(text, answered =>
-      this.#sender.send({ text, values: values ?? [], queryMode: 'extended' }, (error, result) =>
-        error === null
-          ? answered(null, { rows: result!.rows as Row[], rowCount: result!.rowCount ?? 0 })
-          : answered(error),
-      ),
-    )
+    const send = (settle: PgCallback) =>
+      this.#sender.send({ text, values: values ?? [], queryMode: 'extended' }, settle)
+    return this.watchAnswer(text, send, rowsOf<Row>)
   }
 
   /** For a library that builds its statements and reads the whole result. */
   send(statement: { readonly text: string }, values: readonly unknown[]): Promise<SqlResult> {
-    return this.watchAnswer(statement.text, answered =>
-      this.#sender.send({ ...statement, values, queryMode: 'extended' }, answered),
-    )
+    const send = (settle: PgCallback) =>
+      this.#sender.send({ ...statement, values, queryMode: 'extended' }, settle)
+    return this.watchAnswer(statement.text, send, whole)
   }
 }
+
+function rowsOf<Row>({ rows, rowCount }: SqlResult): { rows: Row[]; rowCount: number } {
+  return { rows: rows as Row[], rowCount: rowCount ?? 0 }
+}
+
+const whole = (result: SqlResult) => result
 
 /** The `tx` of handlers with `createPostgresStore`. */
 export class SqlHandlerTransaction extends ClientTransaction implements HandlerTransaction<SqlTransaction> {

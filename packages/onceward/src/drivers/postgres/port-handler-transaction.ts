@@ -1,6 +1,6 @@
 import type { SqlTransaction } from '../../contract/handler.ts'
 import type { Log } from '../../environment.ts'
-import type { HandlerTransaction } from '../../ports/store.ts'
+import type { HandlerTransaction } from '../../ports/handler-transaction.ts'
 import type { OpenTransaction } from './port.ts'
 import { severalCommands } from './several-commands.ts'
 import { StatementWatch } from './statement-watch.ts'

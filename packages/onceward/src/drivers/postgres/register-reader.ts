@@ -1,5 +1,5 @@
 import { OncewardError } from '../../errors.ts'
-import type { ConsumerFacts, Reading } from '../../ports/store.ts'
+import type { ConsumerFacts, Reading } from '../../ports/enrolment.ts'
 import type { SqlClient } from './pool.ts'
 import { isoTime } from './sql/iso-time.ts'
 

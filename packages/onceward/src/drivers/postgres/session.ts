@@ -1,25 +1,18 @@
+import type { BusinessKeySession } from '../../ports/business-keys.ts'
+import type { LogSession } from '../../ports/checkpoint-store.ts'
+import type { AttemptCount, AttemptRecord, Conclusion } from '../../ports/conclusion.ts'
+import type { Enrolment } from '../../ports/enrolment.ts'
+import type { EvidenceSession } from '../../ports/evidence.ts'
+import type { HandlerTransaction } from '../../ports/handler-transaction.ts'
 import type { HeldSession } from '../../ports/held-work.ts'
+import type { HistorySession } from '../../ports/history.ts'
+import type { KeyOrderSession } from '../../ports/key-order.ts'
+import type { MarkerAnswer, NewMarker } from '../../ports/markers.ts'
+import type { Outgoing, OutgoingSession } from '../../ports/outgoing.ts'
+import type { ReceiptSession } from '../../ports/receipts.ts'
 import type { Progress } from '../../ports/source.ts'
-import type {
-  AttemptCount,
-  AttemptRecord,
-  BusinessKeySession,
-  Conclusion,
-  Enrolment,
-  EvidenceSession,
-  HandlerTransaction,
-  HistorySession,
-  KeyOrderSession,
-  LogSession,
-  MarkerAnswer,
-  NewMarker,
-  Outgoing,
-  OutgoingSession,
-  ReceiptSession,
-  Savepoint,
-  StoreSession,
-  SuspectSession,
-} from '../../ports/store.ts'
+import type { Savepoint, StoreSession } from '../../ports/store-session.ts'
+import type { SuspectSession } from '../../ports/suspects.ts'
 import type { SqlClient } from './pool.ts'
 import type { ProcessTurns } from './process-turns.ts'
 import { advancePartitions, type CommitFence, commitFence, readPositions } from './sql/advance-partitions.ts'

@@ -1,15 +1,8 @@
 import type { Log } from '../../environment.ts'
 import { OncewardError } from '../../errors.ts'
 import { lateUse } from '../../ports/late-use.ts'
+import { factsOf } from './statements/statement-text.ts'
 
-const lead = String.raw`^(?:\s|;|--.*\n|\/\*[\s\S]*?\*\/)*`
-/** Statements that would end or replace the transaction. */
-const transactionControl = new RegExp(
-  String.raw`${lead}(?:begin|start\s+transaction|commit|end|rollback(?!\s+(?:work\s+|transaction\s+)?to\b)|abort|prepare\s+transaction)\b`,
-  'i',
-)
-/** With several handlers on one transaction, a rollback to a savepoint would undo writes of the others. */
-const savepointControl = new RegExp(String.raw`${lead}(?:savepoint|release|rollback)\b`, 'i')
 const severalCommands = /cannot insert multiple commands/
 
 /**
@@ -66,25 +59,28 @@ export class StatementWatch {
     return answer
   }
 
-  /** The same for a statement that is answered by a call: one promise less for each step in between. */
-  protected watchAnswer<T>(
+  /**
+   * The same for a statement that is answered by a call of `settle`. A statement that succeeds costs one
+   * promise: handlers send one or more for each message.
+   */
+  protected watchAnswer<A, T>(
     text: string,
-    send: (answered: (error: Error | null, result?: T) => void) => void,
+    send: (settle: (error: Error | null, answer?: A) => void) => void,
+    read: (answer: A) => T,
   ): Promise<T> {
     const refusal = this.#refusal(text)
     if (refusal !== null) return refusal
     this.used = true
     this.pending++
-    const answer = new Promise<T>((resolve, reject) => {
-      send((error, result) => {
-        const shown = error === null ? null : this.#failed(text, error)
-        this.#answered()
-        if (shown === null) resolve(result!)
-        else reject(shown)
-      })
-    }).catch(withStackOfCaller)
-    answer.catch(() => {})
-    return answer as Promise<T>
+    const { promise, resolve } = Promise.withResolvers<T>()
+    send((error, answer) => {
+      const failed = error === null ? null : refusedInCaller(this.#failed(text, error))
+      this.#answered()
+      if (failed === null) return resolve(read(answer!))
+      promise.catch(() => {}) // a handler may await it late, or never: that is noticed, and must not end the process
+      resolve(failed)
+    })
+    return promise
   }
 
   #refusal(text: string): Promise<never> | null {
@@ -125,7 +121,8 @@ export class StatementWatch {
   }
 
   protected isControl(text: string): boolean {
-    return transactionControl.test(text) || (this.#shared && savepointControl.test(text))
+    const { endsTransaction, setsSavepoint } = factsOf(text)
+    return endsTransaction || (this.#shared && setsSavepoint)
   }
 
   async #count<T>(send: () => Promise<T>): Promise<T> {
@@ -161,10 +158,12 @@ export class StatementWatch {
   }
 }
 
-/** The stack of the connection's parser leads to no handler. */
-function withStackOfCaller(error: unknown): never {
-  if (error instanceof Error && !(error instanceof OncewardError)) Error.captureStackTrace(error)
-  throw error
+/** With the stack of the handler that awaits it: that of the connection's parser leads to no handler. */
+function refusedInCaller(error: unknown): Promise<never> {
+  return Promise.reject(error).catch(() => {
+    if (error instanceof Error && !(error instanceof OncewardError)) Error.captureStackTrace(error)
+    throw error
+  })
 }
 
 /** A rejection without a listener must not end the process. */

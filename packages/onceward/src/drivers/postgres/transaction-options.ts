@@ -1,5 +1,6 @@
 import type { Log } from '../../environment.ts'
-import type { ConsumerFacts, Store } from '../../ports/store.ts'
+import type { ConsumerFacts } from '../../ports/enrolment.ts'
+import type { Store } from '../../ports/store.ts'
 import type { ServerIncarnation } from './server-incarnation.ts'
 import type { Prepare } from './statements/prepare-policy.ts'
 

@@ -18,7 +18,7 @@ export interface DispatchContext {
   readonly leaving: AbortSignal
   /** When the lease was requested. It began no earlier. */
   readonly requestedMs: number
-  readonly who: LogFields
+  readonly logFields: LogFields
   readonly onCall: () => void
 }
 
@@ -34,15 +34,15 @@ export async function dispatchEffect(
   const { target } = gate
   const stop = reasonToStop(effect, target)
   if (stop !== null) return { judged: stop, doubtful: effect.doubtful }
-  const asked = effect.doubtful && target.policy === 'query first'
-  if (asked) {
+  const queried = effect.doubtful && target.policy === 'query first'
+  if (queried) {
     const found = await query(effect, gate, context)
     if (found !== null) return { judged: found, doubtful: effect.doubtful }
   }
-  const doubtful = effect.doubtful && !asked
+  const doubtful = effect.doubtful && !queried
   const { clock } = context.env
-  const not = reasonNotToCall(effect, target, clock.nowMs() - context.requestedMs)
-  return { judged: not ?? (await call(effect, gate, context)), doubtful }
+  const notCalled = reasonNotToCall(effect, target, clock.nowMs() - context.requestedMs)
+  return { judged: notCalled ?? (await call(effect, gate, context)), doubtful }
 }
 
 /** Null when the target reports that it was not done: it may be called again. */
@@ -66,7 +66,7 @@ async function call(
   gate: TargetGate,
   context: DispatchContext,
 ): Promise<AnswerJudgement> {
-  const { env, leaving, who } = context
+  const { env, leaving, logFields } = context
   const { target } = gate
   context.onCall()
   const began = env.clock.nowMs()
@@ -90,7 +90,7 @@ async function call(
   env.metrics.record('callDuration', (env.clock.nowMs() - began) / 1000, labels)
   env.metrics.add('calls', 1, { ...labels, result: judged.result })
   const { pauseMs, opened } = gate.record(judged, env.clock.nowMs())
-  const fields = { ...who, target: target.name, status: judged.status }
+  const fields = { ...logFields, target: target.name, status: judged.status }
   if (judged.misconfigured)
     env.log.error('target refused the credentials; calls to it pause', { ...fields, pauseMs })
   if (opened)

@@ -5,7 +5,7 @@ import {
 } from '../../drivers/postgres/ledger/lease-effects.ts'
 import { assertWarningsArrive } from '../../drivers/postgres/replication.ts'
 import type { LogFields } from '../../environment.ts'
-import { type RoundResult, WorkLoop } from '../work-loop.ts'
+import { type PollResult, WorkLoop } from '../work-loop.ts'
 import { decideResult } from './decide-result.ts'
 import { type Attempted, dispatchEffect } from './dispatch-effect.ts'
 import type { DispatcherOptions, DispatcherTally } from './dispatcher-options.ts'
@@ -45,7 +45,7 @@ export class Dispatcher {
   readonly #recorder: ResultRecorder
   readonly #loop: WorkLoop
   readonly #results: Record<string, number> = {}
-  readonly #who: LogFields
+  readonly #logFields: LogFields
   #moreDue = false
   #inFlight = 0
   #leased = 0
@@ -55,7 +55,7 @@ export class Dispatcher {
   constructor(options: DispatcherOptions) {
     this.#options = options
     const { pool, env, consumerName: consumer, instance } = options
-    this.#who = { consumer, instance }
+    this.#logFields = { consumer, instance }
     const targets = [...resolveTargets(options.targets, options)]
     this.#gates = new Map(targets.map(([name, target]) => [name, new TargetGate(target)]))
     this.#loop = new WorkLoop({
@@ -64,8 +64,8 @@ export class Dispatcher {
       poll: () => this.#lease(),
       idle: () => this.#inFlight === 0,
       leaving: 'at once',
-      who: this.#who,
-      words: {
+      logFields: this.#logFields,
+      logMessages: {
         unavailable: 'database unavailable; external calls pause, no intent is lost',
         halted: 'dispatcher halted; intents wait in the ledger',
       },
@@ -111,7 +111,7 @@ export class Dispatcher {
     this.#loop.leave()
   }
 
-  async #lease(): Promise<RoundResult> {
+  async #lease(): Promise<PollResult> {
     const { pool, consumerName, env } = this.#options
     const requestedMs = env.clock.nowMs()
     const free = [...this.#gates.values()]
@@ -174,7 +174,7 @@ export class Dispatcher {
       consumer: this.#options.consumerName,
       leaving: this.#loop.signal,
       requestedMs,
-      who: this.#who,
+      logFields: this.#logFields,
       onCall: () => void this.#called++,
     })
     const { result, unsent } = attempted.judged
@@ -206,7 +206,7 @@ export class Dispatcher {
       excerpt,
     })
     if (ours && (state === 'completed' || delayMs !== null)) return
-    const fields = { ...this.#who, target: target.name, ledger: id, attempts, state, note }
+    const fields = { ...this.#logFields, target: target.name, ledger: id, attempts, state, note }
     // The lease was never committed, so nothing is lost.
     if (!ours && judged.note === leaseLostNote) return
     if (ours) return env.log.error('external effect needs attention', fields)

@@ -29,9 +29,9 @@ export function reasonToStop(
 export function reasonNotToCall(
   { exhausted }: Pick<LeasedEffect, 'exhausted'>,
   { timeoutMs, leaseMs }: Pick<ExternalCaller, 'timeoutMs' | 'leaseMs'>,
-  sinceAskedMs: number,
+  sinceRequestedMs: number,
 ): AnswerJudgement | null {
   if (exhausted) return judgement('failed', 'all attempts are used up, and the last one was never recorded')
-  if (sinceAskedMs + timeoutMs < leaseMs) return null
+  if (sinceRequestedMs + timeoutMs < leaseMs) return null
   return notSent('the lease took so long to obtain that it would not outlast the call; nothing was sent')
 }

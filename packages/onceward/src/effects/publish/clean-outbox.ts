@@ -21,8 +21,8 @@ export function createOutboxCleaner({ pool, env, keepMs = 3_600_000 }: CleanerOp
     poll: async () => ({ found: false, more: (await removeOldRows(pool, keepMs)) >= 100 }),
     idle: () => true,
     leaving: 'after the poll',
-    who: { broker: 'cdc' },
-    words: {
+    logFields: { broker: 'cdc' },
+    logMessages: {
       unavailable: 'database unavailable; old outbox rows stay',
       halted: 'outbox cleaner halted; rows stay',
     },

@@ -6,7 +6,7 @@ import { messagingSystem } from '../../ports/messaging-system.ts'
 import type { Publisher } from '../../ports/publisher.ts'
 import type { SpanSpec } from '../../telemetry/traces.ts'
 import { isTransient } from '../store-unavailable.ts'
-import { type RoundResult, WorkLoop } from '../work-loop.ts'
+import { type PollResult, WorkLoop } from '../work-loop.ts'
 import { BrokerPause, isRefusal } from './broker-pause.ts'
 import { BucketLeases } from './bucket-leases.ts'
 import { OutboxWatch } from './outbox-watch.ts'
@@ -63,8 +63,8 @@ export class Relay {
       poll: () => this.#poll(),
       idle: () => this.#plan.rounds === 0,
       leaving: 'after the poll',
-      who: { broker, destination },
-      words: {
+      logFields: { broker, destination },
+      logMessages: {
         unavailable: 'database unavailable; outbox rows wait, none is lost',
         halted: 'relay halted; rows wait in the outbox',
       },
@@ -121,7 +121,7 @@ export class Relay {
     }
   }
 
-  async #poll(): Promise<RoundResult> {
+  async #poll(): Promise<PollResult> {
     const { pool, destination } = this.#options
     if (this.#leases.due) {
       await this.#leases.refresh(this.#plan.busy)
@@ -138,7 +138,7 @@ export class Relay {
     return publisher === 'same database' ? this.#move(asked) : this.#take(asked, publisher)
   }
 
-  async #move(asked: RoundRequest): Promise<RoundResult> {
+  async #move(asked: RoundRequest): Promise<PollResult> {
     const { pool, destination, env } = this.#options
     const moved = await moveRows(pool, destination, asked)
     const count = moved.reduce((sum, { rows }) => sum + rows, 0)
@@ -147,7 +147,7 @@ export class Relay {
     return { found: count > 0, more: this.#plan.more(asked, moved) }
   }
 
-  async #take(asked: RoundRequest, publisher: Publisher): Promise<RoundResult> {
+  async #take(asked: RoundRequest, publisher: Publisher): Promise<PollResult> {
     const { pool, broker, destination, env } = this.#options
     const leftAlone = this.#waiting.leftAlone()
     const { rows, unadopted } = await takeRows(pool, { destination, broker, ...asked, leftAlone })

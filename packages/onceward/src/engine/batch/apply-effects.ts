@@ -1,5 +1,5 @@
 import type { ReadableMessage, Received } from '../../message/received.ts'
-import type { StoreSession } from '../../ports/store.ts'
+import type { StoreSession } from '../../ports/store-session.ts'
 import type { ConsumerContext } from '../consumer-context.ts'
 import type { BatchAttempt } from './batch-attempt.ts'
 import { flushEffects, type Requested } from './buffer-effects.ts'
@@ -16,18 +16,18 @@ import { runTogether } from './run-together.ts'
 /** Runs the handlers of new messages on the open transaction, and writes the effects they requested. */
 export async function applyEffects<M, Tx>(
   { batch, known, context }: BatchAttempt<M, Tx>,
-  marked: ClaimedBatch<M>,
+  claims: ClaimedBatch<M>,
   session: StoreSession<Tx>,
 ): Promise<Map<Received<M>, Fact>> {
-  const facts = new Map<Received<M>, Fact>(marked.facts)
-  for (const received of marked.fresh) {
+  const facts = new Map<Received<M>, Fact>(claims.facts)
+  for (const received of claims.fresh) {
     const fact = known.get(received)
     if (fact !== undefined) facts.set(received, fact)
   }
-  context.brakes.holdBack(marked.fresh, facts)
-  const due = dueMessages(batch, marked, facts)
+  context.brakes.holdBack(claims.fresh, facts)
+  const due = dueMessages(batch, claims, facts)
   if (due.length > 0) await runDue(due, facts, session, context)
-  if (known.size > 0) putBehind(marked.fresh, known, facts)
+  if (known.size > 0) putBehind(claims.fresh, known, facts)
   return facts
 }
 

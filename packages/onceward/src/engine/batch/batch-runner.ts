@@ -17,7 +17,7 @@ export interface BatchRunnerOptions<M, Tx> {
   /** Called after every commit with its decisions. */
   readonly onCommitted: (decided: readonly Decided<M>[]) => void
   /** False while draining: the runner then does not wait for an unavailable store. */
-  readonly waits: () => boolean
+  readonly waitsForStore: () => boolean
 }
 
 /**
@@ -133,12 +133,12 @@ export class BatchRunner<M, Tx> {
   }
 
   async #pause(pause: StorePaused, { history }: BatchAttempt<M, Tx>, settlement: Settlement): Promise<void> {
-    const { watch, waits } = this.#options
+    const { watch, waitsForStore } = this.#options
     history.mayHaveCommitted = true
     settlement.letOthersPass()
     this.#paused++
     await watch.pause(pause, history.pauses++).finally(() => this.#paused--)
-    if (!waits() && pause.trouble === 'unavailable') throw pause
+    if (!waitsForStore() && pause.trouble === 'unavailable') throw pause
   }
 
   /** The decisions are durable from here on. */

@@ -6,7 +6,9 @@ import { readId } from '../../message/identity.ts'
 import type { ReadableMessage, Received } from '../../message/received.ts'
 import { stableId } from '../../message/stable-id.ts'
 import { toStoredJson } from '../../message/stored-json.ts'
-import type { Outgoing, StoreSession, SuppressedEffect } from '../../ports/store.ts'
+import type { SuppressedEffect } from '../../ports/campaign-session.ts'
+import type { Outgoing } from '../../ports/outgoing.ts'
+import type { StoreSession } from '../../ports/store-session.ts'
 import type { TopicLimits } from '../../ports/topic-limits.ts'
 import {
   amqpHeaderBytes,

@@ -1,8 +1,9 @@
 import type { Handler, HandlerContext } from '../../contract/handler.ts'
 import type { ReadableMessage } from '../../message/received.ts'
-import type { HandlerTransaction, StoreSession } from '../../ports/store.ts'
+import type { HandlerTransaction } from '../../ports/handler-transaction.ts'
+import type { StoreSession } from '../../ports/store-session.ts'
 import type { ConsumerContext } from '../consumer-context.ts'
-import { bufferEffects, type Requested } from './buffer-effects.ts'
+import { bufferEffects, type ClosableEffects, type Requested } from './buffer-effects.ts'
 import type { Deadline } from './handler-deadline.ts'
 import { handlerEnvelope } from './handler-envelope.ts'
 import { checkTransaction, factOfError, handled, handlerTrouble } from './handler-result.ts'
@@ -18,56 +19,106 @@ export interface HandlerRound<M, Tx> {
   readonly deadline: Deadline
 }
 
-/** The context of a handler, without its transaction. */
-export type CallContext<M> = Omit<HandlerContext<M, unknown>, 'tx'>
+/** The context of a handler. Its caller sets `tx`: what that is depends on the handler. */
+export type CallContext<M> = Omit<HandlerContext<M, unknown>, 'tx'> & { tx: unknown }
 
-export interface HandlerEnd {
-  readonly fact: Fact
-  /** It sent statements: only a rollback undoes them. */
-  readonly wrote: boolean
+export type CallHandle<M, Tx> = (
+  given: CallContext<M>,
+  handlerTx: HandlerTransaction<Tx>,
+) => ReturnType<Handler<M, Tx>>
+
+export interface CallObserver<M, Tx> {
+  /** Asked before each call but the first: true if no further call may start. */
+  isLate(): boolean
+  /** Called when a call has ended; false if no further call may start. */
+  ended(call: HandlerCall<M, Tx>): boolean
 }
 
 /**
- * One call of a handler for one message, with a handle on the transaction that is revoked when the call ends.
- * Rejects if the failure belongs to no message.
+ * Calls a handler for each message, one after the other. Rejects if a failure belongs to no message. Most
+ * lanes have one message: an asynchronous function for each step of its call made 0.8 kB more garbage.
  */
-export async function callHandler<M, Tx>(
-  received: ReadableMessage<M>,
-  handle: (given: CallContext<M>, handlerTx: HandlerTransaction<Tx>) => ReturnType<Handler<M, Tx>>,
-  { requested, session, context, deadline }: HandlerRound<M, Tx>,
-): Promise<HandlerEnd> {
-  const { mode, env } = context
-  const handlerTx = session.handlerTransaction(true)
-  const effects = bufferEffects(received, requested, session, context)
-  let fact: Fact
-  let cut: Error | undefined
-  try {
-    const given: CallContext<M> = {
-      message: received.message,
-      envelope: handlerEnvelope(received, context),
-      effects,
-      waited: received.delivery.held?.waited ?? null,
-      run: context.enrolment.runId,
-      mode,
-      signal: deadline.signal,
-      log: env.log,
+export async function callInOrder<M, Tx>(
+  lane: readonly ReadableMessage<M>[],
+  handle: CallHandle<M, Tx>,
+  round: HandlerRound<M, Tx>,
+  observer: CallObserver<M, Tx>,
+): Promise<void> {
+  for (let at = 0; at < lane.length; at++) {
+    if (at > 0 && observer.isLate()) return
+    const call = new HandlerCall(lane[at]!, round)
+    try {
+      const mistake = call.returned(await round.deadline.within(call.start(handle)))
+      if (mistake !== null) await mistake
+    } catch (error) {
+      call.failed(error)
+    } finally {
+      call.close()
     }
-    const verdict = await deadline.within(handle(given, handlerTx))
-    fact = isVerdict(verdict) ? { kind: 'verdict', verdict } : handled
-    if (isApplied(fact)) await checkTransaction(handlerTx)
-  } catch (error) {
-    cut = deadline.cutBy(error)
-    if (context.signal.aborted || lostLeases(error) !== null) throw error
-    if (handlerTx.failure !== undefined) {
-      const trouble = handlerTrouble(handlerTx.failure, context)
-      if (trouble === 'victim')
-        return { fact: { kind: 'behind', leader: 'gone', delayMs: 0 }, wrote: handlerTx.used }
-      if (trouble !== 'statement') throw handlerTx.failure
-    }
-    fact = factOfError(error, context)
-  } finally {
-    handlerTx.revoke(cut)
-    effects.close(cut)
+    if (!observer.ended(call)) return
   }
-  return { fact, wrote: handlerTx.used }
+}
+
+/** One call of a handler for one message, with a handle on the transaction that is revoked when it ends. */
+export class HandlerCall<M, Tx> {
+  readonly received: ReadableMessage<M>
+  readonly startedMs: number
+  readonly #handlerTx: HandlerTransaction<Tx>
+  readonly #effects: ClosableEffects
+  readonly #round: HandlerRound<M, Tx>
+  #cut: Error | undefined
+  fact: Fact = handled
+
+  constructor(received: ReadableMessage<M>, round: HandlerRound<M, Tx>) {
+    const { requested, session, context } = round
+    this.received = received
+    this.startedMs = context.env.clock.nowMs()
+    this.#round = round
+    this.#handlerTx = session.handlerTransaction(true)
+    this.#effects = bufferEffects(received, requested, session, context)
+  }
+
+  /** It sent statements: only a rollback undoes them. */
+  get wrote(): boolean {
+    return this.#handlerTx.used
+  }
+
+  start(handle: CallHandle<M, Tx>): ReturnType<Handler<M, Tx>> {
+    const { context, deadline } = this.#round
+    const given: CallContext<M> = {
+      message: this.received.message,
+      tx: undefined,
+      envelope: handlerEnvelope(this.received, context),
+      effects: this.#effects,
+      waited: this.received.delivery.held?.waited ?? null,
+      run: context.enrolment.runId,
+      mode: context.mode,
+      signal: deadline.signal,
+      log: context.env.log,
+    }
+    return handle(given, this.#handlerTx)
+  }
+
+  /** Not null if the handler made a mistake with its statements: rejects with it. */
+  returned(verdict: unknown): Promise<never> | null {
+    if (isVerdict(verdict)) this.fact = { kind: 'verdict', verdict }
+    return isApplied(this.fact) ? checkTransaction(this.#handlerTx) : null
+  }
+
+  /** Throws if the failure belongs to no message. */
+  failed(error: unknown): void {
+    const { context, deadline } = this.#round
+    const { failure } = this.#handlerTx
+    this.#cut = deadline.cutBy(error)
+    if (context.signal.aborted || lostLeases(error) !== null) throw error
+    const trouble = failure === undefined ? 'statement' : handlerTrouble(failure, context)
+    if (trouble === 'victim') this.fact = { kind: 'behind', leader: 'gone', delayMs: 0 }
+    else if (trouble === 'statement') this.fact = factOfError(error, context)
+    else throw failure
+  }
+
+  close(): void {
+    this.#handlerTx.revoke(this.#cut)
+    this.#effects.close(this.#cut)
+  }
 }

@@ -1,6 +1,7 @@
 import { formerTombstoneDigest, isTombstone } from '../../message/content-digest.ts'
 import type { ReadableMessage, Received, UnreadableMessage } from '../../message/received.ts'
-import type { NewMarker, StoreSession } from '../../ports/store.ts'
+import type { NewMarker } from '../../ports/markers.ts'
+import type { StoreSession } from '../../ports/store-session.ts'
 import type { ConsumerContext } from '../consumer-context.ts'
 import type { BatchAttempt } from './batch-attempt.ts'
 import { insertBusinessKeys } from './business-keys.ts'
@@ -141,17 +142,8 @@ export async function insertMarkers<M, Tx>(
 ): Promise<Set<Received<M>>> {
   const claimed = new Set<Received<M>>()
   if (firsts.length === 0) return claimed
-  const { digestHeaders } = context.consumer.message
   const receiptOf = receiptsOf(context)
-  const markers: NewMarker[] = firsts.map(received => ({
-    id: received.id!,
-    digest: received.digest,
-    position: received.delivery.position,
-    ...(isTombstone(received.delivery) && {
-      formerDigest: formerTombstoneDigest(received.delivery, digestHeaders),
-    }),
-    ...(receiptOf !== null && { receipt: receiptOf(received) }),
-  }))
+  const markers = firsts.map(received => newMarker(received, receiptOf, context))
   const began = context.env.clock.nowMs()
   const answers = await session.insertMarkers(markers, context.stage === 'enqueue' ? 'stored' : 'applied')
   const seconds = (context.env.clock.nowMs() - began) / 1000
@@ -162,6 +154,23 @@ export async function insertMarkers<M, Tx>(
   })
   if (context.mode === 'live') await makeLive(claimed.size === firsts.length ? [] : firsts, facts, session)
   return claimed
+}
+
+/** Most messages have neither of the optional members. */
+function newMarker<M, Tx>(
+  received: Received<M>,
+  receiptOf: ReturnType<typeof receiptsOf<M, Tx>>,
+  { consumer }: ConsumerContext<M, Tx>,
+): NewMarker {
+  const { delivery } = received
+  const marker: NewMarker = { id: received.id!, digest: received.digest, position: delivery.position }
+  if (receiptOf === null && !isTombstone(delivery)) return marker
+  const { digestHeaders } = consumer.message
+  return {
+    ...marker,
+    ...(isTombstone(delivery) && { formerDigest: formerTombstoneDigest(delivery, digestHeaders) }),
+    ...(receiptOf !== null && { receipt: receiptOf(received) }),
+  }
 }
 
 const heldNow: ReadonlySet<string> = new Set(['stored', 'waiting', 'parked', 'dead', 'quarantined'])

@@ -1,5 +1,5 @@
 import type { Received } from '../../message/received.ts'
-import type { StoreSession } from '../../ports/store.ts'
+import type { StoreSession } from '../../ports/store-session.ts'
 import { type ConsumerContext, firstTries } from '../consumer-context.ts'
 import { applyEffects } from './apply-effects.ts'
 import type { BatchAttempt, Decided } from './batch-attempt.ts'
@@ -18,18 +18,18 @@ export async function commitBatch<M, Tx>(attempt: BatchAttempt<M, Tx>): Promise<
   let claimed: ReadonlySet<Received<M>> = new Set()
   try {
     const decided = await store.transaction(enrolment, async session => {
-      const marked = await claimBatch(attempt, session)
-      claimed = marked.claimed
-      env.reach('batch.marked')
-      attempt.context.redelivery.check(marked.fresh, marked.facts)
+      const claims = await claimBatch(attempt, session)
+      claimed = claims.claimed
+      env.reach('batch.claimed')
+      attempt.context.redelivery.check(claims.fresh, claims.facts)
       unlock = await lockWrites(attempt, session)
-      const facts = stage === 'enqueue' ? keepAll(marked) : await applyEffects(attempt, marked, session)
+      const facts = stage === 'enqueue' ? keepAll(claims) : await applyEffects(attempt, claims, session)
       env.reach('batch.applied')
       await withdrawSuspects(attempt, session)
-      const decided = await concludeBatch(attempt, marked, facts, session)
+      const decided = await concludeBatch(attempt, claims, facts, session)
       env.reach('batch.concluded')
       session.campaign?.journal.decided(decided)
-      await passFence(attempt, decided, marked.storedPositions, session)
+      await passFence(attempt, decided, claims.storedPositions, session)
       return decided
     })
     if (stage === 'work') env.reach('work.committed')

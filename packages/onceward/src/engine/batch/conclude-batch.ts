@@ -1,18 +1,14 @@
 import { storableText } from '../../message/identity.ts'
 import type { Received } from '../../message/received.ts'
 import { toStoredJson } from '../../message/stored-json.ts'
-import type {
-  AttemptCount,
-  AttemptRecord,
-  Conclusion,
-  HeldRecord,
-  HeldState,
-  MarkerStatus,
-  StoreSession,
-} from '../../ports/store.ts'
+import type { AttemptCount, AttemptRecord, Conclusion } from '../../ports/conclusion.ts'
+import type { HeldRecord, HeldState } from '../../ports/held-record.ts'
+import type { MarkerStatus } from '../../ports/markers.ts'
+import type { StoreSession } from '../../ports/store-session.ts'
 import { type ConsumerContext, firstTries } from '../consumer-context.ts'
+import { decideWithBrokerRetry } from '../retry/decide-with-broker-retry.ts'
 import { DecidedHalt } from '../retry/halt-cause.ts'
-import { decideWithBrokerRetry, writeRetryCopies } from '../retry/retry-copy.ts'
+import { writeRetryCopies } from '../retry/write-retry-copies.ts'
 import type { BatchAttempt, Decided } from './batch-attempt.ts'
 import { behindHolder, heldKeyOf, holderOf } from './business-keys.ts'
 import type { ClaimedBatch } from './claim-batch.ts'
@@ -26,20 +22,20 @@ import { finishWork, storeKept } from './stored-mode.ts'
 /** Decides every message of the batch, and writes all outcomes other than applied in the same transaction. */
 export async function concludeBatch<M, Tx>(
   { batch, context }: BatchAttempt<M, Tx>,
-  marked: ClaimedBatch<M>,
+  claims: ClaimedBatch<M>,
   facts: Map<Received<M>, Fact>,
   session: StoreSession<Tx>,
 ): Promise<readonly Decided<M>[]> {
   const alike = facts.size === batch.length ? sharedDecision(facts) : null
   let decided: readonly Decided<M>[] =
     alike === null
-      ? await decideEach(batch, marked, facts, session, context)
+      ? await decideEach(batch, claims, facts, session, context)
       : batch.map(received => ({ received, decision: alike }))
   if (context.stage === 'work') {
     await finishWork(decided, session)
     context.env.reach('work.finished')
   }
-  if (context.stage === 'enqueue') decided = await storeKept(decided, session, marked, context)
+  if (context.stage === 'enqueue') decided = await storeKept(decided, session, claims, context)
   if (alike !== null) return decided
   await writeRetryCopies(decided, session, context)
   const conclusions = new Map<Conclusion, Received<M>>()
@@ -47,7 +43,7 @@ export async function concludeBatch<M, Tx>(
     // Its marker already records this outcome.
     if (decision === appliedDecision) continue
     if (decision.outcome === 'halted') throw halted(received, decision, context)
-    const conclusion = conclusionOf(received, decision, marked, context)
+    const conclusion = conclusionOf(received, decision, claims, context)
     if (conclusion !== null) conclusions.set(conclusion, received)
   }
   if (conclusions.size === 0) return decided
@@ -59,7 +55,7 @@ export async function concludeBatch<M, Tx>(
 
 async function decideEach<M, Tx>(
   batch: readonly Received<M>[],
-  marked: ClaimedBatch<M>,
+  claims: ClaimedBatch<M>,
   facts: Map<Received<M>, Fact>,
   session: StoreSession<Tx>,
   context: ConsumerContext<M, Tx>,
@@ -78,14 +74,14 @@ async function decideEach<M, Tx>(
     else decide(received, fact)
   for (const [received, brakedMs] of context.brakes.overrule(decisions))
     decide(received as Received<M>, facts.get(received as Received<M>)!, brakedMs)
-  decideBehind(marked, decisions, decide, context.consumer.order)
+  decideBehind(claims, decisions, decide, context.consumer.order)
   await capParking(decisions, session, context)
   const decideRepeat = (received: Received<M>, first: Received<M>) => {
-    const before = marked.repeats.get(first)
+    const before = claims.repeats.get(first)
     if (before !== undefined && !decisions.has(first)) decideRepeat(first, before)
     decide(received, repeatFact(received, first, decisions.get(first)!, context))
   }
-  for (const [received, first] of marked.repeats) decideRepeat(received, first)
+  for (const [received, first] of claims.repeats) decideRepeat(received, first)
   return batch.map(received => ({ received, decision: decisions.get(received)! }))
 }
 
@@ -145,13 +141,13 @@ function attemptRecord(id: string, fact: Fact): AttemptRecord {
 
 /** New messages without a fact are behind one of their lane that did not succeed: they share its outcome. */
 function decideBehind<M>(
-  marked: ClaimedBatch<M>,
+  claims: ClaimedBatch<M>,
   decisions: ReadonlyMap<Received<M>, Decision>,
   decide: (received: Received<M>, fact: Fact) => void,
   order: 'none' | 'key' | 'partition',
 ): void {
   const leaders = new Map<string, Decision>()
-  for (const received of marked.fresh) {
+  for (const received of claims.fresh) {
     const lane = received.lane ?? ''
     const decision = decisions.get(received)
     if (decision === undefined) {
@@ -222,13 +218,13 @@ function businessRepeatFact<M, Tx>(
 function conclusionOf<M, Tx>(
   received: Received<M>,
   decision: Decision,
-  marked: ClaimedBatch<M>,
+  claims: ClaimedBatch<M>,
   context: ConsumerContext<M, Tx>,
 ): Conclusion | null {
   const { id, digest } = received
-  const claimed = marked.claimed.has(received)
+  const claimed = claims.claimed.has(received)
   // Only an effect that happened or may still happen keeps its business key.
-  const frees = received.readable && marked.keyed.has(received) && holderOf(decision) === null
+  const frees = received.readable && claims.keyed.has(received) && holderOf(decision) === null
   const businessKey = frees ? received.businessKey : null
   if (decision.outcome === 'stored') return null
   if (decision.outcome === 'retry' || decision.outcome === 'rerouted') {
@@ -237,7 +233,7 @@ function conclusionOf<M, Tx>(
     return claimed ? { id, digest, to: 'retry', claimed, businessKey, held: null } : null
   }
   if (decision.status === null) return null
-  const held = heldRecord(received, decision, marked, context)
+  const held = heldRecord(received, decision, claims, context)
   if (held === null && !claimed) return null
   const because = held === null && decision.status !== 'applied' ? reasonText(decision) : null
   return { id, digest, to: decision.status, claimed, businessKey, because, held }
@@ -261,14 +257,14 @@ function isHeldState(status: MarkerStatus): status is HeldState {
 function heldRecord<M, Tx>(
   received: Received<M>,
   decision: Decision,
-  marked: ClaimedBatch<M>,
+  claims: ClaimedBatch<M>,
   context: ConsumerContext<M, Tx>,
 ): HeldRecord | null {
   const { status, waits } = decision
   if (status === null || !isHeldState(status)) return null
   const { delivery } = received
   const envelope = received.readable ? received.envelope : null
-  const heldKey = heldKeyOf(received, marked)
+  const heldKey = heldKeyOf(received, claims)
   return {
     state: status,
     was: delivery.held ?? null,

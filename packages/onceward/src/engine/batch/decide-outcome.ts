@@ -1,7 +1,7 @@
 import type { ClassRules, FailureRules, PolicyClass, Terminal } from '../../contract/failure-rules.ts'
 import type { Problem } from '../../message/received.ts'
+import type { MarkerStatus } from '../../ports/markers.ts'
 import { byBroker } from '../../ports/retry-levels.ts'
-import type { MarkerStatus } from '../../ports/store.ts'
 import { processDied } from '../../ports/suspects.ts'
 import { haltingCodes } from '../retry/known-failures.ts'
 import { retryDelayMs } from '../retry/retry-delay.ts'
@@ -81,7 +81,7 @@ const uncounted: ReadonlySet<Terminal> = new Set(['halted', 'ignored'])
 
 /**
  * True when the attempt must be counted before deciding: a message was read or handled and is retried or set
- * aside. A halt settles nothing, and an ignored failure is none.
+ * aside. A halt settles nothing, and an ignored failure counts as success.
  */
 export function countsAsAttempt(
   fact: Fact,

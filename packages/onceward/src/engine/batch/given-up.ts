@@ -1,5 +1,5 @@
 import type { Received } from '../../message/received.ts'
-import type { StoreSession } from '../../ports/store.ts'
+import type { StoreSession } from '../../ports/store-session.ts'
 import { type Fact, givenUpCode } from './outcome.ts'
 import { Verdict } from './verdicts.ts'
 

@@ -39,12 +39,13 @@ export function handlerDeadline<M, Tx>(
     context.consumer.order === 'key' || !context.store.capabilities.concurrent || context.savepoints.needed
   const lastStartMs = inTurn ? laneCutMs : 0
   const controller = new AbortController()
-  // Calls wait here and not for one promise: it would keep a reaction for each of them until the round ends.
-  const open = new Set<(error: Error) => void>()
+  // Of every call of the round. For a call that has ended, its function does nothing: to take it out of a set
+  // cost 0.5 us a call.
+  const cuts: ((error: Error) => void)[] = []
   const end = (error: Error) => {
     controller.abort(error)
-    for (const cut of open) cut(error)
-    open.clear()
+    for (const cut of cuts) cut(error)
+    cuts.length = 0
   }
   const { clock, timers } = context.env
   const dueMs = clock.nowMs() + handlerTimeoutMs + lastStartMs
@@ -57,22 +58,14 @@ export function handlerDeadline<M, Tx>(
   const unwatch = watchLeases(due, context, end)
   return {
     signal: controller.signal,
-    within: <T>(call: Promise<T> | T) =>
-      new Promise<T>((resolve, reject) => {
-        open.add(reject)
-        Promise.resolve(call).then(
-          value => {
-            open.delete(reject)
-            resolve(value)
-          },
-          error => {
-            open.delete(reject)
-            reject(error)
-          },
-        )
-        // A call that has returned already is not cut.
-        if (controller.signal.aborted) void Promise.resolve().then(() => reject(controller.signal.reason))
-      }),
+    within: <T>(call: Promise<T> | T) => {
+      const { promise, resolve, reject } = Promise.withResolvers<T>()
+      cuts.push(reject)
+      Promise.resolve(call).then(resolve, reject)
+      // A call that has returned already is not cut.
+      if (controller.signal.aborted) void Promise.resolve().then(() => reject(controller.signal.reason))
+      return promise
+    },
     cutBy: error =>
       controller.signal.aborted && error === controller.signal.reason ? (error as Error) : undefined,
     cancel() {

@@ -1,6 +1,7 @@
 import { OncewardError } from '../../errors.ts'
 import type { Received } from '../../message/received.ts'
-import type { HandlerTransaction, StoreTrouble } from '../../ports/store.ts'
+import type { HandlerTransaction } from '../../ports/handler-transaction.ts'
+import type { StoreTrouble } from '../../ports/store.ts'
 import type { ConsumerContext } from '../consumer-context.ts'
 import { classifyFailure, concernsEveryMessage } from '../retry/classify-failure.ts'
 import type { Fact } from './outcome.ts'
@@ -20,23 +21,30 @@ export class RoundFailed extends Error {
   }
 }
 
-/** Checks the transaction after a handler that returned normally. */
-export async function checkTransaction<Tx>(handlerTx: HandlerTransaction<Tx>): Promise<void> {
-  if (handlerTx.pending > 0) {
-    handlerTx.revoke() // a statement that leaves the library's queue later would belong to no handler
-    await handlerTx.idle()
-    throw new OncewardError(
-      'tx_not_awaited',
-      'The handler returned before a statement on `tx` was answered. Nothing was committed; await every tx.query.',
-    )
-  }
-  if (handlerTx.failure !== undefined) {
-    throw new OncewardError(
-      'tx_error_swallowed',
-      'The handler caught the error of a statement on `tx` and continued, but PostgreSQL has aborted the transaction. Nothing was committed; rethrow the error, or avoid it (on conflict do nothing).',
-      { cause: handlerTx.failure },
-    )
-  }
+/**
+ * Checks the transaction after a handler that returned normally. Null, without a wait, if all its statements
+ * were answered and none failed.
+ */
+export function checkTransaction<Tx>(handlerTx: HandlerTransaction<Tx>): Promise<never> | null {
+  if (handlerTx.pending > 0) return refuseUnanswered(handlerTx)
+  return handlerTx.failure === undefined ? null : Promise.reject(swallowed(handlerTx.failure))
+}
+
+async function refuseUnanswered<Tx>(handlerTx: HandlerTransaction<Tx>): Promise<never> {
+  handlerTx.revoke() // a statement that leaves the library's queue later would belong to no handler
+  await handlerTx.idle()
+  throw new OncewardError(
+    'tx_not_awaited',
+    'The handler returned before a statement on `tx` was answered. Nothing was committed; await every tx.query.',
+  )
+}
+
+function swallowed(failure: unknown): OncewardError {
+  return new OncewardError(
+    'tx_error_swallowed',
+    'The handler caught the error of a statement on `tx` and continued, but PostgreSQL has aborted the transaction. Nothing was committed; rethrow the error, or avoid it (on conflict do nothing).',
+    { cause: failure },
+  )
 }
 
 /**

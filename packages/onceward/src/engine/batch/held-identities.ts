@@ -1,17 +1,17 @@
 import { storableText } from '../../message/identity.ts'
-import type { Received } from '../../message/received.ts'
-import type { HeldIdentities } from '../../ports/store.ts'
+import { factsOf, type Received } from '../../message/received.ts'
+import type { HeldIdentities } from '../../ports/held-record.ts'
 
-/** What is kept of a message beside its bytes; of an unreadable one, what the broker knows. */
+/** What is kept of a message beside its bytes; of an unreadable one, what its headers and the broker say. */
 export function heldIdentities(received: Received): HeldIdentities {
-  const envelope = received.readable ? received.envelope : null
+  const known = factsOf(received)
   const { correlationId, type } = received.delivery.properties
   return {
-    messageType: envelope?.type ?? storableText(type),
-    schemaVersion: envelope?.schemaVersion ?? null,
-    producer: envelope?.producer ?? null,
-    correlationId: envelope?.correlationId ?? storableText(correlationId),
-    aggregateId: envelope?.aggregateId ?? null,
-    aggregateVersion: envelope?.aggregateVersion ?? null,
+    messageType: known?.type ?? storableText(type),
+    schemaVersion: known?.schemaVersion ?? null,
+    producer: known?.producer ?? null,
+    correlationId: known?.correlationId ?? storableText(correlationId),
+    aggregateId: known?.aggregateId ?? null,
+    aggregateVersion: known?.aggregateVersion ?? null,
   }
 }

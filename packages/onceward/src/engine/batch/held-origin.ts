@@ -1,6 +1,7 @@
 import type { Received } from '../../message/received.ts'
+import type { SuppressedEffect } from '../../ports/campaign-session.ts'
 import type { HeldOrigin } from '../../ports/source.ts'
-import type { StoreSession, SuppressedEffect } from '../../ports/store.ts'
+import type { StoreSession } from '../../ports/store-session.ts'
 import type { ConsumerContext } from '../consumer-context.ts'
 
 type Part<M, Tx> = readonly [batch: readonly Received<M>[], context: ConsumerContext<M, Tx>]

@@ -3,7 +3,8 @@ import { clockToleranceMs, shortestMarkersMs } from '../../contract/retention.ts
 import type { Environment } from '../../environment.ts'
 import { ownTimeMs } from '../../message/own-time.ts'
 import type { ReadableMessage, Received } from '../../message/received.ts'
-import type { HistorySession, StoreSession } from '../../ports/store.ts'
+import type { HistorySession } from '../../ports/history.ts'
+import type { StoreSession } from '../../ports/store-session.ts'
 import type { Fact } from './outcome.ts'
 import { Verdict } from './verdicts.ts'
 

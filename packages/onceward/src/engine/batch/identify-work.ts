@@ -1,5 +1,5 @@
 import type { ReadableMessage, Received } from '../../message/received.ts'
-import type { StoreSession } from '../../ports/store.ts'
+import type { StoreSession } from '../../ports/store-session.ts'
 import type { ConsumerContext } from '../consumer-context.ts'
 import { insertBusinessKeys } from './business-keys.ts'
 import { insertMarkers } from './claim-batch.ts'

@@ -4,7 +4,7 @@ import type { Decided } from './batch-attempt.ts'
 /**
  * The worker beside a consumer that stores messages. Messages it has room for are leased to it as they are
  * written, and passed to it after the commit. This saves a round trip for the lease, and reading the bytes
- * again. If the process dies in between, the lease expires like any other.
+ * again. If the process crashes in between, the lease expires like any other.
  */
 export interface LocalHandoff {
   /** Called for each batch before it is stored; null leaves the messages to any worker. */

@@ -1,6 +1,6 @@
 import { OncewardError } from '../../errors.ts'
 import type { Delivery, Position, Progress } from '../../ports/source.ts'
-import type { StoreSession } from '../../ports/store.ts'
+import type { StoreSession } from '../../ports/store-session.ts'
 import type { BatchAttempt, Decided } from './batch-attempt.ts'
 
 /** The stored positions, and the deliveries that an earlier, committed attempt covered. */

@@ -1,6 +1,6 @@
 import type { FailureClass } from '../../contract/failure-section.ts'
 import type { Problem } from '../../message/received.ts'
-import type { MarkerStatus } from '../../ports/store.ts'
+import type { MarkerStatus } from '../../ports/markers.ts'
 import type { Verdict, Waits } from './verdicts.ts'
 
 /** The one decision made for a delivery. */

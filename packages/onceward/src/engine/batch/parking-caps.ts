@@ -1,5 +1,6 @@
 import type { Received } from '../../message/received.ts'
-import type { BlockedKey, StoreSession } from '../../ports/store.ts'
+import type { BlockedKey } from '../../ports/key-order.ts'
+import type { StoreSession } from '../../ports/store-session.ts'
 import type { ConsumerContext } from '../consumer-context.ts'
 import type { Decision, Fact } from './outcome.ts'
 

@@ -1,6 +1,7 @@
 import { shortestMarkersMs } from '../../contract/retention.ts'
-import type { Received } from '../../message/received.ts'
-import type { Receipt, StoreSession } from '../../ports/store.ts'
+import { factsOf, type Received } from '../../message/received.ts'
+import type { Receipt } from '../../ports/receipts.ts'
+import type { StoreSession } from '../../ports/store-session.ts'
 import type { ConsumerContext } from '../consumer-context.ts'
 
 /** Makes the receipt of a message; null when the contract or the store keeps none. */
@@ -40,9 +41,9 @@ function outlivesMarkers({
   return dedup !== 'marker' || (retention !== null && retention.receipts > shortestMarkersMs(retention))
 }
 
-/** A message that cannot be read has its id and what the broker said. */
+/** A message that cannot be read has its id, and what its headers and the broker say. */
 function identities(received: Received) {
-  const known = received.readable ? received.envelope : null
+  const known = factsOf(received)
   return {
     type: known?.type ?? null,
     schemaVersion: known?.schemaVersion ?? null,
@@ -50,7 +51,7 @@ function identities(received: Received) {
     correlationId: known?.correlationId ?? null,
     causationId: known?.causationId ?? null,
     eventId: known?.eventId ?? null,
-    businessKey: known?.businessKey ?? null,
+    businessKey: received.readable ? received.businessKey : null,
     aggregateId: known?.aggregateId ?? null,
     aggregateVersion: known?.aggregateVersion ?? null,
   }

@@ -1,8 +1,8 @@
 import type { AfterContext } from '../../contract/declared-effect.ts'
 import type { ReadableMessage, Received } from '../../message/received.ts'
-import type { HandlerTransaction } from '../../ports/store.ts'
-import { type CallContext, callHandler, type HandlerRound } from './call-handler.ts'
-import { factOfError, RoundFailed } from './handler-result.ts'
+import type { HandlerTransaction } from '../../ports/handler-transaction.ts'
+import { type CallContext, type CallHandle, callInOrder, type HandlerRound } from './call-handler.ts'
+import { factOfError, handled, RoundFailed } from './handler-result.ts'
 import { type Fact, isApplied } from './outcome.ts'
 
 /** A message that a declared effect changed something for. */
@@ -32,7 +32,7 @@ export async function runAfter<M, Tx>(
       if (round.deadline.signal.aborted) return false
       const call = (given: CallContext<M>, { sql }: HandlerTransaction<Tx>) =>
         consumer.effect!.apply!.after!({ ...given, tx: sql!, result } as AfterContext<M, never>)
-      const { fact } = await callHandler(received, call, round)
+      const fact = await factOfCall(received, call, round)
       if (!isApplied(fact)) {
         if (fact.kind !== 'behind') culprits.set(received, fact)
         return false
@@ -51,6 +51,20 @@ export async function runAfter<M, Tx>(
     culprits.set(due[0]!.received, factOfError(reason, round.context))
   savepoints.failed()
   throw new RoundFailed(culprits, reason)
+}
+
+async function factOfCall<M, Tx>(
+  received: ReadableMessage<M>,
+  call: CallHandle<M, Tx>,
+  round: HandlerRound<M, Tx>,
+): Promise<Fact> {
+  let fact: Fact = handled
+  const ended = (call: { readonly fact: Fact }) => {
+    fact = call.fact
+    return false
+  }
+  await callInOrder([received], call, round, { isLate: () => false, ended })
+  return fact
 }
 
 async function sideBySide(chains: readonly Promise<boolean>[]): Promise<boolean> {

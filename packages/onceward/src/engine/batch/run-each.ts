@@ -1,8 +1,10 @@
+import type { HandlerContext } from '../../contract/handler.ts'
 import type { ReadableMessage, Received } from '../../message/received.ts'
-import type { HandlerTransaction, StoreSession } from '../../ports/store.ts'
+import type { HandlerTransaction } from '../../ports/handler-transaction.ts'
+import type { StoreSession } from '../../ports/store-session.ts'
 import type { ConsumerContext } from '../consumer-context.ts'
 import type { Requested } from './buffer-effects.ts'
-import { type CallContext, callHandler } from './call-handler.ts'
+import { type CallContext, type CallObserver, callInOrder } from './call-handler.ts'
 import type { Deadline } from './handler-deadline.ts'
 import { RoundFailed } from './handler-result.ts'
 import { type Fact, isApplied, stopsLane } from './outcome.ts'
@@ -29,24 +31,33 @@ export async function runEach<M, Tx>(
 ): Promise<void> {
   const culprits = new Map<Received, Fact>()
   const lanes = lanesOf(due, context)
-  const { env, store } = context
+  const { env, store, consumer } = context
+  const round = { requested, session, context, deadline }
+  const call = (given: CallContext<M>, { tx }: HandlerTransaction<Tx>) => {
+    given.tx = tx
+    return consumer.handle!(given as HandlerContext<M, Tx>)
+  }
   const began = env.clock.nowMs()
   const late = () => env.clock.nowMs() - began > laneCutMs
-  const runLane = async (lane: readonly ReadableMessage<M>[], found = culprits) => {
-    for (const received of lane) {
-      if (late() && received !== lane[0]) return
-      const calledMs = env.clock.nowMs()
-      const fact = await runOne(received, requested, session, context, deadline, found)
-      callSeconds.push((env.clock.nowMs() - calledMs) / 1_000)
+  const observe = (found: Map<Received, Fact>): CallObserver<M, Tx> => ({
+    isLate: late,
+    ended({ received, fact, wrote, startedMs }) {
+      if (wrote && !isApplied(fact) && fact.kind !== 'behind') found.set(received, fact)
+      callSeconds.push((env.clock.nowMs() - startedMs) / 1_000)
       facts.set(received, fact)
-      if (fact.kind !== 'handled' && (stopsLane(fact) || fact.kind === 'behind')) return
-    }
+      return fact.kind === 'handled' || !(stopsLane(fact) || fact.kind === 'behind')
+    },
+  })
+  const runnerOf = (found: Map<Received, Fact>) => {
+    const observer = observe(found)
+    return (lane: readonly ReadableMessage<M>[]) => callInOrder(lane, call, round, observer)
   }
+  const runLane = runnerOf(culprits)
   if (!store.capabilities.concurrent) await inTurn(lanes, facts, runLane, () => culprits.size > 0 || late())
   else if (takesParts(session, context)) {
     const run = async (some: readonly (readonly ReadableMessage<M>[])[]) => {
       const found = new Map<Received, Fact>()
-      await sideBySide(some.map(lane => runLane(lane, found)))
+      await sideBySide(some.map(runnerOf(found)))
       // The time of the whole round has elapsed: a message that ran again now would be blamed for another's
       // time.
       if (found.size > 0 && deadline.signal.aborted) throw new RoundFailed(found)
@@ -54,7 +65,7 @@ export async function runEach<M, Tx>(
     }
     const failed = await runInParts(lanes, { session, facts, requested, run, late })
     if (failed) context.savepoints.failed()
-  } else await sideBySide(lanes.map(lane => runLane(lane)))
+  } else await sideBySide(lanes.map(runLane))
   if (culprits.size === 0) return
   context.savepoints.failed()
   throw new RoundFailed(culprits)
@@ -90,21 +101,6 @@ async function inTurn<M>(
       for (const received of lane) facts.set(received, { kind: 'behind', leader: 'gone', delayMs: 0 })
     else await runLane(lane)
   }
-}
-
-async function runOne<M, Tx>(
-  received: ReadableMessage<M>,
-  requested: Requested<M>,
-  session: StoreSession<Tx>,
-  context: ConsumerContext<M, Tx>,
-  deadline: Deadline,
-  culprits: Map<Received, Fact>,
-): Promise<Fact> {
-  const { consumer } = context
-  const call = (given: CallContext<M>, { tx }: HandlerTransaction<Tx>) => consumer.handle!({ ...given, tx })
-  const { fact, wrote } = await callHandler(received, call, { requested, session, context, deadline })
-  if (wrote && !isApplied(fact) && fact.kind !== 'behind') culprits.set(received, fact)
-  return fact
 }
 
 /**

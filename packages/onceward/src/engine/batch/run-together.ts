@@ -1,7 +1,7 @@
 import type { EffectContext } from '../../contract/declared-effect.ts'
 import type { BatchItem, Envelope } from '../../contract/handler.ts'
 import type { ReadableMessage, Received } from '../../message/received.ts'
-import type { StoreSession } from '../../ports/store.ts'
+import type { StoreSession } from '../../ports/store-session.ts'
 import type { ConsumerContext } from '../consumer-context.ts'
 import { bufferEffects, type ClosableEffects, type Requested } from './buffer-effects.ts'
 import type { Deadline } from './handler-deadline.ts'
@@ -40,7 +40,8 @@ export async function runTogether<M, Tx>(
       ...(declared?.after && { report: reporter(due, items, applied) }),
     })
     const verdicts = await deadline.within(call)
-    await checkTransaction(handlerTx)
+    const mistake = checkTransaction(handlerTx)
+    if (mistake !== null) await mistake
     if (verdicts == null || verdicts.size === 0) {
       for (const received of due) facts.set(received, handled)
       return applied

@@ -1,5 +1,5 @@
 import type { ReadableMessage, Received } from '../../message/received.ts'
-import type { StoreSession } from '../../ports/store.ts'
+import type { StoreSession } from '../../ports/store-session.ts'
 import type { Requested } from './buffer-effects.ts'
 import type { Fact } from './outcome.ts'
 

@@ -3,7 +3,7 @@ import { storableText } from '../../message/identity.ts'
 import type { ReadableMessage, Received } from '../../message/received.ts'
 import { toStoredJson } from '../../message/stored-json.ts'
 import type { DoneWork, KeptMessage, PutOffWork, TakenWork } from '../../ports/held-work.ts'
-import type { StoreSession } from '../../ports/store.ts'
+import type { StoreSession } from '../../ports/store-session.ts'
 import type { ConsumerContext } from '../consumer-context.ts'
 import type { Decided } from './batch-attempt.ts'
 import { heldKeyOf, holderOf, isDecided } from './business-keys.ts'
@@ -18,10 +18,10 @@ const kept: Fact = { kind: 'kept' }
  * Stage `enqueue`: no handler runs. Messages behind one of their lane that is already set aside get no fact,
  * and share its outcome.
  */
-export function keepAll<M>(marked: ClaimedBatch<M>): Map<Received<M>, Fact> {
-  const facts = new Map<Received<M>, Fact>(marked.facts)
+export function keepAll<M>(claims: ClaimedBatch<M>): Map<Received<M>, Fact> {
+  const facts = new Map<Received<M>, Fact>(claims.facts)
   const stopped = new Set<string>()
-  for (const received of marked.fresh) {
+  for (const received of claims.fresh) {
     const fact = facts.get(received)
     const { lane } = received
     if (fact !== undefined) {
@@ -38,12 +38,12 @@ export function keepAll<M>(marked: ClaimedBatch<M>): Map<Received<M>, Fact> {
 export async function storeKept<M, Tx>(
   decided: readonly Decided<M>[],
   session: StoreSession<Tx>,
-  marked: ClaimedBatch<M>,
+  claims: ClaimedBatch<M>,
   { localHandoff }: ConsumerContext<M, Tx>,
 ): Promise<readonly Decided<M>[]> {
   const kept = decided.filter(({ decision }) => decision.outcome === 'stored')
   if (kept.length === 0) return decided
-  const messages = kept.map(({ received }) => keptMessage(received as ReadableMessage<M>, marked))
+  const messages = kept.map(({ received }) => keptMessage(received as ReadableMessage<M>, claims))
   const bytes = messages.reduce((sum, { body }) => sum + body.length, 0)
   const leases = await session.held!.keep(messages, localHandoff?.holderOf(messages.length, bytes) ?? null)
   const indexOf = new Map(kept.map((one, index) => [one, index]))
@@ -55,13 +55,13 @@ export async function storeKept<M, Tx>(
 }
 
 /** A worker reads the identities from the bytes again; those beside them are for operators. */
-function keptMessage<M>(received: ReadableMessage<M>, marked: ClaimedBatch<M>): KeptMessage {
+function keptMessage<M>(received: ReadableMessage<M>, claims: ClaimedBatch<M>): KeptMessage {
   const { id, delivery, digest, orderKey } = received
   return {
     id,
     digest,
     orderKey,
-    ...heldKeyOf(received, marked),
+    ...heldKeyOf(received, claims),
     ...heldIdentities(received),
     origin: delivery.origin,
     position: delivery.position,

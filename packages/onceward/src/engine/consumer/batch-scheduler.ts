@@ -81,7 +81,7 @@ export class BatchScheduler<M, Tx> {
     this.#runner = new BatchRunner(context, {
       watch,
       tally,
-      waits: isRunning,
+      waitsForStore: isRunning,
       onCommitted: decided => {
         this.#suspectReader?.decided(decided)
         this.#learnOutage(decided)
@@ -251,7 +251,7 @@ export class BatchScheduler<M, Tx> {
     const redelivered = deliveries.reduce((count, delivery) => count + (delivery.redelivered ? 1 : 0), 0)
     this.#countTaken(deliveries, redelivered)
     this.#options.tally.delivered(deliveries.length, redelivered)
-    this.#options.crashSuspects?.look(deliveries)
+    this.#options.crashSuspects?.arrived(deliveries)
     this.#countRead(deliveries, await this.#read(deliveries))
     this.#context.env.reach('batch.received')
   }
@@ -332,7 +332,7 @@ export class BatchScheduler<M, Tx> {
         this.#options.onBatchDecided()
         ended = decided
         onDecided(decided)
-        this.#size.took(batch.length, env.clock.nowMs() - began, suspect !== null)
+        this.#size.ended(batch.length, env.clock.nowMs() - began, suspect !== null)
         if (stage !== 'work') this.#retries.hold(decided)
         this.#lanes.release(batch)
         leaveSlot()

@@ -17,8 +17,8 @@ export class BatchSize {
   }
 
   /** `limited`: the batch could not be larger, so only its time per message counts. */
-  took(count: number, elapsedMs: number, limited = false): void {
-    if (limited) return this.took(this.#now, (elapsedMs * this.#now) / count)
+  ended(count: number, elapsedMs: number, limited = false): void {
+    if (limited) return this.ended(this.#now, (elapsedMs * this.#now) / count)
     if (elapsedMs > targetMs && count > 1) {
       this.#now = Math.max(1, Math.min(this.#now, Math.floor((count * targetMs) / elapsedMs)))
     } else if (elapsedMs < targetMs / 2 && count >= this.#now) {

@@ -1,14 +1,16 @@
 import type { Environment } from '../../environment.ts'
 import { errorText } from '../../errors.ts'
 import type { BrakeLedger } from '../../ports/brakes.ts'
-import type { Enrolment } from '../../ports/store.ts'
+import type { Enrolment } from '../../ports/enrolment.ts'
 import type { BrakeEvent, Brakes } from '../retry/brakes.ts'
 
 /**
- * How often a process asks for pauses that other processes or operators began or ended: while a type is
- * paused here, or a message of it ended by a failure recently.
+ * How often a process asks for pauses that other processes or operators began or ended. `alertMs`: while a
+ * type is paused here, or a message of it ended by a failure recently. A process whose messages are applied
+ * asks too: the pause of a process that is gone ends only by a probe of another one.
  */
-const askMs = 2_000
+const alertMs = 2_000
+const quietMs = 10_000
 
 /** Reports paused event types, records them in the store, and learns of pauses that ended elsewhere. */
 export class BrakeWatch {
@@ -21,7 +23,7 @@ export class BrakeWatch {
   readonly #recorded = new Set<string>()
   #last: Promise<unknown> = Promise.resolve()
   #events = 0
-  #cancel: (() => void) | null = null
+  #question: { readonly cancel: () => void; readonly afterMs: number } | null = null
   #stopped = false
 
   /**
@@ -67,7 +69,7 @@ export class BrakeWatch {
 
   stop(): void {
     this.#stopped = true
-    this.#cancel?.()
+    this.#question?.cancel()
   }
 
   #report({ event, type, cause, messages }: BrakeEvent): void {
@@ -91,8 +93,10 @@ export class BrakeWatch {
       try {
         if (event === 'released') {
           this.#recorded.delete(type)
+          this.#env.reach('brake.ending')
           return await ledger.end(this.#enrolment, type)
         }
+        this.#env.reach('brake.engaging')
         await ledger.engage(this.#enrolment, { type, cause, messages })
         this.#recorded.add(type)
       } catch (error) {
@@ -103,14 +107,17 @@ export class BrakeWatch {
   }
 
   #askLater(): void {
-    if (this.#ledger === null || this.#stopped || this.#cancel !== null) return
-    if (!this.#brakes.isAlert) return
-    this.#cancel = this.#env.timers.after(askMs, () => {
-      this.#cancel = null
+    const afterMs = this.#brakes.isAlert ? alertMs : quietMs
+    if (this.#ledger === null || this.#stopped) return
+    if (this.#question !== null && this.#question.afterMs <= afterMs) return
+    this.#question?.cancel()
+    const cancel = this.#env.timers.after(afterMs, () => {
+      this.#question = null
       void this.#ask()
         .catch(() => {}) // the store is unavailable: it is asked again
         .then(() => this.#askLater())
     })
+    this.#question = { cancel, afterMs }
   }
 
   async #ask(): Promise<void> {

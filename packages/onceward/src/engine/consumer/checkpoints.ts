@@ -1,7 +1,8 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
 import type { Reach } from '../../crash-points.ts'
+import type { Enrolment } from '../../ports/enrolment.ts'
 import type { Checkpoints, LogOptions } from '../../ports/source.ts'
-import type { Enrolment, Store } from '../../ports/store.ts'
+import type { Store } from '../../ports/store.ts'
 import type { CrashSuspects } from '../crash-suspects/crash-suspects.ts'
 import type { StoreWatch } from './store-watch.ts'
 
@@ -19,7 +20,7 @@ export function checkpointsOf<Tx>(
     async take(partitions) {
       const taken = await watch.persist(() => rows().take(enrolment, partitions))
       reach('checkpoint.taken')
-      crashSuspects?.took(taken)
+      crashSuspects?.partitionsTaken(taken)
       return taken
     },
     begin(partition, epoch, position) {

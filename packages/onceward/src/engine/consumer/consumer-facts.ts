@@ -1,8 +1,8 @@
 import type { SourceDeclaration } from '../../contract/contract.ts'
 import type { Consumer } from '../../contract/define-consumer.ts'
 import type { Mode } from '../../contract/handler.ts'
+import type { ConsumerFacts, Destinations, Reading } from '../../ports/enrolment.ts'
 import type { BrokerIdentity } from '../../ports/source.ts'
-import type { ConsumerFacts, Destinations, Reading } from '../../ports/store.ts'
 import type { TopicLimits } from '../../ports/topic-limits.ts'
 import { progressOf } from './checkpoints.ts'
 

@@ -3,8 +3,9 @@ import type { Mode } from '../../contract/handler.ts'
 import type { Environment } from '../../environment.ts'
 import { errorCode, errorText, OncewardError } from '../../errors.ts'
 import type { Received } from '../../message/received.ts'
-import type { Source, SourceEvent, Stall, Subscription } from '../../ports/source.ts'
-import type { Enrolment, Store } from '../../ports/store.ts'
+import type { Enrolment } from '../../ports/enrolment.ts'
+import type { PartitionLag, Source, SourceEvent, Stall, Subscription } from '../../ports/source.ts'
+import type { Store } from '../../ports/store.ts'
 import type { InlineCall } from '../batch/buffer-effects.ts'
 import { type HorizonCheck, HorizonGuard } from '../batch/horizon-guard.ts'
 import type { LocalHandoff } from '../batch/local-handoff.ts'
@@ -36,8 +37,8 @@ export interface ConsumerOptions<M, Tx> {
   readonly stage?: Stage
   /** Names this process in the runs table. */
   readonly instance: string
-  /** Called after every committed batch, so that a dispatcher or relay can start at once. */
-  readonly onCommitted?: () => void
+  /** Called after every batch, so that a dispatcher or relay can start at once. */
+  readonly onBatchDecided?: () => void
   /** Makes the calls of `effects.call`; without it they are refused. */
   readonly callInline?: InlineCall
   /** For stage `enqueue`: the worker in this process. */
@@ -130,6 +131,16 @@ export class ConsumerProcess<M, Tx> {
     )
   }
 
+  /** The run of this process; null until it is enrolled. */
+  get enrolment(): Enrolment | null {
+    return this.#enrolment
+  }
+
+  /** What waits at the source, by partition; empty for a source that does not know. */
+  get lag(): readonly PartitionLag[] {
+    return this.#state === 'running' ? (this.#subscription?.lag?.() ?? []) : []
+  }
+
   /** Every message that was read and is not settled, for gauges of its age. */
   unfinished(): Iterable<Received> {
     return this.#scheduler?.unfinished() ?? []
@@ -159,7 +170,7 @@ export class ConsumerProcess<M, Tx> {
       tally: this.#tally,
       crashSuspects: this.#crashSuspects,
       isRunning: () => this.#state === 'running',
-      onBatchDecided: () => this.#options.onCommitted?.(),
+      onBatchDecided: () => this.#options.onBatchDecided?.(),
       onIdle: () => this.#closeIfIdle(),
       onError: error => this.#halt(error),
       onOutage: outage => this.#options.onOutage?.(enrolment, outage),
@@ -250,7 +261,7 @@ export class ConsumerProcess<M, Tx> {
       leaseMs: consumer.inbox.leaseMs,
       isLive: delivery => this.#subscription?.isLive(delivery) ?? true,
       onRefused: error => this.#halt(error),
-      onLifted: () => this.#scheduler?.pump(),
+      onSuspectsCleared: () => this.#scheduler?.pump(),
     })
     await this.#crashSuspects.begin()
   }

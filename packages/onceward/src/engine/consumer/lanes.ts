@@ -72,13 +72,16 @@ export class Lanes {
         batch.push(received)
         bytes += received.delivery.body.length
       }
-      return from.splice(0, taken)
+      // With order by key most lanes have one message: a list of what was removed would be one for each.
+      if (taken === from.length) from.length = 0
+      else if (taken > 0) from.splice(0, taken)
+      return taken
     }
     take(this.#unordered)
     for (const lane of this.#queued) {
       if (batch.length >= countMax) break
       if (stops(lane.messages[0]!)) continue
-      if (take(lane.messages).length === 0) break
+      if (take(lane.messages) === 0) break
       lane.state = 'busy'
       this.#queued.delete(lane)
     }

@@ -1,7 +1,7 @@
 import type { Environment } from '../../environment.ts'
 import { errorText, OncewardError } from '../../errors.ts'
+import type { Enrolment } from '../../ports/enrolment.ts'
 import type { Delivery, Ownership } from '../../ports/source.ts'
-import type { Enrolment } from '../../ports/store.ts'
 import { type SilentRun, type SuspectStore, silentAfterMs } from '../../ports/suspects.ts'
 
 /** How often a run sends a heartbeat. */
@@ -20,19 +20,19 @@ export interface CrashSuspectsOptions {
   readonly suspects: SuspectStore
   readonly enrolment: Enrolment
   readonly env: Environment
-  /** The lease of stored work: the work of a dead worker is redelivered after it expires. */
+  /** The lease of stored work: the work of a crashed worker is redelivered after it expires. */
   readonly leaseMs: number
   /** False after the source has withdrawn the delivery. */
   readonly isLive: (delivery: Delivery) => boolean
   /** The store answers a heartbeat with an error that needs an operator. */
   readonly onRefused: (error: OncewardError) => void
   /** Fewer deliveries are suspected: more may be processed at once. */
-  readonly onLifted: () => void
+  readonly onSuspectsCleared: () => void
 }
 
 /**
  * Which deliveries may have crashed a process. A run that was never closed and sends no heartbeat has
- * crashed, or counts as crashed until it is heard from. Suspects are redelivered messages and, on logs, the
+ * crashed, or counts as crashed until it sends one. Suspects are redelivered messages and, on logs, the
  * first records after that run's position. There are only as many suspects as the run can have held, and only
  * for a limited time: a broker that redelivers thousands of messages must not slow the consumer down.
  *
@@ -76,7 +76,7 @@ export class CrashSuspects {
   }
 
   /** Called with newly assigned partitions: records after a silent run's position become suspects. */
-  took(partitions: readonly Ownership[]): void {
+  partitionsTaken(partitions: readonly Ownership[]): void {
     for (const { partition, lastRun } of partitions) {
       const run = lastRun === null ? undefined : this.#silent.get(lastRun)
       if (run === undefined) this.#windows.delete(partition)
@@ -85,12 +85,12 @@ export class CrashSuspects {
   }
 
   /** Called with every delivery that arrives. */
-  look(deliveries: readonly Delivery[]): void {
+  arrived(deliveries: readonly Delivery[]): void {
     const before = this.#suspects.size
     for (const delivery of deliveries) {
       if (delivery.held !== undefined) {
         if (delivery.held.abandoned && !this.#explained) this.#suspects.set(delivery, null)
-      } else if (this.#silent.size > 0) this.#lookAt(delivery)
+      } else if (this.#silent.size > 0) this.#suspectIfHeldBefore(delivery)
     }
     if (before === 0 && this.#suspects.size > 0) this.#warn()
   }
@@ -130,10 +130,10 @@ export class CrashSuspects {
     this.#suspects.delete(delivery)
     this.#explained = true
     this.#forgive([...this.#silent.keys()])
-    this.#lift()
+    this.#clearSuspects()
   }
 
-  #lookAt(delivery: Delivery): void {
+  #suspectIfHeldBefore(delivery: Delivery): void {
     const window = delivery.place === null ? undefined : this.#windows.get(delivery.partition)
     if (window !== undefined && window.left > 0) {
       window.left--
@@ -145,7 +145,7 @@ export class CrashSuspects {
     const { suspects, enrolment, env } = this.#options
     if (runIds.length === 0) return
     for (const runId of runIds) this.#forget(runId)
-    this.#lift()
+    this.#clearSuspects()
     // If this fails, the runs only cost the next process some time.
     suspects.clear(enrolment, runIds).catch(error => {
       const fields = { consumer: enrolment.facts.name, error: errorText(error) }
@@ -170,7 +170,7 @@ export class CrashSuspects {
     for (const runId of this.#silent.keys()) if (!silent.has(runId)) this.#forget(runId)
     for (const run of silent.values()) if (!this.#silent.has(run.runId)) this.#suspect(run)
     for (const delivery of this.#suspects.keys()) if (!isLive(delivery)) this.#suspects.delete(delivery)
-    this.#lift()
+    this.#clearSuspects()
   }
 
   #suspect({ runId, deliveriesMax }: SilentRun): void {
@@ -193,8 +193,8 @@ export class CrashSuspects {
     this.#silent.delete(runId)
   }
 
-  /** Removes suspects whose runs were heard from or cleared. */
-  #lift(): void {
+  /** Removes suspects whose runs sent a heartbeat or were cleared. */
+  #clearSuspects(): void {
     if (this.#silent.size === 0) this.#through = 0
     const before = this.#suspects.size
     for (const [delivery, runId] of this.#suspects) {
@@ -204,6 +204,6 @@ export class CrashSuspects {
         (runId === null ? this.#silent.size > 0 : this.#silent.has(runId))
       if (!stays) this.#suspects.delete(delivery)
     }
-    if (this.#suspects.size < before) this.#options.onLifted()
+    if (this.#suspects.size < before) this.#options.onSuspectsCleared()
   }
 }

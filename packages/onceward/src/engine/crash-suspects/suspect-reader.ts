@@ -2,8 +2,9 @@ import type { Consumer } from '../../contract/define-consumer.ts'
 import type { Environment } from '../../environment.ts'
 import type { Received } from '../../message/received.ts'
 import { bytesKey, unreadKiller } from '../../message/unreadable-message.ts'
+import type { Enrolment } from '../../ports/enrolment.ts'
 import type { Delivery } from '../../ports/source.ts'
-import type { Enrolment, Store } from '../../ports/store.ts'
+import type { Store } from '../../ports/store.ts'
 import type { EarlierAttempts } from '../../ports/suspects.ts'
 import type { Decided } from '../batch/batch-attempt.ts'
 import type { StoreWatch } from '../consumer/store-watch.ts'
@@ -62,7 +63,7 @@ export class SuspectReader<M, Tx> {
       const group = waiting.filter(delivery => room.take(limitOf(delivery)))
       const ids = group.map(delivery => keys.get(delivery)!)
       for (const [delivery, received] of await this.#readGroup(group, ids, read)) done.set(delivery, received)
-      // A run that is heard from again clears its suspects.
+      // A run that sends a heartbeat again clears its suspects.
       waiting = waiting.filter(delivery => !done.has(delivery) && this.suspects(delivery))
     }
     await this.#end()

@@ -1,6 +1,7 @@
 import type { Environment } from '../../environment.ts'
 import type { Received } from '../../message/received.ts'
-import type { Enrolment, Store } from '../../ports/store.ts'
+import type { Enrolment } from '../../ports/enrolment.ts'
+import type { Store } from '../../ports/store.ts'
 import { type EarlierAttempts, processDied } from '../../ports/suspects.ts'
 import type { Decided } from '../batch/batch-attempt.ts'
 import type { Lanes } from '../consumer/lanes.ts'

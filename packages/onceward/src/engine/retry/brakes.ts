@@ -22,6 +22,9 @@ export interface BrakeEvent extends BrakeView {
 /** A cause that an operator released, and one that a probe did, pauses nothing for this long. */
 const knownMs = { operator: 3_600_000, probe: 600_000 }
 
+/** More are left over only by batches that were given up: they are forgotten. */
+const openProbesMax = 1_000
+
 /**
  * Pauses an event type while its handler fails for most messages, as after a bad deployment:
  *
@@ -40,6 +43,11 @@ export class Brakes {
   readonly #clock: Clock
   readonly #recent = new Map<string, Map<string, LatestEnd>>()
   readonly #paused = new Map<string, TypePause>()
+  /**
+   * Probes that are not decided yet. One may fail after another has ended the pause: it ran with what the
+   * handler found before, so it is tried again.
+   */
+  readonly #probes = new Map<Received, TypePause>()
   readonly #known = new Map<string, number>()
 
   constructor(failure: Pick<FailureRules, 'rules' | 'breaker' | 'brake'>, clock: Clock) {
@@ -90,9 +98,14 @@ export class Brakes {
     if (this.#paused.size === 0) return
     const nowMs = this.#clock.nowMs()
     const probes = this.#chooseProbes(fresh, facts, nowMs)
+    if (this.#probes.size > openProbesMax) this.#probes.clear()
     for (const received of fresh) {
       const paused = this.#paused.get(typeOf(received))
-      if (paused === undefined || facts.has(received) || probes.has(received)) continue
+      if (paused === undefined || facts.has(received)) continue
+      if (probes.has(received)) {
+        this.#probes.set(received, paused)
+        continue
+      }
       const delayMs = paused.waitMs(paused.kindOf(received), nowMs) || this.#failure.brake!.pauseMs
       facts.set(received, { kind: 'braked', cause: paused.cause, delayMs })
     }
@@ -139,9 +152,9 @@ export class Brakes {
   /** Called before attempts are counted: failures of paused types, which count none, each with its wait. */
   failedProbes(facts: ReadonlyMap<Received, Fact>): ReadonlyMap<Received, number> {
     const waits = new Map<Received, number>()
-    if (this.#paused.size === 0) return waits
+    if (this.#paused.size === 0 && this.#probes.size === 0) return waits
     for (const [received, fact] of facts) {
-      const paused = this.#paused.get(typeOf(received))
+      const paused = this.#paused.get(typeOf(received)) ?? this.#probes.get(received)
       if (paused === undefined || fact.kind !== 'failed' || !this.#isOfHandler(fact.failure.class)) continue
       if (received.readable) waits.set(received, paused.pauseMs(paused.kindOf(received)))
     }
@@ -171,6 +184,7 @@ export class Brakes {
   /** Called after a commit. */
   learn(decided: readonly Decided[]): readonly BrakeEvent[] {
     if (this.#failure.brake === null) return []
+    if (this.#probes.size > 0) for (const { received } of decided) this.#probes.delete(received)
     const quiet = this.#recent.size === 0 && this.#paused.size === 0
     if (quiet && !decided.some(one => this.#causeOf(one) !== null)) return []
     const events: BrakeEvent[] = []

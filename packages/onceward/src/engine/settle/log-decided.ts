@@ -1,4 +1,5 @@
 import type { Log, LogFields, LogLevel } from '../../environment.ts'
+import { factsOf } from '../../message/received.ts'
 import type { Decided } from '../batch/batch-attempt.ts'
 import type { Decision, Outcome } from '../batch/outcome.ts'
 
@@ -31,16 +32,16 @@ export function logDecided(consumer: string, decided: readonly Decided[], log: L
 
 function fieldsOf(consumer: string, { received, decision }: Decided): LogFields {
   const { outcome, failureClass, code, attempts } = decision
-  const envelope = received.readable ? received.envelope : null
+  const known = factsOf(received)
   const { properties, redelivered } = received.delivery
   return {
     consumer,
     messageId: received.id,
-    businessKey: envelope?.businessKey ?? null,
+    businessKey: received.readable ? received.businessKey : null,
     dedupDecision: dedupDecision(decision),
     redelivered,
-    correlationId: envelope?.correlationId ?? properties.correlationId ?? null,
-    causationId: envelope?.causationId ?? null,
+    correlationId: known?.correlationId ?? properties.correlationId ?? null,
+    causationId: known?.causationId ?? null,
     outcome,
     ...(failureClass !== '' && { class: failureClass }),
     ...(code !== '' && { code }),

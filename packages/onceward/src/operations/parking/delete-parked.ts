@@ -8,7 +8,7 @@ import {
 } from '../../drivers/postgres/parking/read-approvals.ts'
 import type { SqlPool } from '../../drivers/postgres/pool.ts'
 import { type ActOptions, act } from '../act.ts'
-import type { Selected } from './decide-parked.ts'
+import type { Selected } from './skip-parked.ts'
 
 /** Newest first. */
 export async function listApprovals(pool: SqlPool, countMax: number): Promise<readonly DeletionRequest[]> {
@@ -40,6 +40,12 @@ export async function approveRequest(
   because: string,
 ): Promise<DeletionRequest> {
   await act(pool, acts.approve, [id, digest, because])
+  return readApproval(pool, id)
+}
+
+/** By a second person, or by the requester. The request can never be approved after that. */
+export async function declineRequest(pool: SqlPool, id: string, because: string): Promise<DeletionRequest> {
+  await act(pool, acts.decline, [id, because])
   return readApproval(pool, id)
 }
 

@@ -9,7 +9,8 @@ import type { Received } from '../../message/received.ts'
 import { fromStoredJson } from '../../message/stored-json.ts'
 import type { Delivery } from '../../ports/source.ts'
 import { type ActOptions, act, refused } from '../act.ts'
-import { type DiffLine, diffLines } from './diff-lines.ts'
+import { diffBodies } from './diff-bodies.ts'
+import type { DiffLine } from './diff-lines.ts'
 import { readBody, showParked } from './show-parked.ts'
 
 export interface PayloadFix {
@@ -52,7 +53,7 @@ export async function fixPayload<M, Tx>(
   const fixed = {
     digestBefore: row.digest,
     digestAfter: received.digest.toString('hex'),
-    diff: diffOf(before, body),
+    diff: diffBodies(before, body),
     approval: null,
   }
   if (dryRun === true) return fixed
@@ -118,24 +119,5 @@ function deliveryOf(
     redelivered: true,
     deliveryCount: row.deliveryCount,
     token: null,
-  }
-}
-
-function diffOf(before: Buffer, after: Buffer): readonly DiffLine[] | null {
-  const texts = [before, after].map(bytes => {
-    const text = bytes.toString('utf8')
-    return Buffer.from(text).equals(bytes) ? pretty(text) : null
-  })
-  return texts[0] == null || texts[1] == null ? null : diffLines(texts[0], texts[1])
-}
-
-/**
- * JSON on several lines, for the diff only. The stored bytes are those given.
- */
-function pretty(text: string): string {
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2)
-  } catch {
-    return text
   }
 }

@@ -56,7 +56,7 @@ export async function rampRedrive(
   for (let step = 0; ; step++) {
     const wanted = ramp.steps[step] ?? Number.POSITIVE_INFINITY
     const state = await moveStep(pool, requestId, wanted, total, env)
-    const counts = await settled(pool, requestId, env, { step, ...total })
+    const counts = await untilNoneAtWork(pool, requestId, env, { step, ...total })
     const progress = { step, ...total, ...counts }
     env.onProgress?.(progress)
     if (state !== 'moving') return { ...progress, state, stoppedBecause: null }
@@ -88,7 +88,7 @@ async function moveStep(
 }
 
 /** Waits until no moved message is at work. */
-async function settled(
+async function untilNoneAtWork(
   pool: SqlPool,
   requestId: string,
   env: RampEnvironment,

@@ -1,7 +1,8 @@
+import { assertUsable } from '../../drivers/postgres/migrate.ts'
+import { readHeldBody } from '../../drivers/postgres/parking/read-details.ts'
 import type { ParkedFilter, ParkedRow } from '../../drivers/postgres/parking/read-parked.ts'
+import { readSearchWindow } from '../../drivers/postgres/parking/search-window.ts'
 import type { SqlPool } from '../../drivers/postgres/pool.ts'
-import { listParked } from './list-parked.ts'
-import { readBody } from './show-parked.ts'
 
 /** A member of a JSON payload that has this value as text: `['order', 'lines', '0', 'sku']`. */
 export interface PayloadMember {
@@ -35,28 +36,57 @@ export function hasMember(body: Buffer, { path, value }: PayloadMember): boolean
   }
 }
 
-/** One page of messages with this member. `isOver` ends a search that takes too long. */
-export async function searchMember(
+/** What a search found until it ended. */
+export interface SearchResult {
+  readonly rows: readonly ParkedRow[]
+  /** False when the search was stopped before it had looked at every row. */
+  readonly complete: boolean
+  /** Where the next page begins: `before` or `after` of its filter. Null when no row is left. */
+  readonly next: string | null
+}
+
+export interface SearchLimits {
+  /** The whole search, and each of its statements. */
+  readonly timeoutMs: number
+  /** A clock that never goes back, in milliseconds. */
+  readonly nowMs: () => number
+  readonly signal?: AbortSignal | undefined
+}
+
+/**
+ * One page of messages whose payload has the text of `filter.payloadHas`, or this member. It looks at windows
+ * of rows, and stops between two windows when the time is over or the signal is aborted.
+ */
+export async function searchPayload(
   pool: SqlPool,
   filter: ParkedFilter,
-  member: PayloadMember,
-  isOver: () => boolean,
-): Promise<{
-  readonly rows: readonly ParkedRow[]
-  readonly complete: boolean
-  readonly last: string | null
-}> {
+  member: PayloadMember | null,
+  { timeoutMs, nowMs, signal }: SearchLimits,
+): Promise<SearchResult> {
+  await assertUsable(pool)
+  const endMs = nowMs() + timeoutMs
+  const isOver = () => nowMs() >= endMs || signal?.aborted === true
+  const side = filter.newestFirst === true ? 'before' : 'after'
   const rows: ParkedRow[] = []
-  let last: string | null = null
-  for (let page = filter; ; ) {
-    const found = await listParked(pool, { ...page, ...mayHave(member) })
-    for (const row of found) {
-      if (isOver()) return { rows, complete: false, last }
-      if (hasMember(await readBody(pool, row.id), member)) rows.push(row)
-      last = row.id
-      if (rows.length === filter.countMax) return { rows, complete: true, last }
+  let next = filter[side] ?? null
+  while (!isOver()) {
+    const asked = { ...filter, ...(member !== null && mayHave(member)), [side]: next ?? undefined }
+    const window = await readSearchWindow(pool, asked, endMs - nowMs())
+    if (window === null) break
+    for (const row of window.rows) {
+      if (isOver()) return { rows, complete: false, next }
+      if (member === null || (await bodyHas(pool, row.id, member))) rows.push(row)
+      next = row.id
+      if (rows.length === filter.countMax) return { rows, complete: true, next }
     }
-    if (found.length < filter.countMax) return { rows, complete: true, last: null }
-    page = filter.newestFirst === true ? { ...filter, before: last! } : { ...filter, after: last! }
+    if (window.last === null) return { rows, complete: true, next: null }
+    next = window.last
   }
+  return { rows, complete: false, next }
+}
+
+/** False for a message that was settled in the meantime. */
+async function bodyHas(pool: SqlPool, id: string, member: PayloadMember): Promise<boolean> {
+  const body = await readHeldBody(pool, id)
+  return body !== null && hasMember(body, member)
 }

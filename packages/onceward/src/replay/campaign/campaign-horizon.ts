@@ -4,7 +4,7 @@ import { type HorizonCheck, timeText } from '../../engine/batch/horizon-guard.ts
 import { OncewardError } from '../../errors.ts'
 import { ownTimeMs } from '../../message/own-time.ts'
 import type { ReadableMessage } from '../../message/received.ts'
-import type { StoreSession } from '../../ports/store.ts'
+import type { StoreSession } from '../../ports/store-session.ts'
 import type { Campaign } from './campaign.ts'
 
 /**

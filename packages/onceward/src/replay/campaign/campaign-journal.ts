@@ -3,7 +3,7 @@ import type { Reach } from '../../crash-points.ts'
 import { addOutcomes, writeFindings } from '../../drivers/postgres/campaign/campaign-journal.ts'
 import { noteSuppressed } from '../../drivers/postgres/sql/note-suppressed.ts'
 import { givenUpCode } from '../../engine/batch/outcome.ts'
-import type { BatchJournal, DecidedMessage, SuppressedEffect } from '../../ports/store.ts'
+import type { BatchJournal, DecidedMessage, SuppressedEffect } from '../../ports/campaign-session.ts'
 import type { Campaign } from './campaign.ts'
 import { reopenGivenUp } from './given-up.ts'
 

@@ -3,8 +3,8 @@ import {
   type PlaceRange,
 } from '../../drivers/postgres/campaign/campaign-partitions.ts'
 import { OncewardError } from '../../errors.ts'
+import type { DecidedMessage } from '../../ports/campaign-session.ts'
 import type { Progress } from '../../ports/source.ts'
-import type { DecidedMessage } from '../../ports/store.ts'
 import type { MovePlace } from './campaign-journal.ts'
 
 export interface MoveOptions {

@@ -1,14 +1,16 @@
-import type { SqlTransaction } from '../../contract/handler.ts'
 import {
   anyRebuilt,
   removeMarkers,
   restoreMarkers,
 } from '../../drivers/postgres/campaign/reconsider-markers.ts'
+import type { FindGivenUp } from '../../ports/history.ts'
+import type { MarkerAnswer, MarkerStatus } from '../../ports/markers.ts'
 import type { Progress } from '../../ports/source.ts'
-import type { FindGivenUp, MarkerAnswer, MarkerStatus, StoreSession } from '../../ports/store.ts'
+import type { StoreSession } from '../../ports/store-session.ts'
 import type { CampaignJournal } from './campaign-journal.ts'
 import { claimUnlessRetried } from './claim-unless-retried.ts'
 import { overrideSession } from './override-session.ts'
+import { sqlOf } from './sql-of.ts'
 
 export interface CampaignSessionOptions {
   readonly journal: CampaignJournal
@@ -107,11 +109,6 @@ async function assertNoneRebuilt<Tx>(
     throw Object.assign(new Error('tables were swapped in while a message was claimed anew'), {
       code: '40001',
     })
-}
-
-/** For the campaign's statements in the batch's transaction. */
-export function sqlOf<Tx>(session: StoreSession<Tx>): SqlTransaction {
-  return session.handlerTransaction(true).sql!
 }
 
 function leftNothing(answer: MarkerAnswer, reconsiders: readonly MarkerStatus[]): boolean {

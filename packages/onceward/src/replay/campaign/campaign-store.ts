@@ -5,13 +5,17 @@ import {
   takeCampaignPartitions,
 } from '../../drivers/postgres/campaign/campaign-partitions.ts'
 import { OncewardError } from '../../errors.ts'
+import type { Enrolment } from '../../ports/enrolment.ts'
+import type { MarkerStatus } from '../../ports/markers.ts'
 import type { Progress } from '../../ports/source.ts'
-import type { Enrolment, MarkerStatus, Store, StoreSession } from '../../ports/store.ts'
+import type { Store } from '../../ports/store.ts'
+import type { StoreSession } from '../../ports/store-session.ts'
 import type { Campaign } from './campaign.ts'
 import { CampaignJournal } from './campaign-journal.ts'
 import { movePlaces } from './campaign-places.ts'
-import { campaignSession, sqlOf } from './campaign-session.ts'
+import { campaignSession } from './campaign-session.ts'
 import { findGivenUp } from './given-up.ts'
+import { sqlOf } from './sql-of.ts'
 
 export interface CampaignStoreOptions<Tx> {
   readonly store: Store<Tx>

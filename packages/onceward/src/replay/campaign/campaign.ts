@@ -1,6 +1,9 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
-import type { CampaignMode } from '../../contract/handler.ts'
-import { listCampaignRows, readCampaignRow } from '../../drivers/postgres/campaign/campaigns.ts'
+import {
+  type CampaignRow,
+  listCampaignRows,
+  readCampaignRow,
+} from '../../drivers/postgres/campaign/campaigns.ts'
 import type { SqlClient } from '../../drivers/postgres/pool.ts'
 import { OncewardError } from '../../errors.ts'
 import type { LogRange } from '../../ports/range-reader.ts'
@@ -52,33 +55,12 @@ export interface CampaignPlan {
   readonly catchUp?: readonly LogRange[]
 }
 
-export interface Campaign {
-  readonly id: string
-  readonly consumer: string
-  readonly generation: number
-  readonly liveGeneration: number
-  readonly risk: string
-  readonly mode: CampaignMode
-  readonly effects: 'suppressed' | 'requested'
+/** A row of the campaigns, with the shapes that this room gives to its JSON columns. */
+export interface Campaign extends Omit<CampaignRow, 'state' | 'selection' | 'plan'> {
   readonly state: CampaignState
   readonly selection: Selection
+  /** Null until the preview. */
   readonly plan: CampaignPlan | null
-  readonly planDigest: string | null
-  readonly needsApproval: boolean
-  readonly approvedBy: string | null
-  readonly approvalExpiresAt: Date | null
-  readonly rateMax: number | null
-  readonly reason: string
-  readonly requestedBy: string
-  readonly requestedAt: Date
-  readonly holder: string | null
-  /** A process runs it, according to its lease. */
-  readonly held: boolean
-  /** When that process leased it; null while no process has it. */
-  readonly leasedAt: Date | null
-  readonly startedAt: Date | null
-  readonly endedAt: Date | null
-  readonly failure: string | null
 }
 
 export async function readCampaign(client: SqlClient, id: string): Promise<Campaign> {

@@ -2,10 +2,11 @@ import type { Consumer } from '../../contract/define-consumer.ts'
 import type { SqlTransaction } from '../../contract/handler.ts'
 import { findRetriedByLive, hasReadRetryLevels } from '../../drivers/postgres/campaign/retried-by-live.ts'
 import type { SqlClient } from '../../drivers/postgres/pool.ts'
+import type { MarkerAnswer } from '../../ports/markers.ts'
 import { byBroker, levelQueue } from '../../ports/retry-levels.ts'
-import type { MarkerAnswer, StoreSession } from '../../ports/store.ts'
+import type { StoreSession } from '../../ports/store-session.ts'
 import type { Campaign } from './campaign.ts'
-import { sqlOf } from './campaign-session.ts'
+import { sqlOf } from './sql-of.ts'
 
 type Claim = StoreSession<unknown>['insertMarkers']
 

@@ -6,9 +6,11 @@ import {
   findGivenUpInShadow,
 } from '../../drivers/postgres/campaign/given-up.ts'
 import type { SqlClient } from '../../drivers/postgres/pool.ts'
-import type { DecidedMessage, FindGivenUp, StoreSession } from '../../ports/store.ts'
+import type { DecidedMessage } from '../../ports/campaign-session.ts'
+import type { FindGivenUp } from '../../ports/history.ts'
+import type { StoreSession } from '../../ports/store-session.ts'
 import { type Campaign, refused } from './campaign.ts'
-import { sqlOf } from './campaign-session.ts'
+import { sqlOf } from './sql-of.ts'
 
 export function findGivenUp<Tx>(session: StoreSession<Tx>, campaignId: string): FindGivenUp {
   return messages => findGivenUpForCampaign(sqlOf(session), campaignId, messages)

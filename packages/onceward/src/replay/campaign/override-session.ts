@@ -1,4 +1,4 @@
-import type { StoreSession } from '../../ports/store.ts'
+import type { StoreSession } from '../../ports/store-session.ts'
 
 /** Every member by name, so that a member added to the port does not compile until it is delegated here. */
 type Members<Tx> = { readonly [Name in keyof Required<StoreSession<Tx>>]: StoreSession<Tx>[Name] }

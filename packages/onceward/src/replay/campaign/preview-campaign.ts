@@ -2,6 +2,7 @@ import type { Consumer } from '../../contract/define-consumer.ts'
 import { durationText } from '../../contract/duration.ts'
 import type { SqlTransaction } from '../../contract/handler.ts'
 import { callPlanCampaign } from '../../drivers/postgres/campaign/steer-campaign.ts'
+import { inTransaction } from '../../drivers/postgres/in-transaction.ts'
 import type { SqlClient, SqlPool } from '../../drivers/postgres/pool.ts'
 import { OncewardError } from '../../errors.ts'
 import type { Edges, LogRange, RangeReader } from '../../ports/range-reader.ts'
@@ -69,7 +70,7 @@ export async function previewCampaign(
   if (selection.of !== 'parked') {
     await assertWindow(pool, consumer, plan)
     await assertRemembered(pool, campaign, plan)
-    await keep(pool, plan)
+    await inTransaction(pool, client => keep(client, plan))
   }
   const effect = consumer.effect ?? {}
   return {

@@ -1,6 +1,6 @@
 import { OncewardError } from '../../errors.ts'
+import { type HeldState, heldStates } from '../../ports/held-record.ts'
 import type { Edge } from '../../ports/range-reader.ts'
-import { type HeldState, heldStates } from '../../ports/store.ts'
 
 /**
  * What an operator wants to read again, stored as requested. `log`: the topic, stream or files of the

@@ -79,8 +79,8 @@ function parkedStore(options: ParkedStoreOptions): Store<SqlTransaction> {
     transaction: (enrolment, run) =>
       store.transaction(enrolment, async inner => {
         const journal = new CampaignJournal(campaign, false)
-        const giveBack = (claims: Parameters<typeof work.giveBack>[0]) =>
-          void work.giveBack(claims).catch(() => {})
+        const giveBack = (leases: Parameters<typeof work.giveBack>[0]) =>
+          void work.giveBack(leases).catch(() => {})
         const batch = new ParkedSession(inner, {
           campaignId: campaign.id,
           epoch,

@@ -32,7 +32,7 @@ export function parkedQueue({
       else if (!(await hasOpenRows(pool, campaignId))) onEnd()
       return { rows, expired: 0, next: null }
     },
-    extend: (claims, leaseMs) => inner.extend(claims, leaseMs),
-    giveBack: claims => inner.giveBack(claims),
+    extend: (leases, leaseMs) => inner.extend(leases, leaseMs),
+    giveBack: leases => inner.giveBack(leases),
   }
 }

@@ -8,11 +8,12 @@ import {
 } from '../../drivers/postgres/campaign/parked-rows.ts'
 import { leaseLost } from '../../drivers/postgres/sql/lease-lost.ts'
 import { OncewardError } from '../../errors.ts'
+import type { Enrolment } from '../../ports/enrolment.ts'
 import type { DoneWork, HeldSession, PutOffWork, TakenWork, WorkLease } from '../../ports/held-work.ts'
-import type { Enrolment, StoreSession } from '../../ports/store.ts'
+import type { StoreSession } from '../../ports/store-session.ts'
 import type { CampaignJournal } from '../campaign/campaign-journal.ts'
-import { sqlOf } from '../campaign/campaign-session.ts'
 import { overrideSession } from '../campaign/override-session.ts'
+import { sqlOf } from '../campaign/sql-of.ts'
 
 export interface ParkedSessionOptions {
   readonly campaignId: string
@@ -21,7 +22,7 @@ export interface ParkedSessionOptions {
   readonly journal: CampaignJournal
   readonly reach: Reach
   /** Ends the leases of rows that could not be taken now. */
-  readonly giveBack: (claims: readonly WorkLease[]) => void
+  readonly giveBack: (leases: readonly WorkLease[]) => void
 }
 
 /**

@@ -3,9 +3,10 @@ import { inTransaction } from '../../drivers/postgres/in-transaction.ts'
 import type { SqlPool } from '../../drivers/postgres/pool.ts'
 import { shadowSchema } from '../../drivers/postgres/rebuild/schemas.ts'
 import { OncewardError } from '../../errors.ts'
-import type { Store, StoreSession } from '../../ports/store.ts'
+import type { Store } from '../../ports/store.ts'
+import type { StoreSession } from '../../ports/store-session.ts'
 import type { Campaign } from '../campaign/campaign.ts'
-import { sqlOf } from '../campaign/campaign-session.ts'
+import { sqlOf } from '../campaign/sql-of.ts'
 
 /**
  * Changed rows of live tables, by name. The server accumulates these counts over the transactions of a

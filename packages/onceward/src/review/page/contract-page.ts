@@ -161,6 +161,7 @@ function poisonText({ failure }: Consumer, behaviour: readonly Behaviour[]): str
     saidOf(behaviour, ['transient', 'poison', 'invalid', 'undecodable', 'tombstone']),
     ...(sameMax === null ? [] : [`a message that fails ${sameMax} times in the same way is poison`]),
     ...redeliveryText(failure),
+    ...pauseText(failure),
     deadLetter === null
       ? 'kept in the store'
       : `messages that are dead-lettered, quarantined or without attempts left are copied to ${deadLetter}`,
@@ -172,6 +173,20 @@ function redeliveryText({ redelivery }: Consumer['failure']): readonly string[] 
   if (redelivery === null) return []
   const then = { slowed: 'waits before it is tried', isolated: 'is tried alone', 'set aside': 'is set aside' }
   return [`a message with ${redelivery.countMax} earlier deliveries ${then[redelivery.action]}`]
+}
+
+function pauseText({ breaker, brake }: Consumer['failure']): readonly string[] {
+  const share = Number(((brake?.shareMin ?? 0) * 100).toFixed(2))
+  return [
+    ...(breaker === null
+      ? []
+      : [`${breaker.failuresMax} failures in a row of an unavailable dependency pause the source`]),
+    ...(brake === null
+      ? []
+      : [
+          `an event type pauses when ${brake.messagesMin} of its messages, and ${share} % of the recent ones, fail for one new cause`,
+        ]),
+  ]
 }
 
 function replayText({ replay, effect }: Consumer): string {
@@ -213,9 +228,11 @@ function evidenceText({ evidence, retention }: Consumer): string {
 }
 
 export function objectivesText({ objectives }: Consumer, keepsMarkers = true): string {
-  const { lagMaxMs, applyP99MaxMs, duplicateShareMax, setAsideMax, setAsideAgeMaxMs } = objectives
+  const { lagMaxMs, lagRecordsMax, applyP99MaxMs, duplicateShareMax, setAsideMax, setAsideAgeMaxMs } =
+    objectives
   const flow = [
     `no message waits longer than ${durationText(lagMaxMs)}`,
+    `at most ${lagRecordsMax} wait at the broker`,
     `99 of 100 batches within ${durationText(applyP99MaxMs)}`,
   ]
   if (!keepsMarkers) return flow.join('; ')

@@ -139,10 +139,10 @@ async function waitUntilReady(place: Place, server: ProcessIdentity, port: numbe
 
 /**
  * After a kill -9 of the postmaster its backends may live on for a while, and no new one may start beside
- * them.
+ * them. An empty lock file is that of another start, which has not written it yet.
  */
 const isWorthRetrying = (log: string, portIsGiven: boolean) =>
-  /pre-existing shared memory block|lock file "postmaster.pid" already exists/.test(log) ||
+  /pre-existing shared memory block|lock file "postmaster.pid" (already exists|is empty)/.test(log) ||
   (!portIsGiven && /could not bind|Address already in use/.test(log))
 
 function startFailure(place: Place, reason: string, log: string): Error {

@@ -7,6 +7,8 @@ import { grown, number, onceOf, window } from './promql.ts'
 /** The store counts work up to a limit; no value exceeds a higher threshold. */
 const countedMax = 99_999
 const quietMs = 3_600_000
+/** A shorter window may contain no two scrapes: every counter would look young, and no silence be seen. */
+const windowLeastMs = 3 * minuteMs
 const largestBoundSeconds = secondsBounds.at(-1)!
 
 /** A partition with unknown lag is exported as NaN, which would make the sum of all partitions NaN. */
@@ -171,7 +173,7 @@ export const flowAlerts = [
     metrics: ['up', 'deliveries'],
     expression: ({ consumer, series }) => {
       const { idleMaxMs } = consumer.objectives
-      const silence = window(idleMaxMs ?? quietMs)
+      const silence = window(Math.max(idleMaxMs ?? quietMs, windowLeastMs))
       const live = series('deliveries', { mode: 'live' })
       const runs = `${onceOf(series('up'), ['consumer'])} == 1`
       const ran = `max by (consumer) (last_over_time(${series('up')}[10m] offset ${silence})) >= 0`

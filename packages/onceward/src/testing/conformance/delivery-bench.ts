@@ -70,13 +70,13 @@ export class DeliveryBench<Tx> {
     }
     const shared = createSharedLimits(around.consumer, around.env)
     const worker = leavesWork(around.consumer)
-      ? createWorker({ ...around, shared, onCommitted: () => worker?.kick() })
+      ? createWorker({ ...around, shared, onBatchDecided: () => worker?.kick() })
       : null
     const one = new ConsumerProcess<Job, unknown>({
       ...around,
       shared,
       source: options.another ? this.queue.another() : this.queue.source,
-      onCommitted: () => worker?.kick(),
+      onBatchDecided: () => worker?.kick(),
     })
     await worker?.start()
     if (worker !== null) this.#processes.push(worker.process)

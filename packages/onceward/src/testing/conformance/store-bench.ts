@@ -1,15 +1,11 @@
 import { hash } from 'node:crypto'
-import type {
-  Conclusion,
-  ConsumerFacts,
-  Enrolment,
-  HeldRecord,
-  Intent,
-  NewMarker,
-  Outgoing,
-  Store,
-  StoreSession,
-} from '../../ports/store.ts'
+import type { Conclusion } from '../../ports/conclusion.ts'
+import type { ConsumerFacts, Enrolment } from '../../ports/enrolment.ts'
+import type { HeldRecord } from '../../ports/held-record.ts'
+import type { NewMarker } from '../../ports/markers.ts'
+import type { Intent, Outgoing } from '../../ports/outgoing.ts'
+import type { Store } from '../../ports/store.ts'
+import type { StoreSession } from '../../ports/store-session.ts'
 import type { StoreUnderTest } from './store.ts'
 
 let consumers = 0

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { AttemptCount } from '../../ports/store.ts'
+import type { AttemptCount } from '../../ports/conclusion.ts'
 import type { ConformanceCase } from './conformance-case.ts'
 import type { StoreFeature } from './store.ts'
 import { claimOf, conclusionOf, digest, heldOf, type StoreBench } from './store-bench.ts'

@@ -1,11 +1,13 @@
+import type { HeldState } from '../../ports/held-record.ts'
+import type { MarkerStatus } from '../../ports/markers.ts'
 import type { Position } from '../../ports/source.ts'
-import type { HeldState, MarkerStatus, Store } from '../../ports/store.ts'
+import type { Store } from '../../ports/store.ts'
 import { runConformance } from './conformance-case.ts'
 import { StoreBench } from './store-bench.ts'
 import { storeCheckpointCases } from './store-checkpoint-cases.ts'
-import { storeClaimCases } from './store-claim-cases.ts'
 import { storeConcludeCases } from './store-conclude-cases.ts'
 import { storeIntentCases } from './store-intent-cases.ts'
+import { storeMarkerCases } from './store-marker-cases.ts'
 import { storeOutboxCases } from './store-outbox-cases.ts'
 import { storeSuspectCases } from './store-suspect-cases.ts'
 import { storeTransactionCases } from './store-transaction-cases.ts'
@@ -92,7 +94,7 @@ export function storeConformance<Tx>(name: string, factory: StoreFactory<Tx>): v
     name: `${name} satisfies the store port`,
     unavailable: factory.unavailable,
     cases: [
-      ...storeClaimCases,
+      ...storeMarkerCases,
       ...storeConcludeCases,
       ...storeIntentCases,
       ...storeOutboxCases,

@@ -1,5 +1,5 @@
+import type { HandlerTransaction } from '../../ports/handler-transaction.ts'
 import { lateUse } from '../../ports/late-use.ts'
-import type { HandlerTransaction } from '../../ports/store.ts'
 import { SimulatedStoreError } from './store-error.ts'
 import type { EffectRow } from './tables.ts'
 import { blocked, type SimulatedDatabaseTransaction } from './transaction.ts'

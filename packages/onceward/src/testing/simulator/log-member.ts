@@ -7,7 +7,7 @@ import type { SimulatedLog } from './log.ts'
 import { OffsetCommits } from './offset-commits.ts'
 
 /** One assignment of a partition to this member; another assignment is another lease. */
-interface Claim {
+interface OwnedPartition {
   readAt: number
   progress: PartitionProgress | null
   fetching: boolean
@@ -27,7 +27,7 @@ export class LogMember implements LogDriver {
   readonly subscription: LogSubscription
   readonly #log: SimulatedLog
   readonly #options: OpenOptions
-  readonly #claims = new Map<string, Claim>()
+  readonly #owned = new Map<string, OwnedPartition>()
   readonly #commits: OffsetCommits
   #closed = false
 
@@ -39,27 +39,27 @@ export class LogMember implements LogDriver {
     this.subscription = new DisownableSubscription(options, this, names => this.#disowned(names))
   }
 
-  claimOn(name: string): Claim | undefined {
-    return this.#claims.get(name)
+  ownedOn(name: string): OwnedPartition | undefined {
+    return this.#owned.get(name)
   }
 
   assigned(name: string): void {
     if (this.#closed) return
-    const claim: Claim = { readAt: 0, progress: null, fetching: false }
+    const owned: OwnedPartition = { readAt: 0, progress: null, fetching: false }
     this.#drop(name)
-    this.#claims.set(name, claim)
-    void this.#own(name, claim)
+    this.#owned.set(name, owned)
+    void this.#own(name, owned)
   }
 
   revoked(name: string): void {
-    const claim = this.#claims.get(name)
-    if (claim !== undefined) void this.#handBack(name, claim)
+    const owned = this.#owned.get(name)
+    if (owned !== undefined) void this.#handBack(name, owned)
     else if (!this.#closed) void this.#release(name)
   }
 
   /** Drops that assignment; a later one of the same partition stays. */
-  lost(name: string, claim: Claim | undefined): void {
-    if (claim !== undefined && this.#claims.get(name) === claim) this.#drop(name)
+  lost(name: string, owned: OwnedPartition | undefined): void {
+    if (owned !== undefined && this.#owned.get(name) === owned) this.#drop(name)
   }
 
   commit(moved: readonly PartitionProgress[]): Promise<{ missed: number }> {
@@ -68,7 +68,7 @@ export class LogMember implements LogDriver {
   }
 
   onRoom(): void {
-    for (const name of this.#claims.keys()) this.feed(name)
+    for (const name of this.#owned.keys()) this.feed(name)
   }
 
   behind(): null {
@@ -77,22 +77,22 @@ export class LogMember implements LogDriver {
 
   async close(): Promise<void> {
     this.#closed = true
-    await this.#commits.last([...this.#claims.values()].flatMap(claim => claim.progress ?? []))
+    await this.#commits.last([...this.#owned.values()].flatMap(owned => owned.progress ?? []))
     await this.#log.scheduler.call(this.actor, 'leave the group', () => this.#log.leave(this))
   }
 
   feed(name: string): void {
-    const claim = this.#claims.get(name)
-    if (claim?.progress == null || claim.fetching || this.actor.state === 'dead') return
+    const owned = this.#owned.get(name)
+    if (owned?.progress == null || owned.fetching || this.actor.state === 'dead') return
     const { end } = this.#log.partition(name)
-    if (claim.readAt >= end || !this.subscription.wants(name)) return
-    claim.fetching = true
-    this.#log.scheduler.offer(this.actor, `fetch ${name}`, () => this.#fetch(name, claim))
+    if (owned.readAt >= end || !this.subscription.wants(name)) return
+    owned.fetching = true
+    this.#log.scheduler.offer(this.actor, `fetch ${name}`, () => this.#fetch(name, owned))
   }
 
-  #fetch(name: string, claim: Claim): void {
+  #fetch(name: string, owned: OwnedPartition): void {
     const { records, end } = this.#log.partition(name)
-    const waiting = records.filter(({ offset }) => offset >= claim.readAt)
+    const waiting = records.filter(({ offset }) => offset >= owned.readAt)
     const taken = waiting.slice(0, this.#log.scheduler.draws.between(1, 4))
     const readOn = taken.length === waiting.length ? end : taken.at(-1)!.offset + 1
     const offered = taken.map(({ offset, publication }): LogRecord => {
@@ -101,17 +101,17 @@ export class LogMember implements LogDriver {
       return { body, headers: {}, properties, key, at, next, position: position!, redelivered: false }
     })
     this.actor.hear(() => {
-      claim.fetching = false
-      if (this.#claims.get(name) !== claim) return
-      claim.readAt = readOn
-      this.subscription.offer(claim.progress!, offered, String(readOn))
+      owned.fetching = false
+      if (this.#owned.get(name) !== owned) return
+      owned.readAt = readOn
+      this.subscription.offer(owned.progress!, offered, String(readOn))
       this.feed(name)
     })
   }
 
   /** Takes it in the store, until it has another owner. */
-  async #own(name: string, claim: Claim): Promise<void> {
-    const mine = () => this.#claims.get(name) === claim && !this.#closed
+  async #own(name: string, owned: OwnedPartition): Promise<void> {
+    const mine = () => this.#owned.get(name) === owned && !this.#closed
     while (mine()) {
       try {
         const committed = await this.#log.scheduler.call(
@@ -123,9 +123,9 @@ export class LogMember implements LogDriver {
         if (!mine()) return
         const position = await this.#start(name, ownership!, committed)
         if (!mine()) return
-        claim.readAt = Number(position.next)
-        claim.progress = new PartitionProgress(name, ownership!.epoch, position)
-        this.subscription.own(claim.progress)
+        owned.readAt = Number(position.next)
+        owned.progress = new PartitionProgress(name, ownership!.epoch, position)
+        this.subscription.own(owned.progress)
         return this.feed(name)
       } catch {
         await this.#after(againMs)
@@ -145,13 +145,13 @@ export class LogMember implements LogDriver {
     return position
   }
 
-  async #handBack(name: string, claim: Claim): Promise<void> {
+  async #handBack(name: string, owned: OwnedPartition): Promise<void> {
     this.subscription.stop(name)
-    if (claim.progress !== null) {
+    if (owned.progress !== null) {
       await Promise.race([this.#options.log.onRevoke([name]), this.#after(revokeMs)])
-      if (this.#claims.get(name) !== claim) return
-      await this.#commits.last([claim.progress])
-      if (this.#claims.get(name) !== claim) return
+      if (this.#owned.get(name) !== owned) return
+      await this.#commits.last([owned.progress])
+      if (this.#owned.get(name) !== owned) return
     }
     this.#drop(name)
     await this.#release(name)
@@ -164,17 +164,17 @@ export class LogMember implements LogDriver {
   /** The store reports another owner. If the group disagrees, the partition is taken once more. */
   #disowned(names: readonly string[]): void {
     for (const name of names) {
-      const claim = this.#claims.get(name)
-      if (claim === undefined) continue
-      this.#claims.delete(name)
+      const owned = this.#owned.get(name)
+      if (owned === undefined) continue
+      this.#owned.delete(name)
       void this.#after(againMs).then(() => {
-        if (this.#log.partition(name).owner === this && !this.#claims.has(name)) this.assigned(name)
+        if (this.#log.partition(name).owner === this && !this.#owned.has(name)) this.assigned(name)
       })
     }
   }
 
   #drop(name: string): void {
-    this.#claims.delete(name)
+    this.#owned.delete(name)
     this.subscription.drop(name)
   }
 

@@ -165,9 +165,9 @@ export class SimulatedLog implements SimulatedBroker {
     const owner = partition.owner!
     partition.owner = null
     partition.goesTo = null
-    const claim = owner.claimOn(partition.name)
+    const owned = owner.ownedOn(partition.name)
     this.scheduler.offer(owner.actor, `learns that it lost ${partition.name}`, () =>
-      owner.actor.hear(() => owner.lost(partition.name, claim)),
+      owner.actor.hear(() => owner.lost(partition.name, owned)),
     )
     this.#assignLater(partition)
   }

@@ -82,7 +82,7 @@ export class SimulatedProcess {
       consumer: this.#parts.consumerOf(actor),
       source: this.#parts.sourceOf(actor),
       store: this.#parts.storeOf(actor),
-      env: worldOf(actor, this.#scheduler, point => this.#reach(actor, point)),
+      env: environmentOf(actor, this.#scheduler, point => this.#reach(actor, point)),
       instance: name,
     })
     this.#engine = engine
@@ -117,7 +117,7 @@ export class SimulatedProcess {
   }
 }
 
-function worldOf(actor: Actor, scheduler: Scheduler, reach: Reach): Environment {
+function environmentOf(actor: Actor, scheduler: Scheduler, reach: Reach): Environment {
   return {
     clock: { nowMs: () => scheduler.nowMs },
     timers: {

@@ -1,23 +1,12 @@
 import { OncewardError } from '../../errors.ts'
+import type { BusinessKeyAnswer, BusinessKeySession, NewBusinessKey } from '../../ports/business-keys.ts'
+import type { LogSession } from '../../ports/checkpoint-store.ts'
+import type { AttemptCount, AttemptRecord, Conclusion } from '../../ports/conclusion.ts'
+import type { BlockedKey, KeyOrderSession } from '../../ports/key-order.ts'
+import type { MarkerAnswer, NewMarker } from '../../ports/markers.ts'
+import type { Intent, IntentAnswer, Outgoing, OutgoingSession } from '../../ports/outgoing.ts'
 import type { Position, Progress } from '../../ports/source.ts'
-import type {
-  AttemptCount,
-  AttemptRecord,
-  BlockedKey,
-  BusinessKeyAnswer,
-  BusinessKeySession,
-  Conclusion,
-  Intent,
-  IntentAnswer,
-  KeyOrderSession,
-  LogSession,
-  MarkerAnswer,
-  NewBusinessKey,
-  NewMarker,
-  Outgoing,
-  OutgoingSession,
-  StoreSession,
-} from '../../ports/store.ts'
+import type { StoreSession } from '../../ports/store-session.ts'
 import { SimulatedHandlerTransaction, type SimulatedTx } from './handler-transaction.ts'
 import { heldKey } from './tables.ts'
 import { blocked, type SimulatedDatabaseTransaction } from './transaction.ts'

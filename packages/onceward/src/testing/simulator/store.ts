@@ -1,14 +1,10 @@
 import { diagnose } from '../../drivers/postgres/diagnose.ts'
 import { OncewardError } from '../../errors.ts'
+import type { CheckpointStore } from '../../ports/checkpoint-store.ts'
+import type { ConsumerFacts, Enrolment } from '../../ports/enrolment.ts'
 import type { Loss, Ownership, Position } from '../../ports/source.ts'
-import type {
-  CheckpointStore,
-  ConsumerFacts,
-  Enrolment,
-  Store,
-  StoreSession,
-  StoreTrouble,
-} from '../../ports/store.ts'
+import type { Store, StoreTrouble } from '../../ports/store.ts'
+import type { StoreSession } from '../../ports/store-session.ts'
 import type { Actor } from './actor.ts'
 import type { SimulatedDatabase } from './database.ts'
 import type { SimulatedTx } from './handler-transaction.ts'

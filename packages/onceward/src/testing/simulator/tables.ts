@@ -1,5 +1,6 @@
+import type { HeldState } from '../../ports/held-record.ts'
+import type { MarkerStatus } from '../../ports/markers.ts'
 import type { Loss, Position } from '../../ports/source.ts'
-import type { HeldState, MarkerStatus } from '../../ports/store.ts'
 
 export interface MarkerRow {
   /** In hex, as all digests here. */

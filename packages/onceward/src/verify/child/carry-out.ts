@@ -10,7 +10,7 @@ import { realEnvironment } from '../../runtime/real-environment.ts'
 import { type Running, runConsumer } from '../../runtime/run-consumer.ts'
 import { describeContract } from './describe.ts'
 import { callCount } from './handler-calls.ts'
-import { installHandlerWorld } from './handler-world.ts'
+import { installHandlerEnvironment } from './handler-environment.ts'
 import type { ChildMessage, ChildObservation, ChildOrders, Leak, Trigger } from './orders.ts'
 import { runCampaignHere } from './run-campaign.ts'
 import { verifiedConsumer } from './verified-consumer.ts'
@@ -92,9 +92,9 @@ class ChildWatch {
   }
 
   install(): void {
-    const { file, databaseUrl, handlerWorld, stubPort, allowed } = this.#orders
+    const { file, databaseUrl, handlerEnvironment, stubPort, allowed } = this.#orders
     const onLeak = (leak: Leak) => this.#leaked(leak)
-    if (handlerWorld !== null) installHandlerWorld(handlerWorld)
+    if (handlerEnvironment !== null) installHandlerEnvironment(handlerEnvironment)
     watchStatements(file, {
       onLeak,
       onAnswered: text => this.#answered(text),

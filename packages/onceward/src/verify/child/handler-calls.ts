@@ -3,17 +3,17 @@ import type { Consumer } from '../../contract/define-consumer.ts'
 import type { BatchContext, HandlerContext, SqlTransaction } from '../../contract/handler.ts'
 
 /** One call of the handler. What it does asynchronously belongs to it too, also after it returned. */
-export interface HandlerCall {
+export interface WatchedCall {
   /** Counted from 1 in this process. */
   readonly number: number
   returned: boolean
 }
 
-const calls = new AsyncLocalStorage<HandlerCall>()
+const calls = new AsyncLocalStorage<WatchedCall>()
 let count = 0
 
 /** The handler call that the current code belongs to. */
-export const currentCall = (): HandlerCall | undefined => calls.getStore()
+export const currentCall = (): WatchedCall | undefined => calls.getStore()
 
 /** Number of handler calls so far. */
 export const callCount = (): number => count
@@ -34,7 +34,7 @@ export function watchedHandlers({ handle, handleBatch }: Handlers): Partial<Hand
 }
 
 async function run<C, R>(handler: (context: C) => R, context: C): Promise<Awaited<R>> {
-  const call: HandlerCall = { number: ++count, returned: false }
+  const call: WatchedCall = { number: ++count, returned: false }
   try {
     return await calls.run(call, () => handler(context))
   } finally {

@@ -21,7 +21,7 @@ export interface ChildOrders {
   /** The largest batch. Null: as the contract says. */
   readonly sizeMax: number | null
   /** The clock that handlers see, and the start of their random numbers. Null: the real ones. */
-  readonly handlerWorld: HandlerWorld | null
+  readonly handlerEnvironment: HandlerEnvironment | null
   /** Connections of handlers are redirected here. */
   readonly stubPort: number
   /** Addresses (`host:port`) that handlers may reach. */
@@ -33,7 +33,7 @@ export interface ChildOrders {
 }
 
 /** The clock and random numbers inside handlers. */
-export interface HandlerWorld {
+export interface HandlerEnvironment {
   readonly nowMs: number
   readonly seed: number
 }

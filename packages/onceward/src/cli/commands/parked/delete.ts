@@ -2,6 +2,7 @@ import { Command } from 'commander'
 import type { DeletionRequest } from '../../../drivers/postgres/parking/read-approvals.ts'
 import {
   approveRequest,
+  declineRequest,
   deleteParked,
   listApprovals,
   requestDeletion,
@@ -10,7 +11,7 @@ import { withPool } from '../../database.ts'
 import { counted, print, table } from '../../output.ts'
 import { rowNumber, wholeNumber } from '../../whole-number.ts'
 import { acting, lister } from './flags.ts'
-import { chosen, type ParkedActFlags } from './preview.ts'
+import { confirmedSelection, type ParkedActFlags } from './preview.ts'
 
 type Flags = { json?: boolean }
 
@@ -23,7 +24,7 @@ export function deleteCommand(): Command {
     .option('--hours <count>', 'how long the request is valid', '24')
   return acting(command, '1000').action((ids: string[], flags: ParkedActFlags & { hours: string }) =>
     withPool(flags.json === true, async pool => {
-      const selection = await chosen(pool, ids, flags)
+      const selection = await confirmedSelection(pool, ids, flags)
       if (selection === null) return
       const { consumer, because } = flags
       const seconds = wholeNumber(flags.hours, '--hours', lister) * 3600
@@ -63,6 +64,23 @@ export function approveCommand(): Command {
         rowNumber(id, 'request id', 'onceward parked approvals')
         const approval = await approveRequest(pool, id, flags.expect, flags.because)
         print(flags.json === true, { ok: true, approval }, () => `Request ${id} was approved.`)
+      }),
+    )
+}
+
+export function declineCommand(): Command {
+  return new Command('decline')
+    .description(
+      'decline a request of another person, or withdraw your own; it can never be approved after that',
+    )
+    .argument('<request>', 'request id, from "onceward parked approvals"')
+    .requiredOption('--because <reason>', 'reason, recorded in the audit')
+    .option('--json', 'print one JSON object')
+    .action((id: string, flags: Flags & { because: string }) =>
+      withPool(flags.json === true, async pool => {
+        rowNumber(id, 'request id', 'onceward parked approvals')
+        const approval = await declineRequest(pool, id, flags.because)
+        print(flags.json === true, { ok: true, approval }, () => `Request ${id} was declined.`)
       }),
     )
 }

@@ -16,7 +16,7 @@ export interface ParkedActFlags extends FilterFlags {
  * The rows of an act; null after a dry run. A filter may match other rows than a minute ago, so it requires
  * the digest of the preview. Ids are exact.
  */
-export async function chosen(
+export async function confirmedSelection(
   pool: SqlPool,
   ids: readonly string[],
   flags: ParkedActFlags,

@@ -17,7 +17,7 @@ import { withPool } from '../../database.ts'
 import { consoleLog, print, safe, table } from '../../output.ts'
 import { wholeNumber } from '../../whole-number.ts'
 import { acting, lister } from './flags.ts'
-import { chosen, type ParkedActFlags } from './preview.ts'
+import { confirmedSelection, type ParkedActFlags } from './preview.ts'
 
 type RedriveFlags = ParkedActFlags & { id?: string; rate?: string; ramp?: boolean }
 
@@ -34,7 +34,7 @@ export function redriveCommand(): Command {
       const known =
         flags.id === undefined || flags.dryRun === true ? null : await findRedrive(pool, flags.id, 1)
       if (known !== null) return continueRedrive(pool, known, flags)
-      const selection = await chosen(pool, ids, flags)
+      const selection = await confirmedSelection(pool, ids, flags)
       if (selection === null) return
       const { consumer, because } = flags
       const perSecond = flags.rate === undefined ? null : wholeNumber(flags.rate, '--rate', lister)

@@ -1,6 +1,6 @@
 import { OncewardError } from '../../../errors.ts'
 import { readIsoTime } from '../../../message/iso-time.ts'
-import type { HeldState } from '../../../ports/store.ts'
+import type { HeldState } from '../../../ports/held-record.ts'
 import type { Selection } from '../../../replay/campaign/selection.ts'
 
 export interface SelectionFlags {

@@ -7,7 +7,7 @@ import {
 } from 'drizzle-orm/node-postgres'
 import type { Log } from '../../../environment.ts'
 import { OncewardError } from '../../../errors.ts'
-import type { HandlerTransaction } from '../../../ports/store.ts'
+import type { HandlerTransaction } from '../../../ports/handler-transaction.ts'
 import { ClientTransaction } from '../handler-transaction.ts'
 import type { SqlPool } from '../pool.ts'
 import type { StatementSender } from '../statements/statement-sender.ts'

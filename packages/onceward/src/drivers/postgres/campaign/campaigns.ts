@@ -22,7 +22,9 @@ export interface CampaignRow {
   readonly requestedBy: string
   readonly requestedAt: Date
   readonly holder: string | null
+  /** A process runs it, according to its lease. */
   readonly held: boolean
+  /** When that process leased it; null while no process has it. */
   readonly leasedAt: Date | null
   readonly startedAt: Date | null
   readonly endedAt: Date | null

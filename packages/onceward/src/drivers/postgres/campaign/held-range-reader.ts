@@ -1,9 +1,9 @@
 import { bareCopy } from '../../../message/bare-map.ts'
 import { fromStoredJson } from '../../../message/stored-json.ts'
+import type { HeldState } from '../../../ports/held-record.ts'
 import type { LogRecord } from '../../../ports/log-record.ts'
 import type { LogRange, Page, RangeReader } from '../../../ports/range-reader.ts'
 import type { DeliveryProperties, Position } from '../../../ports/source.ts'
-import type { HeldState } from '../../../ports/store.ts'
 import type { SqlClient } from '../pool.ts'
 
 const pageRows = 500

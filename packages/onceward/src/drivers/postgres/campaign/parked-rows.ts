@@ -66,7 +66,7 @@ export async function takeParkedPlace(
   return (await client.query(takePlace, [campaignId, digest])).rows[0].epoch
 }
 
-const claim = `
+const lease = `
   select id::text as row, epoch, message_id, digest, nullif(headers::text, '{}') as headers, nullif(properties::text, '{}') as properties,
     origin, position, broker_key, delivery_count, ${isoTime('first_at')} as first_at, attempts, keyless, mode, campaign_id::text as campaign_id,
     ${effectsOf('campaign_id')} as effects, body
@@ -84,7 +84,7 @@ export async function leaseParkedRows(
   client: SqlClient,
   { campaignId, consumerId, epoch, countMax, leaseMs }: ParkedLease,
 ): Promise<readonly WorkRow[]> {
-  const { rows } = await client.query(claim, [campaignId, consumerId, epoch, countMax, leaseMs])
+  const { rows } = await client.query(lease, [campaignId, consumerId, epoch, countMax, leaseMs])
   return rows.map(heldRow)
 }
 

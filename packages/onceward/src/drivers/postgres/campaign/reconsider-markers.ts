@@ -1,4 +1,4 @@
-import type { MarkerStatus } from '../../../ports/store.ts'
+import type { MarkerStatus } from '../../../ports/markers.ts'
 import type { SqlClient } from '../pool.ts'
 
 /**

@@ -3,6 +3,10 @@ import { evidence } from './0002-evidence/index.ts'
 import { tenants } from './0003-tenants/index.ts'
 import { consoleRefusals } from './0004-console.ts'
 import { brakes } from './0005-brakes.ts'
+import { firstSeen } from './0006-first-seen.ts'
+import { eraseAudit } from './0007-erase-audit.ts'
+import { consoleActs } from './0008-console-acts/index.ts'
+import { pages } from './0009-pages.ts'
 
 export interface Migration {
   readonly version: number
@@ -26,4 +30,8 @@ export const migrations: readonly Migration[] = [
   { version: 3, name: 'tenants', sql: tenants, compatibleFrom: 1 },
   { version: 4, name: 'console', sql: consoleRefusals, compatibleFrom: 1 },
   { version: 5, name: 'brakes', sql: brakes, compatibleFrom: 1 },
+  { version: 6, name: 'first seen', sql: firstSeen, compatibleFrom: 1 },
+  { version: 7, name: 'erase audit', sql: eraseAudit, compatibleFrom: 1 },
+  { version: 8, name: 'console acts', sql: consoleActs, compatibleFrom: 1 },
+  { version: 9, name: 'pages', sql: pages, compatibleFrom: 1 },
 ]

@@ -83,7 +83,7 @@ const conditions: readonly [keyof ParkedFilter, (place: string) => string][] = [
     place =>
       `onceward.cause_of(h.failure_class, h.code, onceward.place_of(h.place, h.origin, h.message_type)) = ${place}`,
   ],
-  ['key', place => `h.order_key = ${place}`],
+  ['key', place => `h.order_key = ${place} and h.order_key is not null`],
   ['messageId', place => `h.message_id = ${place}`],
   ['label', place => `t.label = ${place}`],
   ['assignee', place => `t.assignee = ${place}`],
@@ -99,15 +99,25 @@ const conditions: readonly [keyof ParkedFilter, (place: string) => string][] = [
     place =>
       `exists (select from unnest(${place}::text[]) as t (text) where position(convert_to(t.text, 'UTF8') in h.body) > 0)`,
   ],
-  ['after', place => `h.id > ${place}::bigint`],
-  ['before', place => `h.id < ${place}::bigint`],
+  ['after', place => `h.id + 0 > ${place}::bigint`],
+  ['before', place => `h.id + 0 < ${place}::bigint`],
 ]
 
 /**
- * In order of ids, ascending unless `newestFirst`. Each consumer and state is one index walk with a literal
- * state, so every page costs the same regardless of the number of rows, and the index of keys can serve too.
+ * In order of ids, ascending unless `newestFirst`. Each consumer and state is one walk of an index whose last
+ * column is `id + 0`, so a page costs the same regardless of the number of rows. The state is a literal, so
+ * that the partial indexes can serve.
  */
 export async function readParked(pool: SqlPool, filter: ParkedFilter): Promise<readonly ParkedRow[]> {
+  const { text, values } = selectParked(filter)
+  return (await pool.query(text, values)).rows
+}
+
+/** The statement of a page. */
+export function selectParked(filter: ParkedFilter): {
+  readonly text: string
+  readonly values: readonly unknown[]
+} {
   const values: unknown[] = [filter.consumer ?? null, filter.countMax]
   const where = conditions
     .filter(([name]) => filter[name] !== undefined)
@@ -119,17 +129,14 @@ export async function readParked(pool: SqlPool, filter: ParkedFilter): Promise<r
        cross join lateral (
          select h.*, t.label, t.assignee from onceward.held h left join onceward.classification t on t.held_id = h.id
          where h.consumer_id = c.id and h.state = '${knownState(state)}' ${where.join(' ')}
-         order by h.id ${order} limit $2) h
+         order by h.id + 0 ${order} limit $2) h
        cross join lateral (select h.label, h.assignee) t
        where $1::text is null or c.name = $1)`,
   )
-  const { rows } = await pool.query(
-    `select * from (${walks.join(' union all ')}) found order by id::bigint ${order} limit $2`,
-    values,
-  )
-  return rows
+  const text = `select * from (${walks.join(' union all ')}) found order by id::bigint ${order} limit $2`
+  return { text, values }
 }
 
-function knownState(state: ParkedState): ParkedState {
+export function knownState(state: ParkedState): ParkedState {
   return parkedStates.find(known => known === state)!
 }

@@ -1,6 +1,6 @@
 import { OncewardError } from '../../../errors.ts'
+import type { Enrolment } from '../../../ports/enrolment.ts'
 import type { Position, Progress } from '../../../ports/source.ts'
-import type { Enrolment } from '../../../ports/store.ts'
 import type { SqlClient } from '../pool.ts'
 
 /**

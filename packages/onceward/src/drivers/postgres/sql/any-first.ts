@@ -1,4 +1,4 @@
-import type { Enrolment } from '../../../ports/store.ts'
+import type { Enrolment } from '../../../ports/enrolment.ts'
 import type { SqlClient } from '../pool.ts'
 
 /** So few keys are looked up as fast as one query finds out whether any row exists. */

@@ -1,4 +1,5 @@
-import type { BlockedKey, Enrolment } from '../../../ports/store.ts'
+import type { Enrolment } from '../../../ports/enrolment.ts'
+import type { BlockedKey } from '../../../ports/key-order.ts'
 import type { SqlClient } from '../pool.ts'
 import { anyFirst } from './any-first.ts'
 

@@ -1,4 +1,5 @@
-import type { Conclusion, Enrolment } from '../../../ports/store.ts'
+import type { Conclusion } from '../../../ports/conclusion.ts'
+import type { Enrolment } from '../../../ports/enrolment.ts'
 import type { SqlClient } from '../pool.ts'
 import { holdMessages } from './hold-messages.ts'
 import { endKeyWaits, isAwaited } from './key-waits.ts'

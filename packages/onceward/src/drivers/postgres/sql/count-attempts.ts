@@ -1,4 +1,5 @@
-import type { AttemptCount, AttemptRecord, Enrolment } from '../../../ports/store.ts'
+import type { AttemptCount, AttemptRecord } from '../../../ports/conclusion.ts'
+import type { Enrolment } from '../../../ports/enrolment.ts'
 import type { SqlClient } from '../pool.ts'
 
 /**

@@ -1,5 +1,7 @@
 import { bareCopy, withoutPrototypes } from '../../../message/bare-map.ts'
-import type { Enrolment, HeldRecord, Outgoing } from '../../../ports/store.ts'
+import type { Enrolment } from '../../../ports/enrolment.ts'
+import type { HeldRecord } from '../../../ports/held-record.ts'
+import type { Outgoing } from '../../../ports/outgoing.ts'
 import { fitsOnWire } from '../../../ports/wire-size.ts'
 import { rabbitDeath, springDeadLetter } from './dead-letter-headers.ts'
 

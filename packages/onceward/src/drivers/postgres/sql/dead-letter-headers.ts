@@ -1,4 +1,4 @@
-import type { HeldRecord } from '../../../ports/store.ts'
+import type { HeldRecord } from '../../../ports/held-record.ts'
 
 /** Other tools read these headers. Ours are beside them, and the full record is in the held row. */
 const textBytesMax = 2_000

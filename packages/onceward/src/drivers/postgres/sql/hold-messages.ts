@@ -1,4 +1,7 @@
-import type { Conclusion, Enrolment, HeldRecord, Outgoing } from '../../../ports/store.ts'
+import type { Conclusion } from '../../../ports/conclusion.ts'
+import type { Enrolment } from '../../../ports/enrolment.ts'
+import type { HeldRecord } from '../../../ports/held-record.ts'
+import type { Outgoing } from '../../../ports/outgoing.ts'
 import type { SqlClient } from '../pool.ts'
 import { copyOfDeadLetter } from './dead-letter-copy.ts'
 import { intArray } from './int-array.ts'

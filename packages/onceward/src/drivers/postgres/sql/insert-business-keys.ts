@@ -1,4 +1,6 @@
-import type { BusinessKeyAnswer, Enrolment, MarkerStatus, NewBusinessKey } from '../../../ports/store.ts'
+import type { BusinessKeyAnswer, NewBusinessKey } from '../../../ports/business-keys.ts'
+import type { Enrolment } from '../../../ports/enrolment.ts'
+import type { MarkerStatus } from '../../../ports/markers.ts'
 import type { SqlClient } from '../pool.ts'
 import { lookupByKey } from './lookup-by-key.ts'
 

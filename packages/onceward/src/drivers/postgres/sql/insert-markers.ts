@@ -1,5 +1,6 @@
 import { invariant } from '../../../errors.ts'
-import type { Enrolment, MarkerAnswer, MarkerStatus, NewMarker } from '../../../ports/store.ts'
+import type { Enrolment } from '../../../ports/enrolment.ts'
+import type { MarkerAnswer, MarkerStatus, NewMarker } from '../../../ports/markers.ts'
 import type { SqlClient } from '../pool.ts'
 import { hashesOf, receiptColumns } from './keep-receipts.ts'
 import { lookupByKey } from './lookup-by-key.ts'

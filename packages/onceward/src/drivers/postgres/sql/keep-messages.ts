@@ -1,5 +1,5 @@
+import type { Enrolment } from '../../../ports/enrolment.ts'
 import type { KeptMessage, WorkHolder, WorkLease } from '../../../ports/held-work.ts'
-import type { Enrolment } from '../../../ports/store.ts'
 import type { SqlClient } from '../pool.ts'
 import { intArray } from './int-array.ts'
 

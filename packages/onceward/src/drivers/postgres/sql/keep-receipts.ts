@@ -1,4 +1,6 @@
-import type { Enrolment, NewMarker, Receipt } from '../../../ports/store.ts'
+import type { Enrolment } from '../../../ports/enrolment.ts'
+import type { NewMarker } from '../../../ports/markers.ts'
+import type { Receipt } from '../../../ports/receipts.ts'
 import type { SqlClient } from '../pool.ts'
 import { packReceipts } from './pack-receipts.ts'
 

@@ -1,5 +1,5 @@
+import type { Enrolment } from '../../../ports/enrolment.ts'
 import type { LeasedWork, WorkRequest, WorkRow } from '../../../ports/held-work.ts'
-import type { Enrolment } from '../../../ports/store.ts'
 import type { ShortTransaction } from '../work-queue.ts'
 import { leaseEnded } from './clock-ahead.ts'
 import { isoTime } from './iso-time.ts'

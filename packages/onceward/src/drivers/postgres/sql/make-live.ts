@@ -1,4 +1,4 @@
-import type { Enrolment } from '../../../ports/store.ts'
+import type { Enrolment } from '../../../ports/enrolment.ts'
 import type { SqlClient } from '../pool.ts'
 
 /**

@@ -1,4 +1,5 @@
-import type { Enrolment, EvidenceNote, EvidenceSession } from '../../../ports/store.ts'
+import type { Enrolment } from '../../../ports/enrolment.ts'
+import type { EvidenceNote, EvidenceSession } from '../../../ports/evidence.ts'
 import type { SqlClient } from '../pool.ts'
 
 const insert = `

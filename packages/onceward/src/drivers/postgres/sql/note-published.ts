@@ -1,4 +1,5 @@
-import type { Enrolment, Outgoing } from '../../../ports/store.ts'
+import type { Enrolment } from '../../../ports/enrolment.ts'
+import type { Outgoing } from '../../../ports/outgoing.ts'
 import type { SqlClient } from '../pool.ts'
 
 const insert = `

@@ -1,4 +1,4 @@
-import type { SuppressedEffect } from '../../../ports/store.ts'
+import type { SuppressedEffect } from '../../../ports/campaign-session.ts'
 
 const insert = `
   insert into onceward.suppressed_effect (campaign_id, kind, target, key, message_id, digest)

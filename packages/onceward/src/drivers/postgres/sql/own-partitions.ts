@@ -1,6 +1,6 @@
 import { OncewardError } from '../../../errors.ts'
+import type { Enrolment } from '../../../ports/enrolment.ts'
 import type { Loss, OpenLoss, Ownership, Position } from '../../../ports/source.ts'
-import type { Enrolment } from '../../../ports/store.ts'
 import type { SqlClient } from '../pool.ts'
 import { roleSettings } from '../role-settings.ts'
 

@@ -1,4 +1,4 @@
-import type { Receipt, ReceiptFacts } from '../../../ports/store.ts'
+import type { Receipt, ReceiptFacts } from '../../../ports/receipts.ts'
 
 export interface ReceiptOfMessage {
   readonly id: string

@@ -1,4 +1,5 @@
-import type { Enrolment, Intent, IntentAnswer } from '../../../ports/store.ts'
+import type { Enrolment } from '../../../ports/enrolment.ts'
+import type { Intent, IntentAnswer } from '../../../ports/outgoing.ts'
 import type { SqlClient } from '../pool.ts'
 
 const mine = '(select onceward.current_name($1, $2) as name) mine'

@@ -1,4 +1,5 @@
-import type { Destinations, Outgoing } from '../../../ports/store.ts'
+import type { Destinations } from '../../../ports/enrolment.ts'
+import type { Outgoing } from '../../../ports/outgoing.ts'
 
 /** The part of an open transaction that is needed here. */
 export interface OutboxTransaction {

@@ -21,20 +21,20 @@ export class PreparedTexts {
   readonly #seen = new Map<string, PreparedText | null>()
   readonly #names = new Set<string>()
 
-  /** Null if this use is sent without a name. `prepares`: it is the first under its name. */
-  use(text: string): { readonly prepared: PreparedText; readonly prepares: boolean } | null {
+  /** Null if this use is sent without a name. */
+  use(text: string): PreparedText | null {
     const known = this.#seen.get(text)
-    if (known) return { prepared: known, prepares: false }
+    if (known) return known
     if (known === undefined) {
       if (this.#seen.size < textsMax && isPreparable(text)) this.#seen.set(text, null)
       return null
     }
     const name = statementName(text)
     if (this.#names.size >= namesMax && !this.#names.has(name)) return null
-    const prepared: PreparedText = { name, fields: undefined }
+    const prepared: PreparedText = { name, fields: undefined, isSent: false }
     this.#seen.set(text, prepared)
     this.#names.add(name)
-    return { prepared, prepares: true }
+    return prepared
   }
 
   /** The server may not have it: its next use prepares it again. */

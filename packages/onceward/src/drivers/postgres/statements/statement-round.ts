@@ -19,12 +19,18 @@ export interface RoundStatement {
   readonly prepared: PreparedText | null
   /** It is the one that prepares its text. */
   readonly prepares: boolean
+  /** Null until it is written. */
+  result: PgResult | null
+  /** A row that could not be read. */
+  unread: Error | null
 }
 
 export interface PreparedText {
   readonly name: string
   /** What the server answered to Describe; null if the command returns no rows, undefined if not known. */
   fields: readonly unknown[] | null | undefined
+  /** A statement that prepares it was made. */
+  isSent: boolean
 }
 
 export interface Round {
@@ -95,13 +101,6 @@ export function sendRound(client: PgClient, Query: PgQueryClass, round: Round): 
   void client.query(new StatementRound(round))
 }
 
-interface Part {
-  readonly statement: RoundStatement
-  readonly result: PgResult
-  /** A row that could not be read. */
-  unread: Error | null
-}
-
 /**
  * A query of `pg` that stands for several statements. Each is answered as soon as the server has executed it.
  * After an error the server skips the others, as it would refuse them in the aborted transaction.
@@ -111,8 +110,9 @@ interface Part {
 function roundClass(Query: PgQueryClass): RoundClass {
   return class StatementRound extends Query {
     readonly #round: Round
-    readonly #parts: Part[] = []
+    readonly #sent: RoundStatement[] = []
     #at = 0
+    #isSubmitted = false
 
     constructor(round: Round) {
       super({ text: '', queryMode: 'extended' })
@@ -122,6 +122,7 @@ function roundClass(Query: PgQueryClass): RoundClass {
 
     override submit(connection: PgConnection): null {
       const { wire, statements } = this.#round
+      this.#isSubmitted = true
       const writer = new Query({ text: '', queryMode: 'extended' })
       if (this.binary !== undefined) writer.binary = this.binary
       for (const statement of statements) this.#write(statement, wire, writer)
@@ -147,7 +148,8 @@ function roundClass(Query: PgQueryClass): RoundClass {
       if (refused !== null) return settle(refused)
       const result = this.#result(config)
       if (prepared?.fields) result.addFields(prepared.fields)
-      this.#parts.push({ statement, result, unread: null })
+      statement.result = result
+      this.#sent.push(statement)
     }
 
     #result({ rowMode, types }: PgQueryConfig): PgResult {
@@ -159,37 +161,39 @@ function roundClass(Query: PgQueryClass): RoundClass {
     }
 
     override handleRowDescription({ fields }: RowDescription): void {
-      const { result, statement } = this.#parts[this.#at]!
-      if (statement.prepared !== null) statement.prepared.fields = fields
-      result.addFields(fields)
+      const { result, prepared } = this.#sent[this.#at]!
+      if (prepared !== null) prepared.fields = fields
+      result!.addFields(fields)
     }
 
     override handleDataRow({ fields }: DataRow): void {
-      const part = this.#parts[this.#at]!
+      const statement = this.#sent[this.#at]!
+      const result = statement.result!
       try {
-        if (part.unread === null) part.result.addRow(part.result.parseRow(fields))
+        if (statement.unread === null) result.addRow(result.parseRow(fields))
       } catch (error) {
-        part.unread = error as Error
+        statement.unread = error as Error
       }
     }
 
     override handleCommandComplete(message: object): void {
-      const { statement, result, unread } = this.#parts[this.#at++]!
-      const { prepared, settle } = statement
+      const { prepared, settle, result, unread } = this.#sent[this.#at++]!
       if (prepared !== null) prepared.fields ??= null
-      result.addCommandComplete(message)
-      if (unread === null) settle(null, result)
+      result!.addCommandComplete(message)
+      if (unread === null) settle(null, result!)
       else settle(unread)
     }
 
     override handleEmptyQuery(): void {
-      const { statement, result } = this.#parts[this.#at++]!
-      statement.settle(null, result)
+      const { settle, result } = this.#sent[this.#at++]!
+      settle(null, result!)
     }
 
+    /** Also called without `submit`, when the connection ended before. */
     override handleError(error: Error): void {
-      const open = this.#parts.slice(this.#at).map(({ statement }) => statement)
-      this.#at = this.#parts.length
+      const open = this.#isSubmitted ? this.#sent.slice(this.#at) : this.#round.statements
+      this.#isSubmitted = true
+      this.#at = this.#sent.length
       this.callback(error)
       if (open.length === 0) return
       const shown = this.#round.failed(error, open)
@@ -198,7 +202,7 @@ function roundClass(Query: PgQueryClass): RoundClass {
     }
 
     override handleReadyForQuery(): void {
-      if (this.#at < this.#parts.length)
+      if (this.#at < this.#sent.length)
         return this.handleError(new Error('The server answered fewer statements than were sent.'))
       this.callback(null, undefined as unknown as SqlResult)
     }

@@ -3,7 +3,7 @@ import { type PgCallback, type PgClient, type PgQueryConfig, queryClassOf } from
 import { markStalePlan, type PreparePolicy } from './prepare-policy.ts'
 import { PreparedTexts } from './prepared-texts.ts'
 import { type RoundStatement, sendRound, transactionAborted, type Wire, wireOf } from './statement-round.ts'
-import { isPlain } from './statement-text.ts'
+import { factsOf } from './statement-text.ts'
 
 /** Statements with one Sync. The server sends their answers together; more would leave the client idle. */
 const roundMax = 64
@@ -40,20 +40,17 @@ export class StatementSender implements SqlClient {
    */
   send(config: PgQueryConfig, settle: PgCallback): void {
     if (config.name !== undefined || !this.takes(config.text)) return this.#sendAlone(config, settle)
-    const use = this.#policy.allows(this.#client) ? this.#prepared.use(config.text) : null
-    this.#round.push({
-      config,
-      settle,
-      prepared: use === null ? null : use.prepared,
-      prepares: use?.prepares === true,
-    })
+    const prepared = this.#policy.allows(this.#client) ? this.#prepared.use(config.text) : null
+    const prepares = prepared !== null && !prepared.isSent
+    if (prepares) prepared.isSent = true
+    this.#round.push({ config, settle, prepared, prepares, result: null, unread: null })
     if (this.#round.length === 1) process.nextTick(this.#flush)
     else if (this.#round.length >= roundMax) this.#flush()
   }
 
   /** Whether statements of this text may leave with others. */
   takes(text: string): boolean {
-    return this.#Query !== null && isPlain(text)
+    return this.#Query !== null && factsOf(text).isPlain
   }
 
   /** Before a statement that the library sends itself. It may change how other texts are read. */

@@ -1,4 +1,4 @@
-import type { HeldState } from '../../../ports/store.ts'
+import type { HeldState } from '../../../ports/held-record.ts'
 import type { SqlPool } from '../pool.ts'
 
 /** Held work as operators see it. */

@@ -1,14 +1,14 @@
 import nodeCrypto from 'node:crypto'
 import { syncBuiltinESMExports } from 'node:module'
 import { currentCall } from './handler-calls.ts'
-import type { HandlerWorld } from './orders.ts'
+import type { HandlerEnvironment } from './orders.ts'
 
 /**
  * Inside handlers the clock moves a second with each call and a millisecond with each reading, and random
  * numbers follow from a seed. Other code keeps the real clock and real random numbers: leases and time-outs
- * depend on them. Two runs with the same world then write the same values.
+ * depend on them. Two runs with the same environment then write the same values.
  */
-export function installHandlerWorld({ nowMs, seed }: HandlerWorld): void {
+export function installHandlerEnvironment({ nowMs, seed }: HandlerEnvironment): void {
   let readings = 0
   const now = (real: () => number) => {
     const call = currentCall()

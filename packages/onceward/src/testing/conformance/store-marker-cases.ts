@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { MarkerAnswer, NewMarker } from '../../ports/store.ts'
+import type { MarkerAnswer, NewMarker } from '../../ports/markers.ts'
 import { until } from '../until.ts'
 import type { ConformanceCase } from './conformance-case.ts'
 import type { StoreFeature } from './store.ts'
@@ -11,7 +11,7 @@ const first: MarkerAnswer = { kind: 'first' }
 const seen = (sameDigest: boolean): MarkerAnswer => ({ kind: 'seen', status: 'applied', sameDigest })
 
 /** Which transaction is first with an id, and how the others learn it. */
-export const storeClaimCases: Cases = [
+export const storeMarkerCases: Cases = [
   {
     name: 'the first insert of an id is first, later ones have seen it, with the same or with other content',
     async run(bench) {

@@ -1,56 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { errorCode, OncewardError } from '../../../errors.ts'
-import { classifyParked, skipParked } from '../../../operations/parking/decide-parked.ts'
 import type { DiffLine } from '../../../operations/parking/diff-lines.ts'
 import { type Fixed, fixPayload, noteStateFixed } from '../../../operations/parking/fix-parked.ts'
 import { loadConsumer } from '../../../runtime/load-consumer.ts'
 import { withPool } from '../../database.ts'
 import { print, safe } from '../../output.ts'
 import { rowNumber } from '../../whole-number.ts'
-import { acting, lister } from './flags.ts'
-import { chosen, type ParkedActFlags } from './preview.ts'
-
-export function classifyCommand(): Command {
-  return new Command('classify')
-    .description('set label, assignee and note of messages')
-    .argument('<ids...>', 'ids from "onceward parked list"')
-    .requiredOption('--consumer <name>', 'consumer name, as confirmation')
-    .option('--label <label>', 'label')
-    .option('--assignee <person>', 'person who works on them')
-    .option('--note <text>', 'note')
-    .option('--json', 'print one JSON object')
-    .action(
-      (
-        ids: string[],
-        flags: { json?: boolean; consumer: string; label?: string; assignee?: string; note?: string },
-      ) =>
-        withPool(flags.json === true, async pool => {
-          for (const id of ids) rowNumber(id, 'id', lister)
-          const { rows } = await classifyParked(pool, { ...flags, ids })
-          print(flags.json === true, { ok: true, rows }, () => `${rows} classified.`)
-        }),
-    )
-}
-
-export function skipCommand(): Command {
-  const command = new Command('skip')
-    .description('skip messages for a reason: they are not applied, and messages behind them continue')
-    .argument('[ids...]', 'ids from "onceward parked list"; or select by options')
-  return acting(command, '1000').action((ids: string[], flags: ParkedActFlags) =>
-    withPool(flags.json === true, async pool => {
-      const selection = await chosen(pool, ids, flags)
-      if (selection === null) return
-      const { consumer, because } = flags
-      const { closed, freed } = await skipParked(pool, { consumer, because, ...selection })
-      print(
-        flags.json === true,
-        { ok: true, closed, freed },
-        () => `${closed} skipped, ${freed} behind them released.`,
-      )
-    }),
-  )
-}
+import { lister } from './flags.ts'
 
 interface FixFlags {
   json?: boolean

@@ -1,0 +1,65 @@
+import { inTransaction } from '../in-transaction.ts'
+import type { SqlPool } from '../pool.ts'
+import { knownState, type ParkedFilter, type ParkedRow, parkedStates, selectParked } from './read-parked.ts'
+
+/** A search reads payloads window by window: a window ends after so many rows, or after so many bytes. */
+const rowsMax = 2_000
+const bytesMax = 16 * 1024 * 1024
+
+/** The part of a filter that a walk of the index of consumers, states and ids serves. */
+type Walk = Pick<ParkedFilter, 'consumer' | 'consumers' | 'states' | 'before' | 'after' | 'newestFirst'>
+
+/** Lengths are read from the heads of the rows, not from the payloads. */
+const selectWindow = ({ states = parkedStates, newestFirst }: Walk) => {
+  const order = newestFirst === true ? 'desc' : 'asc'
+  const walks = states.map(
+    state => `
+      (select h.id, h.bytes from onceward.consumer c cross join lateral (
+         select h.id, octet_length(h.body) as bytes from onceward.held h
+         where h.consumer_id = c.id and h.state = '${knownState(state)}'
+           and ($3::bigint is null or h.id + 0 < $3) and ($4::bigint is null or h.id + 0 > $4)
+         order by h.id + 0 ${order} limit ${rowsMax}) h
+       where ($1::text is null or c.name = $1) and ($2::text[] is null or c.name = any ($2)))`,
+  )
+  return `
+    select id::text, count(*) over ()::integer as rows from (
+      select id, sum(bytes) over (order by id ${order}) - bytes as before from (
+        select * from (${walks.join(' union all ')}) w order by id ${order} limit ${rowsMax}) w) w
+    where before < ${bytesMax} order by id ${newestFirst === true ? 'asc' : 'desc'} limit 1`
+}
+
+export interface SearchWindow {
+  /** The rows of the window that match. */
+  readonly rows: readonly ParkedRow[]
+  /** The last id that was looked at; null when no row was left. */
+  readonly last: string | null
+}
+
+/**
+ * The next window, in one transaction that ends after `timeoutMs`. Null when it took longer. `filter.after`
+ * and `filter.before` begin it.
+ */
+export async function readSearchWindow(
+  pool: SqlPool,
+  filter: ParkedFilter,
+  timeoutMs: number,
+): Promise<SearchWindow | null> {
+  try {
+    return await inTransaction(pool, async client => {
+      await client.query(`set local statement_timeout = ${Math.max(1, Math.ceil(timeoutMs))}`)
+      const { consumer = null, consumers = null, before = null, after = null } = filter
+      const { rows: bounds } = await client.query(selectWindow(filter), [consumer, consumers, before, after])
+      const last = (bounds[0]?.id as string | undefined) ?? null
+      if (last === null) return { rows: [], last }
+      const edge = filter.newestFirst === true ? { after: minusOne(last) } : { before: plusOne(last) }
+      const { text, values } = selectParked({ ...filter, ...edge, countMax: rowsMax })
+      return { rows: (await client.query(text, values)).rows, last }
+    })
+  } catch (error) {
+    if ((error as { code?: string }).code === '57014') return null
+    throw error
+  }
+}
+
+const minusOne = (id: string) => String(BigInt(id) - 1n)
+const plusOne = (id: string) => String(BigInt(id) + 1n)
