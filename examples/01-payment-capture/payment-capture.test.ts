@@ -206,7 +206,7 @@ for (const broker of ['postgres', 'rabbitmq'] as const satisfies BrokerName[]) {
       assert.deepEqual(await scene.rows('select state::text, message_id, reason from onceward.held'), [
         { state: 'dead', message_id: 'evt-never', reason: 'merchant merchant-2 is blocked' },
       ])
-      await scene.send(request('nobody', { merchantId: 'merchant-4' }))
+      await scene.send(request('unknown', { merchantId: 'merchant-4' }))
       await heldCount(scene, 2)
       const [parked] = await scene.rows(
         `select attempts, state::text from onceward.held where state = 'parked'`,
@@ -215,7 +215,7 @@ for (const broker of ['postgres', 'rabbitmq'] as const satisfies BrokerName[]) {
     })
 
     test(
-      'success: the gateway refusing a capture is permanent and waits for people',
+      'success: the gateway refusing a capture is permanent and waits for an operator',
       async scene => {
         await scene.send(request(1))
         await scene.run()

@@ -26,7 +26,7 @@ describe('case projection over Kafka', {
   concurrency: 4,
   ...(await skipWithout('postgres', 'kafka')),
 }, () => {
-  it('is what its contract page says', () => {
+  it('matches its contract page', () => {
     const page = readFileSync(new URL('CONTRACT.md', import.meta.url), 'utf8')
     const line = (name: string) => new RegExp(`^\\| ${name} \\| (.*) \\|$`, 'm').exec(page)?.[1]
     const source = consumer.source as unknown as { topic: string; group: string }
@@ -38,7 +38,7 @@ describe('case projection over Kafka', {
     assert.ok(line('Poison behaviour')!.includes(consumer.failure.deadLetter!))
   })
 
-  it('moves a case from version to version, and each event once', async t => {
+  it('applies the versions of a case in order, each event once', async t => {
     const scene = await openScene(t)
     await scene.send(...[1, 2, 3].map(version => caseEvent('a', version)), caseEvent('b', 1))
     await scene.send(caseEvent('a', 2), caseEvent('a', 3), caseEvent('b', 1))
@@ -52,7 +52,7 @@ describe('case projection over Kafka', {
     assert.deepEqual(await notes(scene), [])
   })
 
-  it('ignores an older event after a newer one and notes why, and notes a version that was skipped', async t => {
+  it('ignores an older event after a newer one with a reason, and notes a skipped version', async t => {
     const scene = await openScene(t)
     await scene.send(caseEvent('a', 1), caseEvent('a', 3))
     await scene.run()
@@ -73,7 +73,7 @@ describe('case projection over Kafka', {
     ])
   })
 
-  it('takes a second event for the same version as a duplicate, or sets it aside when it says something else', async t => {
+  it('takes a second event for the same version as a duplicate, or sets it aside when its content differs', async t => {
     const scene = await openScene(t)
     const resent = caseEvent('a', 1, { eventId: 'a-v1-resent' })
     const other = caseEvent('a', 1, { eventId: 'a-v1-other', newState: 'closed' })
@@ -127,7 +127,7 @@ describe('case projection over Kafka', {
     })
   }
 
-  it('rebuilt from the first record it is the same, row by row', async t => {
+  it('a rebuild from the first record has the same rows', async t => {
     const scene = await openScene(t)
     await scene.send(...sample(25))
     const live = await scene.run()

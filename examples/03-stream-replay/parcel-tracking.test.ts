@@ -6,7 +6,7 @@ import { sample, scan } from './produce.ts'
 import { openScene, type Scene } from './test/scene.ts'
 
 const parcels = (scene: Scene, table = 'parcel') => scene.rows(`select * from ${table} order by parcel_id`)
-const told = (scene: Scene, customers: number) =>
+const customersNotified = (scene: Scene, customers: number) =>
   until(`${customers} customers were notified`, async () => {
     const [row] = await scene.rows(`select count(*)::int from onceward.ledger where state = 'completed'`)
     return row.count === customers
@@ -22,7 +22,7 @@ describe('parcel tracking over a RabbitMQ stream', {
     await scene.send(scans)
     const running = await scene.run()
     await scene.decidedAll(scans)
-    await told(scene, 15)
+    await customersNotified(scene, 15)
     await until('every record is passed', async () => (await scene.position())! >= scans.length)
     const counts = await scene.rows('select scans, count(*)::int from parcel group by scans order by scans')
     assert.deepEqual(counts, [
@@ -37,7 +37,7 @@ describe('parcel tracking over a RabbitMQ stream', {
     ['batch.fenced', false],
     ['batch.committed', true],
   ] as const) {
-    it(`has moved its position with the effect or not at all when it is killed at ${point}`, async t => {
+    it(`commits its position with the effect or neither when it is killed at ${point}`, async t => {
       const scene = await openScene(t)
       await scene.send([scan('a', 0), scan('a', 1)])
       assert.equal(await scene.dies(point, 1), 'SIGKILL')
@@ -63,7 +63,7 @@ describe('parcel tracking over a RabbitMQ stream', {
     await scene.send(scans)
     const live = await scene.run()
     await scene.decidedAll(scans)
-    await told(scene, 15)
+    await customersNotified(scene, 15)
     const calls = scene.notifier.book.length
 
     const rebuilding = await scene.run({ mode: 'rebuild', generation: 2 })

@@ -13,12 +13,12 @@ const trail = (scene: Scene) =>
   scene.rows('select from_state, to_state, actor, message_id from case_transition order by seq')
 
 describe('case workflow', await skipWithout('postgres'), () => {
-  it('is drawn in its README as it is declared', () => {
+  it('the diagram in its README matches the declaration', () => {
     const readme = readFileSync(new URL('README.md', import.meta.url), 'utf8')
     assert.ok(readme.includes(`\`\`\`mermaid\n${consumer.effect!.apply!.mermaid!()}\n\`\`\``))
   })
 
-  it('moves a case through its states and leaves the trail an auditor reads', async t => {
+  it('moves a case through its states and leaves an audit trail', async t => {
     const scene = await openScene(t)
     await scene.send(...life('a', 3))
     await scene.run()
@@ -40,7 +40,7 @@ describe('case workflow', await skipWithout('postgres'), () => {
     assert.equal((await trail(scene)).length, 6)
   })
 
-  it('ends the same when steps come twice, renamed and in the wrong order', async t => {
+  it('reaches the same state when steps arrive twice, under other ids and out of order', async t => {
     const scene = await openScene(t)
     await scene.send(...sample(6).reverse())
     await scene.run()
@@ -60,7 +60,7 @@ describe('case workflow', await skipWithout('postgres'), () => {
     ])
   })
 
-  it('parks a step whose case never comes, and says so', async t => {
+  it('parks a step whose case never arrives, with the reason', async t => {
     const scene = await openScene(t)
     await scene.send(caseStep('ghost', 2))
     await scene.run()
@@ -88,7 +88,7 @@ describe('case workflow', await skipWithout('postgres'), () => {
     })
   }
 
-  it('publishes the steps that happened, each once, and none that did not', async t => {
+  it('publishes each applied step once, and no other', async t => {
     const scene = await openScene(t)
     await scene.send(...sample(3).reverse())
     await scene.run()
@@ -117,7 +117,7 @@ describe('case workflow', await skipWithout('postgres'), () => {
     )
   })
 
-  it('alerts once per escalation, under any message', async t => {
+  it('alerts once per escalation, under any message id', async t => {
     const scene = await openScene(t)
     const again = caseStep('a', 3, { messageId: 'resent', transitionId: 'resent' })
     await scene.send(...life('a'), again)

@@ -108,7 +108,7 @@ describe('notifications', await skipWithout('postgres'), () => {
     assert.equal(new Set(mails.mails.map(mail => /Message-ID: (.*)/.exec(mail.message)![1])).size, 2)
   })
 
-  it('a warehouse that fails after the work is called again, and does it once', async () => {
+  it('a warehouse that fails after doing the work is called again and does it once', async () => {
     const { warehouse, send, run } = await scene({ stumbles: call => call <= 2 })
     await send(shipped(3))
     await run()
@@ -137,7 +137,7 @@ describe('notifications', await skipWithout('postgres'), () => {
     assert.equal(mails.mails.length, 1)
   })
 
-  it('a warehouse that only knows the old secret still believes, one that knows neither does not', async () => {
+  it('a warehouse that only knows the old secret accepts the signature, one that knows neither does not', async () => {
     const old = await scene({}, { '2026-01': secrets['2026-01'] })
     await old.send(shipped(6))
     const running = await old.run()

@@ -52,10 +52,10 @@ export function notifications(settings: Settings) {
         subject: `Your order ${orderId} is on its way`,
         text: `Dear ${customer.name},\n\nparcel ${parcel} left our house today.\n`,
       }
-      const told = { notificationId: `shipped-${orderId}`, templateVersion }
-      effects.external('mail', { ...notification({ ...told, recipient: customer.email }), body: mail })
+      const occasion = { notificationId: `shipped-${orderId}`, templateVersion }
+      effects.external('mail', { ...notification({ ...occasion, recipient: customer.email }), body: mail })
       effects.external('warehouse', {
-        ...notification({ ...told, recipient: 'warehouse' }),
+        ...notification({ ...occasion, recipient: 'warehouse' }),
         body: { orderId, parcel },
       })
     },

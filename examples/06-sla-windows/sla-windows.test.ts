@@ -27,7 +27,7 @@ describe('sla windows', await skipWithout('postgres'), () => {
     assert.equal(running.consumer!.tally.outcomes.duplicate, 1)
   })
 
-  it('corrects by reversing entries, and the facts still say what was said', async t => {
+  it('corrects by reversing entries, and keeps the original facts', async t => {
     const scene = await openScene(t)
     const fix = answered('fix', 10, { corrects: 'a', minutes: '2.00', breached: true })
     const gone = answered('gone', 20, { corrects: 'b', withdrawn: true })
@@ -50,7 +50,7 @@ describe('sla windows', await skipWithout('postgres'), () => {
     assert.equal(await scene.drift(), exact)
   })
 
-  it('parks what comes after its hour was closed, and counts what comes within a quarter of an hour', async t => {
+  it('parks a fact after its hour was closed, and counts one within a quarter of an hour', async t => {
     const scene = await openScene(t)
     await scene.run()
     await scene.send(answered('a', 70))
@@ -75,7 +75,7 @@ describe('sla windows', await skipWithout('postgres'), () => {
   })
 
   for (const point of ['batch.applied', 'batch.committed'] as const) {
-    it(`adds up to the same when it is killed at ${point}`, async t => {
+    it(`has the same totals when it is killed at ${point}`, async t => {
       const events = sample(200)
       const clean = await openScene(t)
       await clean.send(...events)

@@ -70,7 +70,7 @@ describe('slow work', await skipWithout('postgres'), () => {
     assert.deepEqual(await scene.statements(), expected)
   })
 
-  it('of a process that is killed is taken over in about one lease', async t => {
+  it('is taken over in about one lease when its process is killed', async t => {
     const scene = await openScene(t)
     await send(scene.pool, quick.queue, sample)
     const child = scene.spawn(forEver)

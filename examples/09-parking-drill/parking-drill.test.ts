@@ -11,7 +11,7 @@ import invoiceBooking, { queue } from './invoice-booking.ts'
 import { morning, send } from './produce.ts'
 
 describe('the drill', await skipWithout('postgres'), () => {
-  it('goes from the alert to the last booking, each invoice once and in order, and the audit knows who did what', async t => {
+  it('goes from the alert to the last booking, each invoice once and in order, and the audit has who did what', async t => {
     const database = await createDatabase()
     const pool = createPool(database.url, { max: 4 })
     await migrate(pool)

@@ -49,7 +49,7 @@ describe('payments converted from topic to topic', await skipWithout('kafka'), (
     assert.deepEqual([codes.get('rate_of_euro')?.length, codes.get('undecodable')?.length], [30, 1])
   })
 
-  it('says whether it works, and is reviewed like a consumer', async t => {
+  it('reports its health, and is reviewed like a consumer', async t => {
     const scene = await openScene(t)
     await scene.pay(1, 9)
     const running = scene.start(['run', contract, '--metrics-port', '0'])

@@ -45,7 +45,7 @@ export async function openScene(broker: BrokerName, mood?: (call: number) => Moo
     rows: async (sql: string) => (await pool.query(sql)).rows,
     send: (...bodies: string[]) => queues.send(queue, bodies),
     sendTo: (name: string, bodies: string[]) => queues.send(name, bodies),
-    /** What the broker would still hand over. */
+    /** What the broker would still deliver. */
     depth: () => queues.depth(queue),
     deadLetters: () => queues.bodies(`${queue}.dead`),
 

@@ -70,8 +70,8 @@ export async function openScene(t: TestContext) {
     /** Waits until the group of a generation stands behind everything that was sent. */
     async caughtUp(generation = 1): Promise<void> {
       await until(`generation ${generation} has read ${produced.count} events`, async () => {
-        const told = await kafka.committed(`${settings.group}-v${generation}`, topic)
-        return [...told.values()].reduce((sum, offset) => sum + offset, 0) === produced.count
+        const committed = await kafka.committed(`${settings.group}-v${generation}`, topic)
+        return [...committed.values()].reduce((sum, offset) => sum + offset, 0) === produced.count
       })
     },
   }

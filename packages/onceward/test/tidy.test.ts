@@ -56,7 +56,7 @@ describe('import boundaries', () => {
     assert.deepEqual(listed(imports.filter(({ to }) => !text.has(to))), [])
   })
 
-  test('values are imported from lower rooms alone, so rooms form no cycle', () => {
+  test('values are imported only from lower rooms, so rooms form no cycle', () => {
     const level = (file: string) => rooms.indexOf(file.split('/')[0]!)
     const upwards = imports.filter(
       ({ file, to, typeOnly }) => level(file) !== -1 && level(to) > level(file) && !typeOnly,
@@ -105,7 +105,7 @@ describe('import boundaries', () => {
     assert.deepEqual(listed(foreign), [])
   })
 
-  test('SQL on our schema is written in the PostgreSQL driver alone', () => {
+  test('SQL on our schema is only in the PostgreSQL driver', () => {
     const sql = /\b(from|into|update|join|select|call|table)\s+onceward\.[a-z_]+|onceward\.[a-z_]+\(/
     // An advice that an operator runs, and a suite that reads what the store under test wrote.
     const allowed = ['review/rules/postgres.ts', 'testing/conformance/store-suspect-cases.ts']
@@ -125,7 +125,7 @@ describe('import boundaries', () => {
     )
   })
 
-  test('commands use public doors, the runtime and the views, never the inside', () => {
+  test('commands import public entry points, the runtime and the views, not internals', () => {
     const doors = Object.values(doorFiles())
     const allowed = [
       ...['cli/', 'evidence/', 'runtime/', 'telemetry/', 'review/', 'operations/', 'replay/', 'verify/'],
@@ -139,7 +139,7 @@ describe('import boundaries', () => {
     assert.deepEqual(listed(inside), [])
   })
 
-  test('the SDK of OpenTelemetry is loaded by the server of metrics alone, and only when it starts', () => {
+  test('the SDK of OpenTelemetry is loaded only by the metrics server, when it starts', () => {
     const loading = files.filter(file => /@opentelemetry\/(?!api')/.test(withoutComments(text.get(file)!)))
     assert.deepEqual(loading, ['runtime/open-prometheus.ts'])
     assert.doesNotMatch(
@@ -148,12 +148,12 @@ describe('import boundaries', () => {
     )
   })
 
-  test('the Kafka client is imported by one file alone', () => {
+  test('the Kafka client is imported by one file only', () => {
     const importing = files.filter(file => /from '@platformatic\//.test(withoutComments(text.get(file)!)))
     assert.deepEqual(importing, ['drivers/kafka/client/wire.ts'])
   })
 
-  test('a proxy is only the handle that a handler gets', () => {
+  test("only a handler's handle is a proxy", () => {
     const handles = ['drivers/memory/store.ts', 'drivers/postgres/adapters/knex.ts']
     const allowed = [...handles, 'testing/conformance/delivery-bench.ts']
     const proxied = files.filter(file => /\bnew Proxy\b/.test(withoutComments(text.get(file)!)))
@@ -163,12 +163,12 @@ describe('import boundaries', () => {
     )
   })
 
-  test('no public door re-exports wholesale', () => {
+  test('no public entry point re-exports wholesale', () => {
     for (const file of Object.values(doorFiles())) assert.doesNotMatch(text.get(file)!, /export \*/, file)
   })
 })
 
-describe('the env is passed in', () => {
+describe('the environment is passed in', () => {
   const banned = [
     /\bDate\.now\b/,
     /\bnew Date\b/,
@@ -198,8 +198,8 @@ describe('the env is passed in', () => {
   }
 })
 
-describe('names and marks', () => {
-  test('no file is named after nothing in particular', () => {
+describe('names', () => {
+  test('no file has a vague name', () => {
     const vague =
       /^((utils?|helpers?|common|manager|misc|lib|stuff)(\.|$|-)|shared(\.|$))|-(utils?|helpers?|manager)\./
     assert.deepEqual(
@@ -229,7 +229,7 @@ describe('names and marks', () => {
     )
   })
 
-  test('nothing is left to be done in a comment', () => {
+  test('no comment is a TODO', () => {
     const marks = /\b(TODO|FIXME|XXX|HACK)\b/
     assert.deepEqual(
       files.filter(file => marks.test(text.get(file)!)),
@@ -315,7 +315,7 @@ const publicNames: Record<string, string> = {
   '.': `BatchContext BatchItem bytesCodec Clock Codec Consumer ConsumerContract ConsumerProcess ConsumerState Decision DeclaredEffect defineConsumer
     Delivery DeliveryProperties Effects Envelope ErrorCode ExternalRequest ExternalTarget ClassPolicy FailureClass FailureSection HandlerContext Health ignore jsonBigintCodec jsonCodec jsonRoundedCodec Limits
     Log Mode OncewardError Outcome park Part PublishRequest PublishTarget quarantine realEnvironment reject retryAfter Risk runConsumer Running RunOptions Source SourceCapabilities
-    SourceDeclaration SourceEvent SqlTransaction stableId stale Store StoreCapabilities StoreSession StoreTrouble Subscription Environment Timers Verdict
+    SourceDeclaration SourceEvent SqlTransaction stableId stale Store StoreCapabilities StoreSession StoreTrouble Subscription synchronousHandle Environment Timers Verdict
     AggregateTable audit AuditDeclaration Command CommandOptions commandFrom contribution ContributionDeclaration ContributionEffect
     ContributionWindow DeclaredMove Drift EffectResponse StateMachine transition TransitionDeclaration
     CallOutcome CustomTarget EmailTarget HttpTarget InlineAnswer Mail notification NotificationIdentity QueryAnswer RepeatPolicy Secret TargetContext
@@ -342,12 +342,15 @@ const publicNames: Record<string, string> = {
   './outbox': `OutboxMessage publishInTransaction PublishRequest PublishTarget RelayedBroker RunningRelay RunRelayOptions runRelay`,
   './memory':
     'MemoryLog MemoryLogMessage MemoryLogOptions MemoryMessage MemoryQueue MemoryStore MemoryTransaction',
-  './operations': `acceptBroker acceptLoss acceptServer actingAs approveRequest AuditRow classifyParked ConsoleLogin contractPage DeclaredLoss defaultRamp
+  './operations': `acceptBroker acceptLoss acceptServer actingAs ActingPool ActKey alertsOf approveCampaign approveRequest AuditRow BlockedKeyRow Campaign campaignFindings campaignHistory
+    CampaignProgress CampaignState cancelCampaign checkContract classifyParked ConsumerDetail ConsumerTrouble ContractReport declineRequest finishCampaign FlowHour FlowSeries Halt listCampaigns listFilters
+    pauseCampaign quarantineParked readBrakes readCampaign readConsumerDetail readProgress readRates readTrouble releaseBrake removeFilter renderRunbook runbooksFor RunRow SavedFilter
+    saveFilter SearchLimits searchPayload SearchResult SourceLag verifyCampaign ConsoleLogin contractPage DeclaredLoss defaultRamp
     deleteParked DeletionRequest DiffLine diffLines dropStuck explain Explanation findRedrive Fixed fixPayload groupParked HeldWork isListedPerson KeyView LedgerDetail LedgerEntry
-    listApprovals listAudit listBrokers listClosed listDestinations listHeld listLedger listParked listReaders listRedrives listStuck noteStateFixed
+    listApprovals listAudit listBrokers listClosed listDestinations listFixes listHeld listLedger listParked listReaders listRedrives listStuck noteStateFixed
     openGuardedPool ParkedDetails ParkedFilter ParkedGroup ParkedPreview ParkedRow ParkedState parkedStates PayloadMember previewParked Ramp RampResult rampRedrive readBody
-    readConsoleLogin readLosses readRestore readStatus reconcileEffect RedriveReport RedriveSummary releaseHeld recordRefusal RefusedAct renameConsumer renderPage requestDeletion RestoreView
-    retireDestination retryEffect runRedrive searchMember separateConsumer showKey showLedger showParked showRedrive skipParked SqlPool startRedrive Status stopRedrive
+    readConsoleLogin readLosses readRestore readStatus reconcileEffect RecordedFix RedriveReport RedriveSummary releaseHeld recordRefusal RefusedAct renameConsumer renderPage requestDeletion RestoreView
+    retireDestination retryEffect runRedrive separateConsumer showKey showLedger showParked showRedrive skipParked SqlPool startRedrive Status stopRedrive
     Story StuckMessage TimelineEntry verifyAudit`,
   './file': 'createFileSource file FileDeclaration FileOptions FileSourceOptions',
   './embedded': 'EmbeddedPostgres EmbeddedPostgresOptions findEmbeddedPostgres startEmbeddedPostgres',
@@ -379,7 +382,7 @@ function exportedNames(code: string): string[] {
   return lists.map(name => name.trim().replace(/^type /, '')).filter(name => name !== '')
 }
 
-describe('public doors', () => {
+describe('public entry points', () => {
   test('are those of the package, no more and no less', () => {
     assert.deepEqual(Object.keys(doorFiles()).sort(), Object.keys(publicNames).sort())
   })

@@ -101,7 +101,7 @@ describe('the commands', () => {
     }
   })
 
-  test('rules of a relay can stand beside those of consumers', () => {
+  test('rules of a relay can be combined with those of consumers', () => {
     const { stdout } = onceward('alerts', 'orders.ts', '--relay', '--owner', 'checkout')
     const { groups } = parse(stdout) as { groups: { name: string }[] }
     assert.deepEqual(
@@ -110,7 +110,7 @@ describe('the commands', () => {
     )
   })
 
-  test('runbook prints one, or all, for people and as JSON, with no escapes of the owner left', () => {
+  test("runbook prints one, or all, for people and as JSON, without the escapes of an owner's name", () => {
     const one = onceward('runbook', 'orders.ts', 'OncewardDeadLetters')
     assert.equal(one.status, 0, one.stderr)
     assert.match(one.stdout, /^## dead-letters$/m)

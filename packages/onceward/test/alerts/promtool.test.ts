@@ -158,7 +158,7 @@ describe('the rules, read by promtool', withPromtool, () => {
     assert.equal(status, 0, output)
   })
 
-  test('hostile names and owners come out as text, in labels and in annotations', () => {
+  test('hostile names and owners are text, in labels and in annotations', () => {
     const rules = alertRules([hostile], { runbookUrl: 'https://example.org/{{ .Labels }}' })
     const name = 'x"} or vector(1) #\\ {{ $value }}'
     const owner = `pay "x" {{ .Labels }} {}} : [&a *a]  [31m # ' \u{1f600}\ufffd`

@@ -175,7 +175,7 @@ describe('alerts', () => {
     assert.throws(() => alertRules([plain], { where: [['consumer', 'x']] }), { code: 'usage' })
   })
 
-  test('of two contracts with one name are refused', () => {
+  test('for two contracts with one name are refused', () => {
     assert.throws(
       () => alertRules([plain, { ...plain, file: 'other.ts' }]),
       /views\.ts and other\.ts both declare/,

@@ -126,7 +126,7 @@ describe('runbooks', () => {
     assert.equal(alertsOf(everything.consumer).length, alerts.length)
   })
 
-  test('keep hostile names inside their words', () => {
+  test('quote hostile names', () => {
     const text = runbooks.map(runbook => renderRunbook(runbook, hostile)).join('\n')
     // biome-ignore lint/suspicious/noControlCharactersInRegex: none may be left
     assert.doesNotMatch(text, /[\u0000-\u0009\u000b-\u001f]/)

@@ -49,6 +49,7 @@ export async function openTrouble(
     ...common,
     name: 'acknowledges',
     source: queue(parcels.name, { url: `amqp://${username}:${password}@127.0.0.1:${proxy.port}` }),
+    failure: { redelivery: { countMax: 1 } },
     async handle() {
       if (cut) return
       cut = true
@@ -79,7 +80,7 @@ export async function openTrouble(
       await tx.query('select pg_terminate_backend(pg_backend_pid())')
     },
   })
-  /** Another worker takes its lease, and dies. */
+  /** Another worker takes its lease, and dies: the lease expires. */
   let stalled = false
   const leases = defineConsumer({
     ...common,
@@ -89,7 +90,7 @@ export async function openTrouble(
     async handle({ signal }) {
       if (stalled) return
       stalled = true
-      await pool.query(`update onceward.held h set epoch = epoch + 1, lease_until = clock_timestamp() - interval '1 minute'
+      await pool.query(`update onceward.held h set epoch = epoch + 1, lease_until = clock_timestamp() + interval '8 seconds'
         from onceward.consumer c where c.id = h.consumer_id and c.name = 'leases'`)
       await new Promise<void>(resolve => signal.addEventListener('abort', () => resolve()))
     },
@@ -106,6 +107,7 @@ export async function openTrouble(
     name: 'fills',
     source: postgresQueue('fills'),
     failure: { parking: { totalMax: 1 }, delayMs: 10, delayMaxMs: 10 },
+    objectives: { setAsideMax: 10, setAsideAgeMax: '1s' },
     handle: () => park('a person decides'),
   })
   const skips = defineConsumer<{ id: string; version: number }>({
@@ -141,16 +143,42 @@ export async function openTrouble(
     ...common,
     name: 'pauses',
     source: postgresQueue('pauses'),
+    objectives: { lagMax: '1s' },
     failure: { breaker: { failuresMax: 2, pauseMs: 50, pauseMaxMs: 100 } },
     handle() {
       throw Object.assign(new Error('connect'), { code: 'ECONNREFUSED' })
     },
   })
+  /** One deployment breaks all messages of a type. */
+  const brakes = defineConsumer<{ type: string }>({
+    ...common,
+    name: 'brakes',
+    source: postgresQueue('brakes'),
+    identity: { id: { property: 'messageId' }, type: m => m.type },
+    failure: { attemptsMax: 1, brake: { pauseMs: 100, pauseMaxMs: 200 } },
+    handle() {
+      throw new Error('the new version is wrong')
+    },
+  })
 
   return {
-    queues: ['pauses', 'ends', 'leases', 'forgets', 'fills', 'skips', 'rejects', 'letters', 'publishes'],
+    queues: [
+      'pauses',
+      'brakes',
+      'ends',
+      'leases',
+      'forgets',
+      'fills',
+      'skips',
+      'rejects',
+      'letters',
+      'publishes',
+    ],
     tables: 'create table live_view (id text primary key, version bigint not null, name text)',
-    consumers: [acknowledges, commits, ends, leases, forgets, fills, skips, rejects, publishes, pauses],
+    consumers: [
+      ...[acknowledges, commits, ends, leases, forgets, fills],
+      ...[skips, rejects, publishes, pauses, brakes],
+    ],
     addresses: { rabbitmqUrl: parcels.url, kafkaBootstrap: kafka.bootstrap },
     async cause() {
       await until('the contracts are enrolled', async () => {
@@ -186,15 +214,21 @@ export async function openTrouble(
       ])
       await publish(pool, 'rejects', [{ ...message('a', {}), body: 'no JSON' }])
       await publish(pool, 'publishes', [message('a', {})])
+      const broken = Array.from({ length: 60 }, (_, n) => message(`b${n}`, { type: 'OrderPlaced' }))
+      await publish(pool, 'brakes', broken)
     },
     seen: [
       ['onceward_consumer_pauses_total', { consumer: 'pauses' }],
+      ['onceward_consumer_braked', { consumer: 'brakes', type: 'OrderPlaced' }],
+      ['onceward_consumer_brakes_total', { consumer: 'brakes' }],
+      ['onceward_consumer_repeated_deliveries_total', { consumer: 'acknowledges' }],
       ['onceward_consumer_ack_failures_total', { consumer: 'acknowledges' }],
       ['onceward_consumer_redelivered_messages_total', { consumer: 'acknowledges' }],
       ['onceward_consumer_duplicates_total', { consumer: 'acknowledges' }],
       ['onceward_consumer_offset_commits_total', { consumer: 'commits', status: 'success' }],
       ['onceward_consumer_commit_failures_total', { consumer: 'ends' }],
       ['onceward_work_expired_leases_total', { consumer: 'leases' }],
+      ['onceward_work_lost_leases_total', { consumer: 'leases' }],
       ['onceward_retention_behind_horizon_messages_total', { consumer: 'forgets' }],
       ['onceward_parking_delayed_batches_total', { consumer: 'fills' }],
       ['onceward_effect_results_total', { consumer: 'skips', code: 'gap' }],

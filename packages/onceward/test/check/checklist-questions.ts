@@ -41,11 +41,11 @@ const counted = [
 ] as const
 const lowest = [
   'unit/log-progress.test.ts',
-  'is right behind the longest run that is settled, in any order of settling',
+  'is directly after the longest settled run, in any order of settling',
 ] as const
 const suppressed = [
   'replay/campaign.test.ts',
-  'applies exactly the holes, in its mode, and writes down what it suppressed',
+  'applies exactly the missing messages, in its mode, and records what it suppressed',
 ] as const
 
 const list = (section: string, questions: readonly (Answer & { asks: string })[]): Question[] =>
@@ -351,7 +351,7 @@ export const questions: readonly Question[] = [
       asks: 'Poison skipped without evidence',
       shownBy: [
         'poison/killers.test.ts',
-        'is found within (attempts + log2 n + 1) restarts while thousands of neighbours arrive once',
+        'is found within (attempts + log2 n + 1) restarts while thousands of other messages are applied once',
       ],
       how: 'Poison is parked, dead-lettered or quarantined with its bytes.',
     },
@@ -366,7 +366,7 @@ export const questions: readonly Question[] = [
       rules: ['OW105'],
       shownBy: [
         'effects/projection.test.ts',
-        'says conflict of the same version with other content where a digest column is declared',
+        'reports a conflict for the same version with other content where a digest column is declared',
       ],
       how: 'Another digest is a conflict. Declared effects support corrections.',
     },
@@ -461,7 +461,7 @@ export const questions: readonly Question[] = [
   ...list('004 §29', [
     {
       asks: 'No automatic offset commits',
-      shownBy: ['kafka/one-member.test.ts', 'commits what is settled and goes on there after a restart'],
+      shownBy: ['kafka/one-member.test.ts', 'commits settled positions and continues there after a restart'],
       how: 'The client has none. Of ten records read and six settled, six are committed.',
     },
     {
@@ -541,7 +541,7 @@ export const questions: readonly Question[] = [
       rules: ['OW222', 'OW303'],
       shownBy: [
         'replay/logs.test.ts',
-        'applies the holes between two offsets, and neither joins nor commits to the group',
+        'applies the missing records between two offsets, and neither joins nor commits to the group',
       ],
       how: 'Campaigns run on real logs, and the check compares the retention of the log with replay.window.',
     },

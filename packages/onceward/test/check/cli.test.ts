@@ -93,7 +93,7 @@ describe('onceward check', () => {
     assert.match(missing.stderr, /nothing\.jsonl/)
   })
 
-  test('a contract that is refused does not keep others from being checked, and all problems are told', async () => {
+  test('a contract that is refused does not keep others from being checked, and all problems are reported', async () => {
     const refused = contract('refused', `owner: '', risk: 'mony'`)
     writeFileSync(join(folder, 'broken.ts'), 'export default {{{')
     const { code, stdout } = await run([
@@ -116,7 +116,7 @@ describe('onceward check', () => {
     )
   })
 
-  test('waivers come from the policy file; one that is over or meets nothing is a finding', async () => {
+  test('waivers come from the policy file; one that has expired or matches nothing is a finding', async () => {
     const own = join(folder, 'waived')
     mkdirSync(own)
     const file = join(own, 'waived.ts')
@@ -144,7 +144,7 @@ describe('onceward check', () => {
     assert.match(wrong.findings[0].place, /onceward\.yaml:\d+:\d+/)
   })
 
-  test('prints nothing that a terminal obeys, and no colour where nobody looks', async () => {
+  test('prints no terminal control sequences, and no colour without a terminal', async () => {
     const hostile = contract('hostile', `identity: { id: { header: 'x-opt-\\u001b[2Jevil\\u0007' } }`)
     const { stdout } = await run([hostile])
     assert.match(stdout, /OW103/)
@@ -152,7 +152,7 @@ describe('onceward check', () => {
     assert.doesNotMatch(stdout, /[\u0000-\u0009\u000b-\u001f]/)
   })
 
-  test('--live without addresses says what was not asked, and starts no database of its own', async () => {
+  test('--live without addresses reports what was not queried, and starts no database', async () => {
     const { stdout, code } = await run([contract('alone'), '--live', '--json'])
     const report = JSON.parse(stdout)
     assert.equal(code, 0)

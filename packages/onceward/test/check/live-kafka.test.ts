@@ -36,7 +36,7 @@ describe('check --live on Kafka', await skipWithout('kafka', 'postgres'), () => 
         },
       )
 
-  test('a topic is missing, and asking for it does not make it; then it is there', async t => {
+  test('a topic is missing, and the query does not create it; then it exists', async t => {
     const kafka = await openKafka(t)
     const name = `check.${randomBytes(4).toString('hex')}`
     const first = await looking(kafka, name)()
@@ -45,7 +45,7 @@ describe('check --live on Kafka', await skipWithout('kafka', 'postgres'), () => 
     seen.note('OW301', first, await looking(kafka, name)())
   })
 
-  test('topics that are written to are missing, then there', async t => {
+  test('topics that are written to are missing, then exist', async t => {
     const kafka = await openKafka(t)
     const name = await kafka.createTopic({ partitions: 2 })
     const [dead, done] = [`${name}.dead`, `${name}.done`]
@@ -77,7 +77,7 @@ describe('check --live on Kafka', await skipWithout('kafka', 'postgres'), () => 
     await settled(looking(kafka, name), 'OW308', true)
   })
 
-  test('configurations are wrong, then mended', async t => {
+  test('configurations are wrong, then fixed', async t => {
     const kafka = await openKafka(t)
     const name = await kafka.createTopic({ partitions: 2 })
     const look = looking(kafka, name, { replay: { window: '5d' }, retention: { sourceKeeps: '30d' } })
@@ -98,7 +98,7 @@ describe('check --live on Kafka', await skipWithout('kafka', 'postgres'), () => 
     }
   })
 
-  test('more replicas are needed in step than there are, then fewer', async t => {
+  test('more in-sync replicas are required than exist, then fewer', async t => {
     const kafka = await openKafka(t)
     const name = await kafka.createTopic({ configs: { 'min.insync.replicas': '2' } })
     const look = looking(kafka, name)
@@ -143,7 +143,7 @@ describe('check --live on Kafka', await skipWithout('kafka', 'postgres'), () => 
     seen.note('OW311', lopsided, even)
   })
 
-  test('memory is held against what the topic really keeps', async t => {
+  test("marker retention is compared with the topic's retention", async t => {
     const kafka = await openKafka(t)
     const name = await kafka.createTopic({
       configs: { 'retention.ms': String(20 * day), 'segment.ms': String(day) },
@@ -181,7 +181,7 @@ describe('check --live on Kafka', await skipWithout('kafka', 'postgres'), () => 
     assert.ok((await look()).every(one => one.id !== 'OW510'))
   })
 
-  test('a cluster that is not there is a finding', async () => {
+  test('an unreachable cluster is a finding', async () => {
     const consumer = consumerWith({ source: topic('t', { bootstrap: '127.0.0.1:1' }) })
     const found = await liveFindings([consumer], {})
     assert.deepEqual(
@@ -190,7 +190,7 @@ describe('check --live on Kafka', await skipWithout('kafka', 'postgres'), () => 
     )
   })
 
-  test('every rule over Kafka was seen to speak and to fall silent, where one broker can show it', () => {
+  test('every rule over Kafka reported a finding and no finding, where one broker can show it', () => {
     const oneBroker = 'more than one replica needs more than one broker: shown on facts in rules.test.ts'
     const ids = [...kafkaRules, ...kafkaOutletRules].map(rule => rule.id)
     assert.deepEqual(seen.missing(ids, { OW304: oneBroker, OW305: oneBroker }), [])

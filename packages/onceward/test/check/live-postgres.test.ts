@@ -54,7 +54,7 @@ describe('check --live on PostgreSQL', () => {
     return textOf(first, id)
   }
 
-  test('there is no schema, and looking makes none; then there is', async () => {
+  test('there is no schema, and the check creates none; then there is', async () => {
     const first = await look()
     const { rows } = await pool.query(
       `select count(*)::int as n from pg_namespace where nspname = 'onceward'`,
@@ -64,7 +64,7 @@ describe('check --live on PostgreSQL', () => {
     seen.note('OW415', first, await look())
   })
 
-  test('what makes commits durable is off, then on', async () => {
+  test('settings that make commits durable are off, then on', async () => {
     const restarted = (fsync: string) => async () => {
       await server.stop()
       await server.start({ fsync })
@@ -261,7 +261,7 @@ describe('check --live on PostgreSQL', () => {
     } as never,
   })
 
-  test('a declared effect has no table, then a fitting one; looking may not write', async () => {
+  test('a declared effect has no table, then a fitting one; the check writes nothing', async () => {
     const text = await shown(
       'OW508',
       async () => {},
@@ -284,7 +284,7 @@ describe('check --live on PostgreSQL', () => {
     assert.match(textOf(found, 'OW508'), /read-only transaction/)
   })
 
-  test('a queue that is published to is missing, then there; one that is read in another database is not read', async () => {
+  test('a queue that is published to is missing, then exists; a queue in another database is not queried', async () => {
     const publish = { next: { broker: 'postgres', queue: 'checked.next' } } as const
     const contract = { generation: 2, effect: { publish } }
     const first = await look(contract)
@@ -299,7 +299,7 @@ describe('check --live on PostgreSQL', () => {
     assert.doesNotMatch(JSON.stringify(elsewhere), /secret/)
   })
 
-  test('markers that are to lie in days lie with the others, then in days', async () => {
+  test('markers declared in days are in the common table, then in days', async () => {
     const identity = { id: () => '1', idTime: 'uuidv7' } as const
     const contract = {
       name: 'in_days',
@@ -317,7 +317,7 @@ describe('check --live on PostgreSQL', () => {
     )
   })
 
-  test('a server that is away or says nothing is a finding, without its password', async t => {
+  test('a server that is unavailable or silent is a finding, without its password', async t => {
     const silent = createServer(() => {}).listen(0, '127.0.0.1')
     await once(silent, 'listening')
     t.after(() => silent.close())
@@ -331,7 +331,7 @@ describe('check --live on PostgreSQL', () => {
 
   let withoutPooler: string | null = null
 
-  test('a pooler in between is told from none, and its mode', async t => {
+  test('a pooler is detected, with its mode', async t => {
     const bouncer = await ensurePgbouncer(await postgresUrl())
     if ('unavailable' in bouncer) {
       withoutPooler = bouncer.unavailable

@@ -115,7 +115,7 @@ describe('check --live on RabbitMQ', await skipWithout('rabbitmq'), () => {
     ...other,
   })
 
-  test('a queue that others declare is missing, then there', async () => {
+  test('a queue that others declare is missing, then exists', async () => {
     const name = `${own}.verify`
     const first = await findings(name)
     await declare(name, quorum())
@@ -158,7 +158,7 @@ describe('check --live on RabbitMQ', await skipWithout('rabbitmq'), () => {
     await declare(target, quorum())
   })
 
-  test('an alternate exchange takes what no binding takes, and nothing else; a policy may name it', async () => {
+  test('an alternate exchange gets messages that no binding matches, and no others; a policy may name it', async () => {
     const [first, second, rest] = [`${own}.first`, `${own}.second`, `${own}.rest`]
     await channel.assertExchange(second, 'topic', { autoDelete: true })
     await channel.assertExchange(rest, 'fanout', { autoDelete: true })
@@ -189,7 +189,7 @@ describe('check --live on RabbitMQ', await skipWithout('rabbitmq'), () => {
     await channel.unbindQueue(`${own}.rests`, rest, '')
   })
 
-  test('a queue of dead letters drops what it gets, then keeps it', async () => {
+  test('a dead-letter queue drops its messages, then keeps them', async () => {
     const [name, target] = [`${own}.kept`, `${own}.keeper`]
     await declare(target, quorum({ 'x-message-ttl': 60_000, 'x-max-length': 5 }), {})
     await channel.bindQueue(target, `${own}.dlx`, 'keep')
@@ -208,7 +208,7 @@ describe('check --live on RabbitMQ', await skipWithout('rabbitmq'), () => {
     seen.note('OW215', first, await findings(name))
   })
 
-  test('a queue that is yet to be made is bound to an exchange that is missing, then there', async () => {
+  test('a queue that does not exist yet is bound to an exchange that is missing, then exists', async () => {
     const bind = [{ exchange: `${own}.bound`, routingKey: 'k' }]
     const first = await findings(`${own}.unmade`, { bind })
     await channel.assertExchange(`${own}.bound`, 'direct')
@@ -216,7 +216,7 @@ describe('check --live on RabbitMQ', await skipWithout('rabbitmq'), () => {
     await channel.deleteExchange(`${own}.bound`)
   })
 
-  test('dead letters are handed on at most once, or in a circle, then neither', async () => {
+  test('dead letters are forwarded at most once, or in a circle, then neither', async () => {
     await channel.bindQueue(`${own}.dead`, `${own}.dlx`, 'fine')
     await mended(
       'OW208',
@@ -227,7 +227,7 @@ describe('check --live on RabbitMQ', await skipWithout('rabbitmq'), () => {
     await mended('OW209', quorum(circle), quorum())
   })
 
-  test('a policy sets a time-out shorter than the work, drops from the head, then is gone', async () => {
+  test('a policy sets a time-out shorter than the work, drops from the head, then is removed', async () => {
     const name = `${own}.policy`
     await declare(name, quorum())
     await setPolicy({ 'consumer-timeout': 5_000, 'max-length': 10 }, name)
@@ -239,7 +239,7 @@ describe('check --live on RabbitMQ', await skipWithout('rabbitmq'), () => {
     assert.ok(ids.includes('OW210') && ids.includes('OW211'), ids.join())
   })
 
-  test('a policy gives a queue without limit one, and has it drop from its head: RabbitMQ goes by the policy', async () => {
+  test('a policy gives a queue without limit one, and makes it drop from its head: the policy is authoritative', async () => {
     const name = `${own}.overruled`
     await declare(name, quorum({ 'x-overflow': 'reject-publish' }))
     await setPolicy({ 'delivery-limit': 1, overflow: 'drop-head', 'max-length': 1 }, name)
@@ -266,7 +266,7 @@ describe('check --live on RabbitMQ', await skipWithout('rabbitmq'), () => {
     for (const id of ['OW205', 'OW206', 'OW211']) assert.ok(!second.includes(id), id)
   })
 
-  test('the queue of what is taken back has a limit, then none', async () => {
+  test('the dead-letter queue that is ingested has a limit, then none', async () => {
     const back = `${own}.back`
     const name = `${own}.front`
     const options: QueueOptions = { declare: 'verify', deadLetterIngest: back }
@@ -278,7 +278,7 @@ describe('check --live on RabbitMQ', await skipWithout('rabbitmq'), () => {
     seen.note('OW213', first, await findings(name, options))
   })
 
-  test('what is published reaches no queue, then one, also from a contract that reads elsewhere', async () => {
+  test('published messages reach no queue, then one, also from a contract of another source', async () => {
     const done = `${own}.done`
     const publish = {
       direct: { broker: 'rabbitmq', queue: done },
@@ -356,7 +356,7 @@ describe('check --live on RabbitMQ', await skipWithout('rabbitmq'), () => {
     assert.ok(found.every(one => one.id !== 'OW221'))
   })
 
-  test('another cluster than the one that feeds the database is told, of queues and of streams', async t => {
+  test('another cluster than the one that feeds the database is reported, for queues and for streams', async t => {
     const database = await createDatabase()
     t.after(() => database.drop())
     const pool = createPool(database.url, { max: 1 })
@@ -375,7 +375,7 @@ describe('check --live on RabbitMQ', await skipWithout('rabbitmq'), () => {
     }
   })
 
-  test('an alarm is told; the plugin is played by the test, as an alarm would stop everybody else', async () => {
+  test('an alarm is reported; the test simulates the plugin, because an alarm would stop other tests', async () => {
     let alarm = true
     const plugin = createHttpServer((request, response) => {
       const replies: Record<string, unknown> = {
@@ -393,7 +393,7 @@ describe('check --live on RabbitMQ', await skipWithout('rabbitmq'), () => {
     plugin.close()
   })
 
-  test('without the plugin it says what was not looked at, and judges what it knows', async () => {
+  test('without the plugin it reports what was not checked, and judges the rest', async () => {
     const found = await liveFindings(
       [consumerWith({ source: queue(`${own}.none`, { declare: 'verify' }) })],
       {
@@ -405,7 +405,7 @@ describe('check --live on RabbitMQ', await skipWithout('rabbitmq'), () => {
     assert.ok(ids.includes('OW201') && ids.includes('OW902'), ids.join())
   })
 
-  test('a broker that is not there, refuses or says nothing is a finding that gives no password away', async t => {
+  test('a broker that is unavailable, refuses or stays silent is a finding without the password', async t => {
     const silent: Server = createServer(() => {}).listen(0, '127.0.0.1')
     await once(silent, 'listening')
     t.after(() => silent.close())
@@ -423,7 +423,7 @@ describe('check --live on RabbitMQ', await skipWithout('rabbitmq'), () => {
     assert.doesNotMatch(JSON.stringify(found), /secret|hunter2/)
   })
 
-  test('nothing was made: no queue and no exchange of a contract that was only looked at', async () => {
+  test('the check creates no queue and no exchange', async () => {
     const names = [`${own}.never`, `${own}.none`]
     await findings(names[0]!, {})
     for (const name of names) {
@@ -433,7 +433,7 @@ describe('check --live on RabbitMQ', await skipWithout('rabbitmq'), () => {
     }
   })
 
-  test('every rule over RabbitMQ was seen to speak and to fall silent', () => {
+  test('every rule over RabbitMQ reported a finding and no finding', () => {
     assert.deepEqual(
       seen.missing(
         [...rabbitRules, ...streamRules, ...rabbitOutletRules].map(rule => rule.id),

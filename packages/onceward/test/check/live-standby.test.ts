@@ -5,7 +5,7 @@ import { ask, caughtUp, Servers } from '../restore/servers.ts'
 import { consumerWith } from './contract-pairs.ts'
 import { liveFindings } from './live-scene.ts'
 
-test('a check tells a standby from its primary, and a promoted one from what people accepted', async () => {
+test('a check distinguishes a standby from its primary, and a promoted one from the accepted incarnation', async () => {
   await using servers = new Servers()
   const primary = await servers.primary()
   const pool = createPool(primary.url)

@@ -52,7 +52,7 @@ const reply = fc.dictionary(
 )
 
 describe('a management plugin that lies', await skipWithout('rabbitmq'), () => {
-  test('makes no check fail by an error of its own', async () => {
+  test('does not make a check throw', async () => {
     await using liar = await startLiar()
     const rabbitmqUrlGiven = await rabbitmqUrl()
     const answers = fc.oneof(fc.jsonValue(), fc.array(reply, { maxLength: 4 }), reply)
@@ -78,7 +78,7 @@ describe('a management plugin that lies', await skipWithout('rabbitmq'), () => {
     )
   })
 
-  test('is not believed about a queue, and keeps no consumer from starting', async () => {
+  test('is not trusted about a queue, and prevents no consumer from starting', async () => {
     await using liar = await startLiar()
     const answers = [
       null,
@@ -100,7 +100,7 @@ describe('a management plugin that lies', await skipWithout('rabbitmq'), () => {
     assert.ok('known' in asked && asked.known.hasDeadLetterExchange === undefined)
   })
 
-  test('of another cluster is not asked about this one', async () => {
+  test('of another cluster is not used for this one', async () => {
     await using liar = await startLiar()
     liar.say(path => (path.includes('overview') ? '{"cluster_name":"another"}' : '[]'))
     const findings = await liveFindings([consumer as never], {

@@ -34,7 +34,7 @@ function pairUp<Subject>(
   rules: readonly Rule<Subject>[],
   pairs: Readonly<Record<string, { readonly bad: Subject; readonly good: Subject }>>,
 ): void {
-  test('every rule has something it speaks of and something it does not, and no pair is without a rule', () => {
+  test('every rule has a contract with a finding and one without, and no pair is without a rule', () => {
     assert.deepEqual(Object.keys(pairs).sort(), rules.map(rule => rule.id).sort())
   })
   for (const rule of rules) {
@@ -55,7 +55,7 @@ describe('rules over a transform', () => {
   )
   pairUp(transformRules, Object.fromEntries(built))
 
-  test('and those of consumers have nothing to say of a transform that answers everything', async () => {
+  test('and those of consumers find nothing in a complete transform', async () => {
     const options = { waivers: [], today: '2026-11-18' }
     const judge = async (transform: ReturnType<typeof transformWith>) =>
       (await check([{ file: 'a.ts', consumer: transform as never }], options)).findings.map(({ id }) => id)
@@ -71,7 +71,7 @@ describe('rules over a contract', () => {
   )
   pairUp(contractRules, Object.fromEntries(built))
 
-  test('have nothing to say of a contract that answers everything', () => {
+  test('find nothing in a complete contract', () => {
     const found = contractRules.flatMap(rule =>
       textsOf(rule.judge(consumerWith())).map(text => `${rule.id} ${text}`),
     )
@@ -95,7 +95,7 @@ describe('rules over several contracts', () => {
 describe('rules over RabbitMQ', () => {
   pairUp(rabbitRules, rabbitPairs)
 
-  test('judge a queue that is not there yet as the consumer will make it', () => {
+  test('judge a queue that does not exist yet as the consumer will declare it', () => {
     const spoken = (options: QueueOptions) => {
       const subject = { ...rabbitPairs.OW201!.good, declaration: queue('q', options) }
       return rabbitRules.filter(rule => textsOf(rule.judge(subject)).length > 0).map(rule => rule.id)
@@ -230,14 +230,14 @@ describe('where dead letters go', () => {
     assert.equal(deadLetterRoute(from, { exchanges, bindings }, names)?.lostWith, '#')
   })
 
-  test('what comes back from a queue of retries has the name of the queue as its key', () => {
+  test('a message returned by a retry queue has the name of the queue as its key', () => {
     const exchanges = new Map([['dlx', exchange('direct')]])
     const topology = { exchanges, bindings: [...own, to('dlx', 'dead', 'paid')] }
     assert.equal(deadLetterRoute(from, topology, names)?.lostWith, null)
     assert.equal(deadLetterRoute(from, topology, names, true)?.lostWith, 'q')
   })
 
-  test('a queue bound by a pattern, or without regard to the key, needs bindings that take all of it', () => {
+  test('a queue bound by a pattern, or to every key, needs bindings that cover all of it', () => {
     const lostWith = (source: ExchangeState, key: string, taken: BindingState[]) => {
       const exchanges = new Map([
         ['events', source],

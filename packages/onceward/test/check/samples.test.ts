@@ -79,14 +79,14 @@ describe('an identity that depends on more than the message', () => {
     ])
   })
 
-  test('is found where the schema makes it', async () => {
+  test('is found where the schema creates it', async () => {
     const validate = (value: object) => ({ value: { ...value, eventId: crypto.randomUUID() } })
     const message = { '~standard': { version: 1, vendor: 'test', validate } }
     const identity = { id: field(m => m.eventId) }
     assert.match((await found(identity, [{}], { message })).join(), /^OW107 identity\.id depends on random/)
   })
 
-  test('says nothing of times that the message carries', async () => {
+  test('is not found in times that the message carries', async () => {
     const identity = { id: field(m => `${m.eventId} ${new Date(m.at).getTime()} ${Date.parse(m.at)}`) }
     assert.deepEqual(await found(identity, [{ eventId: 'e1', at: '2026-01-01T00:00:00Z' }]), [])
   })
@@ -123,7 +123,7 @@ describe('an entity id as message id', () => {
     ])
   })
 
-  test('is none with the version, without a version, or where versions remember', async () => {
+  test('is no finding with the version, without a version, or with dedup by version', async () => {
     const both = field(m => `${m.caseId}/${m.version}`)
     assert.deepEqual(await found({ id: both, aggregateId, aggregateVersion }, [version(1), version(2)]), [])
     const command = { commandId: 'c1', schemaVersion: 2 }

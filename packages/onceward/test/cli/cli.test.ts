@@ -84,7 +84,7 @@ export default defineConsumer<{ id: string }>({ name: '${name}', owner: 'tests',
       }
   })
 
-  test('a file for the address that is not there is said, and by which name', async () => {
+  test('a missing file for the address is named, with its variable', async () => {
     const named = await onceward(['status'], {
       ONCEWARD_DATABASE_URL: undefined as never,
       ONCEWARD_DATABASE_URL_FILE: join(folder, 'none'),
@@ -165,7 +165,7 @@ export default defineConsumer<{ id: string }>({ name: 'workflow', owner: 'tests'
     assert.match((await onceward(['migrate'])).stdout, /nothing to do/)
   })
 
-  test('a file for a payload that is not there is said, by its name', async () => {
+  test('a missing file for a payload is named', async () => {
     const contract = consumer('')
     const fix = ['parked', 'fix', '1', '--consumer', 'cli_work', '--because', 'x', '--contract', contract]
     const { code, stderr } = await onceward([...fix, '--payload', 'none.json'])
@@ -186,7 +186,7 @@ export default defineConsumer<{ id: string }>({ name: 'workflow', owner: 'tests'
       assert.ok(stderr.includes(part), part)
   })
 
-  test('run applies, SIGTERM drains, status shows what is there', async () => {
+  test('run applies, SIGTERM drains, status shows the result', async () => {
     await migrate(pool)
     await pool.query('create table if not exists cli_effect (id text)')
     await createQueue(pool, 'cli_work')
@@ -242,7 +242,7 @@ export default defineConsumer<{ id: string }>({ name: 'workflow', owner: 'tests'
     assert.equal(await depth('cli_halt'), 1)
   })
 
-  test('relay carries the outbox of producers without a consumer; status shows it and what does not leave', async () => {
+  test('relay carries the outbox of producers without a consumer; status shows it and what is stuck', async () => {
     await migrate(pool)
     await publishInTransaction(pool, { broker: 'postgres', queue: 'cli_out' }, [{ id: 'm1', body: 1 }])
     await publishInTransaction(pool, { broker: 'kafka', topic: 'cli_topic' }, [{ id: 'm2', body: 2 }])
@@ -278,7 +278,7 @@ export default defineConsumer<{ id: string }>({ name: 'workflow', owner: 'tests'
     assert.match(missing.stderr, /ONCEWARD_KAFKA_BOOTSTRAP/)
   })
 
-  test('losses lists what a log no longer had, and accepts one by name and reason, once', async () => {
+  test('losses lists records that a log no longer had, and accepts one by name and reason, once', async () => {
     const store = createPostgresStore({ pool })
     const facts = { name: 'cli_log', generation: 1, owner: 'tests', risk: 'projection', mode: 'live' }
     const enrolment = await store.enroll({
@@ -393,7 +393,7 @@ export default defineConsumer<{ id: string }>({ name: 'workflow', owner: 'tests'
     await pool.query('delete from onceward.outbox')
   })
 
-  test('--json behind a command of a command is heard', async () => {
+  test('--json after a subcommand is honoured', async () => {
     await publishInTransaction(pool, { broker: 'kafka', topic: 't', destination: 'kafka:typo' }, [
       { id: 'm', body: {} },
     ])

@@ -114,7 +114,7 @@ export default defineConsumer<{ id: string }>({ name: 'guarded', owner: 'tests',
     assert.deepEqual(await contents(), was)
   })
 
-  test('is told so by check, which reads only', async t => {
+  test('gets a finding from check, which only reads', async t => {
     let printed = ''
     t.mock.method(process.stdout, 'write', (text: string) => {
       printed += text
@@ -138,7 +138,7 @@ export default defineConsumer<{ id: string }>({ name: 'guarded', owner: 'tests',
     await assert.rejects(migrate(pool, options), { code: 'wrong_environment' })
   })
 
-  test('a variable that is set but empty is refused, and the right name is let in', async t => {
+  test('a variable that is set but empty is refused, and the right name is accepted', async t => {
     t.after(() => {
       process.env.ONCEWARD_ENVIRONMENT = 'staging'
     })
@@ -149,7 +149,7 @@ export default defineConsumer<{ id: string }>({ name: 'guarded', owner: 'tests',
     await run()
   })
 
-  test('no command makes a pool past the guard', () => {
+  test('no command creates a pool without the guard', () => {
     const cli = fileURLToPath(new URL('cli/', source))
     // The texts that "onceward init" writes are programs of their own.
     const files = globSync('**/*.ts', { cwd: cli }).filter(path => !/^init\/.*-text\.ts$/.test(path))

@@ -87,7 +87,7 @@ describe('onceward init', () => {
   after(() => rmSync(folder, { recursive: true, force: true }))
   const answers = ['--name', 'parcel_labels', '--owner', 'shipping: "night" shift', '--risk', 'money']
 
-  test('without anybody to ask it names what is missing, and does not wait', async () => {
+  test('not interactive: it names what is missing, and does not wait', async () => {
     const { code, output } = await onceward(['init', 'new', '--name', 'a'], folder)
     assert.equal(code, 2)
     assert.match(output, /Not interactive: pass --owner, --risk\. Nothing was written/)
@@ -130,7 +130,7 @@ describe('onceward init', () => {
     assert.equal(packageVersion, version)
   })
 
-  test('writes servers that listen on the machine only', () => {
+  test('writes servers that listen on the local machine only', () => {
     for (const source of initSources) {
       const files = projectFiles({ name: 'a', owner: 'b', risk: 'money', source }, '0.1.0')
       const { services, volumes } = parse(files['compose.yaml']!)
@@ -154,7 +154,7 @@ describe('onceward init', () => {
     }
   })
 
-  describe('what it writes, step by step as its README has it', withServers, () => {
+  describe('the written project, step by step as in its README', withServers, () => {
     for (const source of initSources) {
       test(`for ${source} is set up, checked against its servers, started, and books what is sent once`, async () => {
         await using cleanup = new AsyncDisposableStack()

@@ -68,7 +68,7 @@ describe('onceward ledger', await skipWithout('postgres'), () => {
     await dispatcher.drain()
   }
 
-  test('lists what waits for people, and shows one with its evidence but not its body', async () => {
+  test('lists effects that wait for an operator, and shows one with its evidence but not its body', async () => {
     await waiting('listed', ['failed', 'unknown', 'reconciling'])
     await scene.intend('listed', ['listed-pending'])
     const { effects } = await json('list', '--consumer', 'listed')
@@ -90,7 +90,7 @@ describe('onceward ledger', await skipWithout('postgres'), () => {
     assert.match(out, /listed-unknown +unknown/)
   })
 
-  test('reconciles what may have happened, with the reason kept', async () => {
+  test('reconciles an effect that may have happened, and keeps the reason', async () => {
     const [unknown, reconciling] = await waiting('found', ['unknown', 'reconciling'])
     const flags = ['--consumer', 'found', '--because', 'seen in the bank’s report']
     const done = await json('reconcile', unknown!, '--as', 'completed', ...flags)

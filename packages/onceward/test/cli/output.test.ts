@@ -5,7 +5,7 @@ import { oneLine, print, safe, table } from '../../src/cli/output.ts'
 const hostile = 'a\u001b[2J\u009b31m\u2028b\u202ec\u200bd\ufeff\u{e0041}e'
 
 describe('what commands print', () => {
-  test('holds nothing that a terminal acts on or a reader cannot see', () => {
+  test('has no control sequences and no invisible characters', () => {
     assert.equal(safe(`${hostile}\nf`), 'a?b?c?d??e\nf')
     assert.equal(oneLine(`${hostile}\nf`), 'a?b?c?d??e f')
   })
@@ -18,7 +18,7 @@ describe('what commands print', () => {
     assert.equal(table(['id'], [['x\u2028y\nz']]), 'id\nx?y z')
   })
 
-  test('as JSON is plain on a terminal and says every value back', t => {
+  test('as JSON is plain on a terminal and preserves every value', t => {
     const write = t.mock.method(process.stdout, 'write', () => true)
     print(true, { id: hostile }, () => '')
     const line = String(write.mock.calls[0]!.arguments[0])

@@ -50,7 +50,7 @@ export default consumerParts<{ id: string }>({ name: 'orders', source: queue('or
     assert.match(named.stdout, /\| Owner \| others \|/)
   })
 
-  test('that is not there, a folder or a pipe is one error, at once', async () => {
+  test('that does not exist, is a folder or a pipe is one error, at once', async () => {
     for (const path of ['missing.yaml', '.', '/dev/zero']) {
       const { code, stderr } = await onceward(['contract', 'orders.ts', '--policy', path])
       assert.equal(code, 2, path)
@@ -85,7 +85,7 @@ waivers: [{ rule: a }]
     assert.equal(JSON.parse(stdout).code, 'contract_invalid')
   })
 
-  test('of bytes that are no policy stops every command the same way', async () => {
+  test('with bytes that are no policy fails every command in the same way', async () => {
     for (const bytes of ['', new Uint8Array([0xff, 0x00]), 'x'.repeat(300_000), '['.repeat(5_000)]) {
       write(bytes)
       const { code, stderr } = await onceward(['run', 'orders.ts'])
@@ -94,7 +94,7 @@ waivers: [{ rule: a }]
     }
   })
 
-  test('refers to secrets that running needs and looking does not', async () => {
+  test('refers to secrets that are needed to run and not to check', async () => {
     write(
       'consumers:\n  orders:\n    owner: a\n    risk: money\n    source: { url: "${' + 'env:ORDERS_URL}" }\n',
     )

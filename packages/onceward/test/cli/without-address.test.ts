@@ -74,7 +74,7 @@ export default defineConsumer<{ id: string }>({ name: 'work', owner: 'tests', ri
     assert.equal(existsSync(join(folder, '.onceward')), false)
   })
 
-  test('run and relay are refused: they would settle messages into a database that nobody keeps', async () => {
+  test('run and relay are refused: they would settle messages into a temporary database', async () => {
     for (const args of [
       ['run', 'work.ts'],
       ['relay', '--broker', 'postgres'],

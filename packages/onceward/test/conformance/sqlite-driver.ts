@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Delivery, OncewardError, type Source, type Store, type StoreSession } from 'onceward'
+import { type Delivery, type Source, type Store, type StoreSession, synchronousHandle } from 'onceward'
 
 const schema = `
   create table if not exists marker (consumer text, id text, digest blob, status text, primary key (consumer, id));
@@ -31,9 +31,7 @@ async function whenFree<T>(run: () => T): Promise<T> {
 /** Without prototypes: a header named `__proto__` is a header like any other. */
 const bare = (text: string) =>
   JSON.parse(text, (_name, value) =>
-    value === null || typeof value !== 'object' || Array.isArray(value)
-      ? value
-      : Object.setPrototypeOf(value, null),
+    Object.prototype.toString.call(value) === '[object Object]' ? Object.setPrototypeOf(value, null) : value,
   )
 
 const leaseMs = 30_000
@@ -60,13 +58,10 @@ export function sqliteSource(db: DatabaseSync, queue: string): Source {
     async open({ inFlightMax, inFlightBytesMax, onEvent }) {
       const holder = randomUUID()
       const held = new Set<Delivery>()
-      let [bytes, closed, wake] = [0, false, () => {}]
+      let [bytes, closed] = [0, false]
       const lease = setInterval(() => {
         void whenFree(() => extend.run(Date.now() + leaseMs, holder)).catch(() => {})
       }, leaseMs / 3)
-      const forget = (delivery: Delivery) => {
-        if (held.delete(delivery)) bytes -= delivery.body.length
-      }
       /** As many as fit into both bounds; a message larger than the bound comes alone. */
       const takeSome = (max: number): Delivery[] => {
         const now = Date.now()
@@ -101,23 +96,19 @@ export function sqliteSource(db: DatabaseSync, queue: string): Source {
           while (!closed) {
             const found = await whenFree(() => (closed ? [] : takeSome(max)))
             if (found.length > 0 && !closed) return found
-            const woken = new Promise<void>(resolve => {
-              wake = resolve
-            })
-            await Promise.race([woken, pause(20)])
+            await pause(20)
           }
           return []
         },
         async settle(deliveries) {
           let missed = 0
           for (const delivery of deliveries) {
-            const live = held.has(delivery)
-            const gone =
-              live && (await whenFree(() => remove.run(delivery.token as number, holder)).catch(() => null))
-            if (!gone || gone.changes === 0) missed++
-            forget(delivery)
+            const id = delivery.token as number
+            const removed =
+              held.has(delivery) && (await whenFree(() => remove.run(id, holder)).catch(() => null))
+            if (!removed || removed.changes === 0) missed++
+            if (held.delete(delivery)) bytes -= delivery.body.length
           }
-          wake()
           return { missed }
         },
         isLive: delivery => held.has(delivery),
@@ -125,7 +116,6 @@ export function sqliteSource(db: DatabaseSync, queue: string): Source {
           if (closed) return
           closed = true
           clearInterval(lease)
-          wake()
           held.clear()
           await whenFree(() => release.run(holder)).catch(() => {})
         },
@@ -195,35 +185,9 @@ function openSession(db: DatabaseSync, consumer: string) {
       })
     },
     handlerTransaction() {
-      let [used, closed, failure] = [false, null as OncewardError | null, undefined as unknown]
-      const tx: SqliteTransaction = {
-        query(sql, ...values) {
-          if (closed !== null) throw closed
-          used = true
-          try {
-            return db.prepare(sql).all(...values)
-          } catch (error) {
-            failure ??= error
-            throw error
-          }
-        },
-      }
-      const handle = {
-        tx,
-        get used() {
-          return used
-        },
-        get failure() {
-          return failure
-        },
-        pending: 0,
-        idle: async () => {},
-        revoke(cut?: Error) {
-          closed ??= new OncewardError('tx_closed', 'The handler has returned: its `tx` is closed.', {
-            cause: cut,
-          })
-        },
-      }
+      const handle = synchronousHandle<SqliteTransaction>(send => ({
+        query: (sql, ...values) => send(() => db.prepare(sql).all(...values)),
+      }))
       handles.push(handle)
       return handle
     },

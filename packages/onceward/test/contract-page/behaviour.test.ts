@@ -181,7 +181,7 @@ async function laterMessage(
   return { outcomes, word: applied > (outcomes.applied ?? 0) ? 'continue' : 'wait' }
 }
 
-describe('what the page says becomes of a message is what becomes of it', () => {
+describe('the outcome on the page is the outcome of the message', () => {
   for (const [name, contract] of Object.entries(contracts))
     test(name, async () => {
       const page = behaviourOf({

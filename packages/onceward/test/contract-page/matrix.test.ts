@@ -127,14 +127,14 @@ describe('what is promised', () => {
       })
     }
 
-  test('by a position alone is told as once per record', () => {
+  test('by position alone is described as once per record', () => {
     const { source } = sources.kafka!
     const checkpoint = pageOf(source, { ...handler, dedup: 'checkpoint', order: 'partition' }, undefined)
     assert.equal(checkpoint.promise[0]!.often, 'once per record')
     assert.match(checkpoint.promise[0]!.text, /applied twice/)
   })
 
-  test('without a business key an id is all that is known of an intent, and the page says so', () => {
+  test('without a business key only the id identifies an intent, and the page says so', () => {
     const { source } = sources.postgres!
     assert.match(
       pageOf(source, handler, undefined).promise[0]!.assumes.join(),
@@ -146,7 +146,7 @@ describe('what is promised', () => {
     assert.match(database!.text, /and per business key/)
   })
 
-  test('to Kafka is not what Kafka calls exactly once, and the page says where that is', () => {
+  test("to Kafka is not Kafka's exactly-once, and the page names the alternative", () => {
     const [, published] = pageOf(
       sources.kafka!.source,
       effects['a message to Kafka']!.parts,

@@ -23,6 +23,12 @@ const page = (changes: object) =>
 const section = (of: ReturnType<typeof page>, title: string) =>
   of.sections.find(one => one.title === title)!.text
 
+const fromQueue = { source: queue('cases') }
+const receipts = (term: string) => ({
+  evidence: { receipts: true },
+  retention: { markers: '30d', receipts: term },
+})
+
 describe('the one-page contract', () => {
   test('has every part of a consumer contract', () => {
     const titles = page({}).sections.map(({ title }) => title)
@@ -44,7 +50,7 @@ describe('the one-page contract', () => {
       assert.ok(titles.includes(title), title)
   })
 
-  test('says what this consumer does, not what consumers do', () => {
+  test('describes this consumer, not consumers in general', () => {
     const one = page({
       order: 'key',
       producer: 'portal',
@@ -77,7 +83,41 @@ describe('the one-page contract', () => {
     assert.equal(section(one, 'Owner'), 'case team; dead letters: ops; producer: portal')
   })
 
-  test('names who accepted a loss, and when the source is told', () => {
+  /** Each must be visible to the reader of the page. */
+  const visible: Readonly<Record<string, readonly [before: object, after: object]>> = {
+    'failure.exhausted': [{}, { failure: { exhausted: 'dead-lettered' } }],
+    'terminal ignored': [{}, { failure: { policies: { 'business conflict': { terminal: 'ignored' } } } }],
+    'terminal halted': [{}, { failure: { policies: { configuration: { terminal: 'halted' } } } }],
+    'failure.breaker': [{}, { failure: { breaker: { failuresMax: 9 } } }],
+    'failure.brake': [{}, { failure: { brake: false } }],
+    'brake.messagesMin': [{}, { failure: { brake: { messagesMin: 33 } } }],
+    'brake.shareMin': [{}, { failure: { brake: { shareMin: 0.7 } } }],
+    'poison.maxAttemptsBeforePark': [{}, { failure: { poison: { maxAttemptsBeforePark: 2 } } }],
+    'identity.id content': [fromQueue, { ...fromQueue, identity: { id: 'content' } }],
+    'redelivery.countMax': [fromQueue, { ...fromQueue, failure: { redelivery: { countMax: 4 } } }],
+    'redelivery.action': [
+      { ...fromQueue, failure: { redelivery: { countMax: 4 } } },
+      { ...fromQueue, failure: { redelivery: { countMax: 4, action: 'set aside' } } },
+    ],
+    'evidence.receipts': [{}, { evidence: { receipts: true } }],
+    'evidence.keep': [{ evidence: { receipts: true } }, { evidence: { receipts: true, keep: 'payload' } }],
+    'retention.receipts': [receipts('30d'), receipts('90d')],
+    'retention.tenants': [
+      { retention: { markers: '30d' } },
+      { retention: { markers: '30d', tenantSeparator: ':', tenants: { acme: '60d' } } },
+    ],
+    'retention.behindHorizon': [
+      { retention: { markers: '30d', behindHorizon: 'park' } },
+      { retention: { markers: '30d', behindHorizon: 'apply' } },
+    ],
+    'objectives.lagRecordsMax': [{}, { objectives: { lagRecordsMax: 77 } }],
+  }
+  for (const [option, [before, after]] of Object.entries(visible))
+    test(`shows ${option}`, () => {
+      assert.notEqual(renderPage(page(after)), renderPage(page(before)))
+    })
+
+  test('names who accepted a loss, and when messages are acknowledged', () => {
     const lossy = page({
       risk: 'low value',
       settle: { when: 'before effect', lossAcceptable: 'only a hint' },
@@ -103,7 +143,7 @@ describe('the one-page contract', () => {
     assert.doesNotMatch(JSON.stringify(secret) + renderPage(secret), /hunter2/)
   })
 
-  test('takes nothing in a contract for mark-up', () => {
+  test('escapes mark-up in a contract', () => {
     const hostile = 'a | b\n# h <script>x</script> [x](http://e) `c` **d** _e_ \u001b[2J \u202e ~~f~~ & $m$'
     const text = renderPage(page({ owner: hostile, description: hostile, failure: { deadLetter: hostile } }))
     for (const row of text.split('\n').filter(line => line.startsWith('| Owner')))

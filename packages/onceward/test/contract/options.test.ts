@@ -47,7 +47,7 @@ describe('the table of options', () => {
     assert.deepEqual(listed(wrong), ['failure.classes'])
   })
 
-  test('has no key of the policy file twice, and sends nobody away who is right', () => {
+  test('has no key of the policy file twice, and refuses no correct use', () => {
     const keys = policyKeys.map(({ key }) => key)
     assert.equal(new Set(keys).size, keys.length)
     assert.deepEqual(

@@ -49,6 +49,8 @@ const logsOnly = {
  * Points that no consumer reaches while it takes messages, and the file that kills a process at each of them.
  */
 export const killedElsewhere = {
+  'brake.engaging': 'failure/brake-kill.test.ts',
+  'brake.ending': 'failure/brake-kill.test.ts',
   'parking.selected': 'parking/kill.test.ts',
   'parking.moving': 'parking/kill.test.ts',
   'parking.moved': 'parking/kill.test.ts',
@@ -86,7 +88,7 @@ export type ReplayPoint = Extract<CrashPoint, `replay.${string}` | `swap.${strin
 
 export const crashScenarios: Record<ConsumerPoint, CrashScenario> = {
   'batch.received': consume,
-  'batch.marked': consume,
+  'batch.claimed': consume,
   'batch.applied': consume,
   'batch.concluded': consume,
   'batch.fenced': { ...consume, without: logsOnly },

@@ -7,6 +7,10 @@ import { pages, pageText, root } from './pages.ts'
 /** History keeps the words of its time; the glossary lists retired words. */
 const prose = pages.filter(page => page !== 'CHANGELOG.md' && page !== 'docs/glossary.md')
 const sources = globSync('packages/*/src/**/*.ts', { cwd: root })
+const beside = globSync('{examples,scripts,bench}/**/*.ts', { cwd: root }).filter(
+  file => !file.includes('node_modules'),
+)
+const suites = globSync('packages/*/test/**/*.ts', { cwd: root })
 const textOf = (file: string) => readFileSync(join(root, file), 'utf8')
 
 /** `| a, b | use instead |` below the heading. */
@@ -54,6 +58,23 @@ describe('the words of the glossary', () => {
   test('no retired word in code, SQL, commands, errors and comments', () => {
     assert.deepEqual(
       sources.flatMap(file => linesWith(file, withoutQuoted(file))),
+      [],
+    )
+  })
+
+  test('no retired word in examples, scripts and benchmarks', () => {
+    assert.deepEqual(
+      beside.flatMap(file => linesWith(file, textOf(file))),
+      [],
+    )
+  })
+
+  test('no retired word in the title of a test', () => {
+    const title = /\b(?:test|it|describe)\(\s*(['"`])((?:[^\\]|\\.)*?)\1/g
+    assert.deepEqual(
+      suites.flatMap(file =>
+        [...textOf(file).matchAll(title)].flatMap(([, , words]) => linesWith(file, words!)),
+      ),
       [],
     )
   })

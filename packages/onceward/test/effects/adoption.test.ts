@@ -4,7 +4,7 @@ import { publishInTransaction } from 'onceward/outbox'
 import { until } from 'onceward/testing'
 import { declareDestination } from '../../src/drivers/postgres/destinations.ts'
 import { writeOutbox } from '../../src/drivers/postgres/sql/write-outbox.ts'
-import type { Outgoing } from '../../src/ports/store.ts'
+import type { Outgoing } from '../../src/ports/outgoing.ts'
 import { skipWithout } from '../services/services.ts'
 import { type OutboxScene, openOutboxScene } from './outbox-scene.ts'
 
@@ -15,7 +15,7 @@ describe('rows for a kind of broker', await skipWithout('postgres'), () => {
   })
   after(() => scene.close())
 
-  it('one that commits after the relay came is not overtaken by the next of its key', async () => {
+  it('a row that commits after the relay started is not overtaken by the next of its key', async () => {
     const target = { broker: 'kafka', topic: 'orders' } as const
     const early = await scene.pool.connect()
     await early.query('begin')

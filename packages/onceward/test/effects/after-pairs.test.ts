@@ -111,20 +111,20 @@ describe('after a declared effect that fails at first', await skipWithout('postg
     assert.equal(calls.filter(id => id === 'b').length, 3)
   }
 
-  test('deferred: a worker follows the message later, once', async t => {
+  test('deferred: a worker calls it later, once', async t => {
     const source = postgresQueue('deferred')
     await rig.fillQueue('deferred', steps)
     await run(t, contract({ source, failure: { ...failure, mode: 'defer' } }))
     await allOnce()
   })
 
-  test('stored: workers follow it, once', async t => {
+  test('stored: workers call it once', async t => {
     await rig.fillQueue('stored', steps)
     await run(t, contract({ source: postgresQueue('stored'), inbox: { mode: 'stored' } }))
     await allOnce()
   })
 
-  test('by checkpoint, without markers: it is followed with the position that moves', async t => {
+  test('by checkpoint, without markers: it is called in the transaction that moves the position', async t => {
     const folder = mkdtempSync(join(tmpdir(), 'onceward-after-'))
     t.after(() => rmSync(folder, { recursive: true }))
     const path = join(folder, 'steps.jsonl')
@@ -144,7 +144,7 @@ describe('after a declared effect that fails at first', await skipWithout('postg
     assert.equal((await rig.rows('select from move_seen')).length, 4)
   })
 
-  test('in a retry queue of RabbitMQ: the copy is followed, once', withRabbit, async t => {
+  test('in a retry queue of RabbitMQ: it is called for the copy, once', withRabbit, async t => {
     const url = await rabbitmqUrl()
     const connection = await amqp.connect(url)
     const channel = await connection.createConfirmChannel()
@@ -165,7 +165,7 @@ describe('after a declared effect that fails at first', await skipWithout('postg
     await allOnce()
   })
 
-  test('in a retry topic of Kafka: the copy is followed, once', withKafka, async t => {
+  test('in a retry topic of Kafka: it is called for the copy, once', withKafka, async t => {
     const kafka = await openKafka(t)
     const name = await kafka.createTopic()
     for (const ms of [100, 200]) await kafka.createTopic({ name: `${name}.retry.${ms}` })

@@ -48,7 +48,7 @@ for (const server of ['as it is', 'before 18'] as const)
       return scene.drive(table, options, batches, { effect: { ...effect, apply } })
     }
 
-    it('every applied fact is followed, with a note or without; a stale and a repeated one are not', async () => {
+    it('it is called for every applied fact, with a note or without, and not for a stale or repeated one', async () => {
       const table = await scene.table('followed')
       const { outcomes } = await drive(
         table,
@@ -89,7 +89,7 @@ for (const server of ['as it is', 'before 18'] as const)
       assert.deepEqual((await published()).sort(), lines)
     })
 
-    it('a fact that the answer of the source of truth contains is applied, and followed', async () => {
+    it('it is called for a fact applied from the answer of the source of truth', async () => {
       const table = await scene.table('repaired')
       const gap = { policy: 'repair', fetch: async () => fact('a', 5, { id: 'truth' }) } as const
       await drive(table, following(table, { gap }), [fact('a', 1)], [fact('a', 4), fact('a', 6)])
@@ -97,7 +97,7 @@ for (const server of ['as it is', 'before 18'] as const)
       await published()
     })
 
-    it('one that fails leaves the row as it was, and its neighbours move', async () => {
+    it('one that fails leaves its row unchanged, and other rows move', async () => {
       const table = await scene.table('failing')
       const options = following(table, {
         after: async ({ message, effects }) => {
@@ -112,7 +112,7 @@ for (const server of ['as it is', 'before 18'] as const)
     })
 
     if (server === 'as it is') {
-      it('a fact that waited is followed once, when it is applied by a worker', async t => {
+      it('it is called once for a fact that waited, when a worker applies it', async t => {
         const table = await scene.table('waited')
         const gap = {
           policy: 'wait',
@@ -136,7 +136,7 @@ for (const server of ['as it is', 'before 18'] as const)
         )
       })
 
-      it('stored: workers follow what they apply, once', async t => {
+      it('stored: workers call it for each message they apply, once', async t => {
         const table = await scene.table('stored')
         const options = following(table, { after: seenAfter(table) })
         const source = postgresQueue('stored', { keyOrder: true })
@@ -155,7 +155,7 @@ for (const server of ['as it is', 'before 18'] as const)
         )
       })
 
-      it('without markers, the version is the marker: a redelivery is not followed', async () => {
+      it('without markers, the version is the marker: it is not called for a redelivery', async () => {
         const table = await scene.table('by_version')
         const options = following(table, { after: seenAfter(table) })
         const again = [fact('a', 1), fact('a', 2)]

@@ -80,7 +80,7 @@ describe('after a declared effect', await skipWithout('postgres'), () => {
       tx.query('select 1/0').catch(() => {}),
     'that parks': async () => park('not this one'),
   }))
-    test(`one ${how} undoes its transition and leaves its neighbours`, async () => {
+    test(`one ${how} undoes its transition and no other`, async () => {
       const effect = workflow({
         after: async context => {
           await followMove(context)

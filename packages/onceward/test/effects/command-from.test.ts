@@ -27,11 +27,11 @@ describe('a command made from an event', () => {
     assert.deepEqual(request.body, { caseId: '7' })
   })
 
-  test('keeps its id for ever: what is stored under it must be found again', () => {
+  test('keeps its id across versions: stored rows must be found again', () => {
     assert.equal(commandFrom(event, options).id, 'acbb2f50-afd4-8731-9246-25d5caa87496')
   })
 
-  test('begins a chain of work where the event belongs to none, and falls back to the message id', () => {
+  test('starts a correlation where the event has none, and falls back to the message id', () => {
     const { correlationId, causationId } = commandFrom(
       { id: 'm-1', eventId: null, correlationId: null },
       options,
@@ -60,7 +60,7 @@ describe('a command made from an event', () => {
       )
   })
 
-  test('no parts of a cause can pass for others', () => {
+  test('different parts of a cause never give the same id', () => {
     const parts = fc.array(fc.string({ unit: fc.constantFrom('a', '"', ','), minLength: 1, maxLength: 2 }), {
       minLength: 1,
       maxLength: 2,

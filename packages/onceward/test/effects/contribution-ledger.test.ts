@@ -41,7 +41,7 @@ describe('a ledger of balances', await skipWithout('postgres'), () => {
     ])
   })
 
-  test('never falls below zero where that is declared: in order, inside a batch and against what is held', async () => {
+  test('never falls below zero where that is declared: in order, inside a batch and against the stored balance', async () => {
     const { name, outcomes } = await rig.pass(ledger(), [
       entry('first', '-1'),
       entry('in', '10'),
@@ -63,7 +63,7 @@ describe('a ledger of balances', await skipWithout('postgres'), () => {
     assert.equal((await rig.held(again.name))[0]!.message_id, 'more')
   })
 
-  test('a repeat of an entry that was refused is asked anew, in the same batch', async () => {
+  test('a repeat of a refused entry is decided again, in the same batch', async () => {
     const { name, outcomes } = await rig.pass(ledger(), [
       entry('out', '-5'),
       entry('out', '-5', { id: 'again' }),
@@ -82,7 +82,7 @@ describe('a ledger of balances', await skipWithout('postgres'), () => {
     assert.deepEqual(await balances(), [['acme', 2, '0.00']])
   })
 
-  test('a correction may not take what is spent', async () => {
+  test('a correction may not take a spent amount', async () => {
     await rig.pass(ledger(), [entry('in', '10'), entry('out', '-8')])
     const { name } = await rig.pass(ledger(), [
       entry('wrong', '5', { corrects: 'in' }),

@@ -55,7 +55,7 @@ describe('a contribution', await skipWithout('postgres'), () => {
     assert.deepEqual(await drift(), [])
   })
 
-  test('a window that was spoilt is recomputed alone, from its facts', async () => {
+  test('a corrupted window is recomputed alone, from its facts', async () => {
     await rig.pass(minutes(), [worked('a', 0, 5), worked('b', 1, 2), worked('c', 1, 3), worked('d', 2, 7)])
     await rig.pool.query('update minutes_window set minutes = 99')
     const client = await rig.pool.connect()
@@ -151,7 +151,7 @@ describe('a contribution', await skipWithout('postgres'), () => {
     const facts = () =>
       rig.rows('select event_id, sign, reverses, minutes::text from minutes_fact order by event_id, sign')
 
-    test('reverses it and stands in its place, in the window each belongs to; the fact itself stays', async () => {
+    test('reverses it and counts in its place, each in its own window; the fact itself stays', async () => {
       await rig.pass(minutes(), [worked('a', 0, 5), worked('b', 0, 1)])
       await rig.pass(minutes(), [worked('c', 2, 3, { corrects: 'a' })])
       assert.deepEqual(await facts(), [
@@ -175,7 +175,7 @@ describe('a contribution', await skipWithout('postgres'), () => {
       assert.equal((await rig.held(name))[0]!.code, 'fact_conflict')
     })
 
-    test('is corrected in turn, all in one batch and before what they correct', async () => {
+    test('is itself corrected, all in one batch and before the facts they correct', async () => {
       const { outcomes } = await rig.pass(minutes(), [
         worked('e', 0, 7, { corrects: 'd' }),
         worked('d', 0, 6, { corrects: 'a' }),
@@ -185,7 +185,7 @@ describe('a contribution', await skipWithout('postgres'), () => {
       assert.deepEqual(await windows(), [['red', 0, 1, '7']])
     })
 
-    test('counts once, and is distinguished from a conflict, a second correction and one that is early', async () => {
+    test('counts once, and is distinguished from a conflict, a second correction and a correction that arrives early', async () => {
       await rig.pass(minutes(), [worked('a', 0, 5), worked('c', 0, 3, { corrects: 'a' })])
       const { name } = await rig.pass(
         minutes(),
@@ -209,7 +209,7 @@ describe('a contribution', await skipWithout('postgres'), () => {
     })
   })
 
-  test('what is no number, no time or no id is set aside, and costs its neighbours nothing', async () => {
+  test('an invalid number, time or id is set aside without affecting other messages', async () => {
     const bad: Record<string, Partial<Record<keyof Minutes, unknown>>> = {
       number: { minutes: 'five' },
       infinite: { minutes: '1e400' },
@@ -232,7 +232,7 @@ describe('a contribution', await skipWithout('postgres'), () => {
     )
   })
 
-  test('drift names the row that was changed by hand, and a rebuild is what the facts say', async () => {
+  test('drift names the row that was changed by hand, and a rebuild restores it from the facts', async () => {
     await rig.pass(minutes(), [worked('a', 0, 5), worked('b', 1, 2)])
     await rig.pool.query('create table rebuilt (like minutes_window including all)')
     const query = ((sql: string, values: never) => rig.pool.query(sql, values)) as never
@@ -270,7 +270,7 @@ describe('a contribution', await skipWithout('postgres'), () => {
 
   for (const point of [
     'batch.received',
-    'batch.marked',
+    'batch.claimed',
     'batch.applied',
     'batch.concluded',
     'batch.committed',

@@ -67,7 +67,7 @@ describe('two virtual hosts, one database', await skipWithout('postgres', 'rabbi
       assert.deepEqual(outbox, [])
     })
 
-  it('a relay whose login is refused ends with that, and waits for no other', async t => {
+  it('a relay whose login is refused ends with that error, without waiting for others', async t => {
     const { scene, ends } = await open(t)
     const { url } = await createVirtualHost(t)
     const refused = new URL(url)
@@ -92,7 +92,7 @@ describe('two virtual hosts, one database', await skipWithout('postgres', 'rabbi
     }
   })
 
-  it('rows of a virtual host without a relay are counted as such, and leave when one comes', async t => {
+  it('rows of a virtual host without a relay are counted as such, and are published when one starts', async t => {
     const { scene, ends } = await open(t)
     await scene.pool.query('create table effect (tenant text, id text)')
     const tenant = await openTenant(t, 'tenant_a', 'work')

@@ -101,7 +101,7 @@ describe('a producer without an address', await skipWithout('postgres'), () => {
     return rows.map(row => `${row.message_id} ${row.destination}`)
   }
 
-  it('writes for the only destination of its kind, waits for the first, and has to name one of several', async t => {
+  it('writes to the only destination of its kind, waits for the first one, and must name one of several', async t => {
     const scene = await openScene()
     t.after(() => scene.close())
     await write(scene, 'early')

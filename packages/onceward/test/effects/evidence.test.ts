@@ -112,7 +112,7 @@ describe('evidence and markers, as handlers see them', await skipWithout('postgr
     })
   })
 
-  test('after a declared effect, evidence says what it did', async () => {
+  test('after a declared effect, evidence has its result', async () => {
     const effect = workflow({
       after: async ({ result, effects }) => effects.evidence('moved', `${result.from} to ${result.to}`),
     })

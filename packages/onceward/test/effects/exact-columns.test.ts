@@ -129,7 +129,7 @@ describe('columns of declared effects', await skipWithout('postgres'), () => {
   }
 
   for (const [table, apply] of Object.entries(effects)) {
-    test(`${table}: what PostgreSQL would change without a word is refused with the column and the reason`, async () => {
+    test(`${table}: a value that PostgreSQL would silently change is refused with the column and the reason`, async () => {
       const said = await refusals(apply, refused as never)
       const other = refused.filter(
         ([column, , why], n) =>
@@ -147,7 +147,7 @@ describe('columns of declared effects', await skipWithout('postgres'), () => {
       assert.deepEqual(await rig.rows(`select from ${table}`), [])
     })
 
-    test(`${table}: what its columns hold is there as it was written`, async () => {
+    test(`${table}: values are stored as they were written`, async () => {
       await rig.pass(apply, [{ ...good, id: 'g', event: 'good' }])
       const [row] = await rig.rows(
         `select n2::text, whole::text, cent::text, price::text, many::text, prices::text, counts::text, words, small, code, said, doc,

@@ -6,7 +6,7 @@ import { OncewardError } from '../../src/errors.ts'
 import { skipWithout } from '../services/services.ts'
 import { type OutboxScene, openOutboxScene } from './outbox-scene.ts'
 
-describe('what waits behind a refusal', await skipWithout('postgres'), () => {
+describe('rows behind a refused row', await skipWithout('postgres'), () => {
   let scene: OutboxScene
   before(async () => {
     scene = await openOutboxScene()

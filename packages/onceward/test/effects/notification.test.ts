@@ -5,7 +5,7 @@ import { notification } from 'onceward'
 const shipped = { notificationId: 'order-7-shipped', recipient: 'ada@shop.example', templateVersion: 2 }
 
 describe('the key of a notification', () => {
-  test('is the same however often it is asked for, and says nothing about the recipient', () => {
+  test('is the same each time, and does not reveal the recipient', () => {
     const { key } = notification(shipped)
     assert.equal(notification({ ...shipped, templateVersion: '2' }).key, key)
     assert.match(key, /^notification-[0-9a-f]{64}$/)

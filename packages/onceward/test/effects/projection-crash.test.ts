@@ -17,7 +17,7 @@ describe('a projection whose process is killed', {
   ...(await skipWithout('postgres')),
 }, () => {
   for (const dedup of ['marker', 'version'] as const) {
-    for (const killAt of ['received', 'marked', 'applied', 'concluded', 'committed', 'settled'] as const) {
+    for (const killAt of ['received', 'claimed', 'applied', 'concluded', 'committed', 'settled'] as const) {
       it(`at batch.${killAt} under dedup '${dedup}' moves each version once`, async () => {
         await using env = await openWorld({ dedup, waits: false, ordered: true })
         await env.publish(facts)
@@ -55,7 +55,7 @@ describe('a projection whose process is killed', {
   }
 
   for (const dedup of ['marker', 'version'] as const) {
-    it(`or which has a twin: copies in two processes under dedup '${dedup}' move each version once`, async () => {
+    it(`or that runs in two processes: copies under dedup '${dedup}' move each version once`, async () => {
       await using env = await openWorld({ dedup, waits: false, ordered: false })
       const twins = [env.spawn(), env.spawn()]
       const renamed = facts.map(one => ({ ...one, id: `${one.id} again` }))

@@ -151,7 +151,7 @@ describe('gaps of a projection', await skipWithout('postgres'), () => {
       await heldAre('pairs')
     })
 
-    it('are found among more keys than one look covers', async t => {
+    it('are found among more keys than one query covers', async t => {
       const table = await scene.table('many_waiting')
       const most = waits(table, { totalMax: 5_000 })
       await running(t, table, most)
@@ -220,7 +220,7 @@ describe('gaps of a projection', await skipWithout('postgres'), () => {
       assert.deepEqual(outcomes, { applied: 2, retry: 2, parked: 1 })
     })
 
-    it('are asked for again after an error and after silence, then parked as the failure policy says', async () => {
+    it('are requested again after an error and after no answer, then parked as the failure policy says', async () => {
       const table = await scene.table('silent')
       let calls = 0
       const fetch = ({ signal }: { signal: AbortSignal }) => {
@@ -269,7 +269,7 @@ describe('gaps of a projection', await skipWithout('postgres'), () => {
   })
 
   describe('that fail fast, in stored mode', () => {
-    it('stop the key for what was stored before as well, and a person frees it by the one that stopped it', async t => {
+    it('stop the key for what was stored before as well, and an operator frees it by the message that stopped it', async t => {
       const table = await scene.table('stopped_stored')
       const name = 'stopped_stored'
       const changes = {
@@ -304,7 +304,7 @@ describe('gaps of a projection', await skipWithout('postgres'), () => {
     })
   })
 
-  describe('that fail fast, and a person', () => {
+  describe('that fail fast, and an operator', () => {
     for (const dedup of ['marker', 'version'] as const) {
       it(`closes the hole and releases the key under dedup '${dedup}': those behind continue, in order`, async t => {
         const name = `released_${dedup}`
@@ -338,7 +338,7 @@ describe('gaps of a projection', await skipWithout('postgres'), () => {
       })
     }
 
-    it('what was released goes before what comes now', async t => {
+    it('released messages are applied before new ones', async t => {
       const table = await scene.table('before')
       const options = caseOptions(table, { gap: 'fail fast' })
       const changes = { source: postgresQueue('before', { keyOrder: true }), order: 'key' as const }
@@ -361,7 +361,7 @@ describe('gaps of a projection', await skipWithout('postgres'), () => {
     })
   })
 
-  describe('that are left to a rebuild', () => {
+  describe('that wait for a rebuild', () => {
     it('note the key with the version to reach, and are applied again once the row is there', async () => {
       const table = await scene.table('handed')
       const options = caseOptions(table, { gap: 'rebuild' })

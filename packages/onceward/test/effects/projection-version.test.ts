@@ -16,7 +16,7 @@ describe("a projection under dedup 'version'", await skipWithout('postgres'), ()
   })
   after(() => scene.close())
 
-  it('writes no marker, and knows what it has applied all the same', async () => {
+  it('writes no marker, and still recognises applied messages', async () => {
     const table = await scene.table('plain')
     const facts = [fact('a', 1), fact('a', 2), fact('b', 1)]
     const first = await scene.drive('plain', caseOptions(table), [facts], byVersion)
@@ -62,7 +62,7 @@ describe("a projection under dedup 'version'", await skipWithout('postgres'), ()
     assert.deepEqual(await scene.held('stopped'), ['a-v1 parked behind_parked', 'a-v2 quarantined gap'])
   })
 
-  it("on a log writes nothing once the partition is another process's", async () => {
+  it('on a log writes nothing once another process owns the partition', async () => {
     const table = await scene.table('fenced')
     const log = new MemoryLog({ partitions: 1 })
     const refused: string[] = []

@@ -24,7 +24,7 @@ function testOn(server: Server): void {
     assert.deepEqual(await scene.notes('plain'), [])
   })
 
-  it('says stale of an older fact, and marks it so', async () => {
+  it('marks an older fact as stale', async () => {
     const table = await scene.table('older')
     const { outcomes, results } = await scene.drive('older', caseOptions(table), [
       [fact('a', 1), fact('a', 2)],
@@ -37,7 +37,7 @@ function testOn(server: Server): void {
     assert.deepEqual(await scene.markers('older'), ['a-v1 applied', 'a-v2 applied', 'late stale'])
   })
 
-  it('says duplicate of the same version under another id, in one batch and in the next', async () => {
+  it('recognises the same version under another id as a duplicate, in one batch and in the next', async () => {
     const table = await scene.table('same')
     const { outcomes } = await scene.drive('same', caseOptions(table), [
       [fact('a', 1), fact('a', 1, { id: 'twin', state: 'other' })],
@@ -49,7 +49,7 @@ function testOn(server: Server): void {
     assert.deepEqual(await scene.markers('same'), ['a-v1 applied', 'late twin duplicate', 'twin duplicate'])
   })
 
-  it('says conflict of the same version with other content where a digest column is declared', async () => {
+  it('reports a conflict for the same version with other content where a digest column is declared', async () => {
     const table = await scene.table('digested')
     const options = caseOptions(table, { digest: 'content', columns: { state: 'state' } })
     await scene.drive('digested', options, [
@@ -62,7 +62,7 @@ function testOn(server: Server): void {
     assert.deepEqual(await scene.held('digested'), ['other content quarantined version_conflict'])
   })
 
-  it('sorts the facts of a batch: out of order inside one is no gap', async () => {
+  it('sorts the facts of a batch: disorder inside a batch is no gap', async () => {
     const table = await scene.table('sorted')
     const facts = [fact('a', 3), fact('a', 1), fact('a', 2)]
     const { outcomes } = await scene.drive('sorted', caseOptions(table), [facts])
@@ -70,7 +70,7 @@ function testOn(server: Server): void {
     assert.deepEqual(outcomes, { applied: 3 })
   })
 
-  it('accepts what skips versions, with a note', async () => {
+  it('accepts a skipped version, with a note', async () => {
     const table = await scene.table('accepted')
     const { outcomes, results } = await scene.drive('accepted', caseOptions(table), [
       [fact('a', 1)],

@@ -141,7 +141,7 @@ describe('effects.publish', () => {
       await one.drain()
     })
 
-  test('an undeclared target, a bad key and a body that is none are the handler’s failures, by name', async () => {
+  test('an undeclared target, a bad key and an invalid body are the handler’s failures, by name', async () => {
     const wrong: [string, object, RegExp][] = [
       ['capturd', { body: 1 }, /effect\.publish\.capturd/],
       ['toString', { body: 1 }, /effect\.publish\.toString/],

@@ -76,7 +76,7 @@ describe('transactions that commit in another order than they began', await skip
     assertFirstCopiesInOrder(arrivals)
   })
 
-  it('26: a lower id in a newer transaction: both come, and each key in its order', async () => {
+  it('26: a lower id in a newer transaction: both are published, each key in order', async () => {
     const [older, newer] = [await connect(), await connect()]
     await older.query('begin')
     await older.query('insert into other values (1)')

@@ -35,7 +35,7 @@ describe('relay to Kafka', await skipWithout('postgres', 'kafka'), () => {
       return { id, key: id.slice(0, id.lastIndexOf('-')) }
     })
 
-  it('puts the rows of a key into its partition, once and in order', async t => {
+  it('publishes the rows of a key to its partition, once and in order', async t => {
     const kafka = await openKafka(t)
     const topic = await kafka.createTopic({ partitions: 3 })
     const rows = numbered(12, 50)
@@ -71,7 +71,7 @@ describe('relay to Kafka', await skipWithout('postgres', 'kafka'), () => {
     assert.equal(got.length, 23)
   })
 
-  it('a topic that is missing keeps its rows, and takes them once it is there', async t => {
+  it('rows of a missing topic wait, and are published once it exists', async t => {
     const kafka = await openKafka(t)
     const topic = `later.${Date.now()}`
     await scene.put('kafka', topic, numbered(2, 3))

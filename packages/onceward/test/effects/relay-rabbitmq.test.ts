@@ -119,7 +119,7 @@ describe('relay to RabbitMQ', await skipWithout('postgres', 'rabbitmq'), () => {
     await stop()
   })
 
-  it('what makes the broker close the channel keeps its key waiting, and nothing else', async () => {
+  it('a message that makes the broker close the channel delays its key only', async () => {
     const queue = await declare()
     const nowhere = `exchange.${randomUUID()}`
     await scene.pool.query(
@@ -172,7 +172,7 @@ describe('relay to RabbitMQ', await skipWithout('postgres', 'rabbitmq'), () => {
     await scene.pool.query('delete from onceward.outbox where queue = $1', [missing])
   })
 
-  it('a queue that is full refuses some: none of a key overtakes a refused one', async () => {
+  it('a full queue refuses some: no message of a key overtakes a refused one', async () => {
     const queue = await declare({ 'x-max-length': 3, 'x-overflow': 'reject-publish' })
     const rows = numbered(3, 12)
     await scene.put('rabbitmq', queue, rows)

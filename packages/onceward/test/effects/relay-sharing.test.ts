@@ -136,7 +136,7 @@ describe('several relays', await skipWithout('postgres'), () => {
     assertFirstCopiesInOrder(arrivals)
   })
 
-  it('one that was frozen and wakes up repeats at most what it had read, and overtakes nothing', async () => {
+  it('one that was frozen repeats at most what it had read, and overtakes nothing', async () => {
     const broker = scene.nextBroker()
     await scene.put(broker, 'frozen', numbered(5, 20))
     const child = scene.spawn({ broker, instance: 'frozen', freezeAt: 'relay.read', batchMax: 30 })

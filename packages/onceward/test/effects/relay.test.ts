@@ -52,7 +52,7 @@ describe('relay', await skipWithout('postgres'), () => {
     await relay.drain()
   })
 
-  it('hands bytes in headers to the publisher as bytes', async () => {
+  it('passes bytes in headers to the publisher as bytes', async () => {
     const broker = scene.nextBroker()
     const publisher = scriptedPublisher(() => 'confirmed')
     await scene.pool.query(
@@ -125,7 +125,7 @@ describe('relay', await skipWithout('postgres'), () => {
     await relay.drain()
   })
 
-  it('a broker that takes nothing is asked less and less often', async () => {
+  it('a broker that refuses everything is tried less and less often', async () => {
     const broker = scene.nextBroker()
     const publisher = scriptedPublisher(() => new Error('unavailable'))
     await scene.put(
@@ -140,7 +140,7 @@ describe('relay', await skipWithout('postgres'), () => {
     await relay.drain()
   })
 
-  it('gives its rows up when the broker does not answer in time', async () => {
+  it('releases its rows when the broker does not answer in time', async () => {
     const broker = scene.nextBroker()
     const silent = silentPublisher()
     await scene.put(broker, 'silent', [{ id: 'm1' }])
@@ -186,7 +186,7 @@ describe('relay', await skipWithout('postgres'), () => {
     await relay.drain()
   })
 
-  it('leaves at once: the round is given up, its rows stay, its buckets are free', async () => {
+  it('leaves at once: the round is abandoned, its rows stay, its buckets are free', async () => {
     const broker = scene.nextBroker()
     const silent = silentPublisher()
     await scene.put(broker, 'left', [{ id: 'm1' }])

@@ -25,7 +25,7 @@ describe('a destination that is retired', await skipWithout('postgres'), () => {
   const retire = (name: string, to: string | null, why = because) =>
     retireDestination(scene.pool, name, to, why)
 
-  it('hands over what waits for it in order, and producers need not name the other any more', async () => {
+  it('passes its waiting messages on in order, and producers need not name a destination any more', async () => {
     await write('k-0')
     for (const cluster of ['old', 'new']) await declareDestination(scene.pool, { kind: 'kafka', cluster })
     await write('k-1', 'kafka:old')

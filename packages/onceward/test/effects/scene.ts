@@ -6,7 +6,7 @@ import { migrate } from '../../src/drivers/postgres/migrate.ts'
 import { createPool, type SqlPool } from '../../src/drivers/postgres/pool.ts'
 import { recordIntents } from '../../src/drivers/postgres/sql/record-intents.ts'
 import { bytesDigest } from '../../src/message/digest.ts'
-import type { Enrolment } from '../../src/ports/store.ts'
+import type { Enrolment } from '../../src/ports/enrolment.ts'
 import { createDatabase } from '../services/services.ts'
 
 export interface LedgerRow {

@@ -18,7 +18,7 @@ import { assertFirstCopiesInOrder, numbered, type OutboxScene, openOutboxScene }
 const because = 'it is no longer needed'
 const large = 'x'.repeat(30_000)
 
-describe('a message that its broker does not take', await skipWithout('postgres', 'kafka'), () => {
+describe('a message that its broker refuses', await skipWithout('postgres', 'kafka'), () => {
   let scene: OutboxScene
   before(async () => {
     scene = await openOutboxScene()

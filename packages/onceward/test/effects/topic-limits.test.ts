@@ -70,7 +70,7 @@ describe('effects.publish and the limit of the Kafka topic', await skipWithout('
     }
   }
 
-  it('a topic that takes less than the default: what does not fit fails by name, and its row is not written', async t => {
+  it('a topic with a smaller limit: a message that does not fit fails by name, and its row is not written', async t => {
     const { put, held, waiting, sizes, topic } = await open(t, '20000')
     await put('large', 30_000)
     await put('small', 10_000)
@@ -83,14 +83,14 @@ describe('effects.publish and the limit of the Kafka topic', await skipWithout('
     assert.deepEqual(await waiting(), [])
   })
 
-  it('a topic that takes more than the default: a message of 2 MiB is published', async t => {
+  it('a topic with a larger limit: a message of 2 MiB is published', async t => {
     const { put, held, sizes } = await open(t, String(4 * 1024 * 1024))
     await put('large', 2 * 1024 * 1024)
     await until('it is out or set aside', async () => (await sizes()).length + (await held()).length > 0)
     assert.deepEqual(await sizes(), [2 * 1024 * 1024])
   })
 
-  it('a limit that was raised meanwhile is learned once something did not fit', async t => {
+  it('a raised limit is learned once a message did not fit', async t => {
     const { kafka, topic, put, learned } = await open(t, '20000')
     assert.deepEqual(learned, [20_000], 'asked once at start')
     await kafka.alterTopic(topic, { 'max.message.bytes': '1000000' })
@@ -102,7 +102,7 @@ describe('effects.publish and the limit of the Kafka topic', await skipWithout('
     await until('it is out', async () => (await ids()).includes('late'))
   })
 
-  it('a limit that was lowered meanwhile is learned when the broker refuses', async t => {
+  it('a lowered limit is learned when the broker refuses', async t => {
     const { kafka, topic, put, held, waiting, learned } = await open(t, '1000000')
     await kafka.alterTopic(topic, { 'max.message.bytes': '20000' })
     await put('early', 30_000)
@@ -115,7 +115,7 @@ describe('effects.publish and the limit of the Kafka topic', await skipWithout('
     await until('the first leaves', async () => (await waiting()).length === 0)
   })
 
-  it('a process without a relay asks too', async t => {
+  it('a process without a relay reads the limit too', async t => {
     const { put, held, waiting } = await open(t, '20000', ['consumer'])
     await put('large', 30_000)
     await until('it is set aside', async () => (await held()).length === 1)

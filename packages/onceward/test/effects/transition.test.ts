@@ -58,7 +58,7 @@ describe('a transition', await skipWithout('postgres'), () => {
     assert.equal(consumer, name)
   })
 
-  test('a correction is a new fact: it changes the outcome of a closed case and leaves what was said', async () => {
+  test('a correction is a new fact: it changes the outcome of a closed case and keeps the original fact', async () => {
     const closed = step('a', 4, { outcome: 'NO_BREACH' })
     const corrected = step('a', 5, { outcome: 'BREACH' })
     await rig.pass(workflow(), [...life('a', 3), closed, corrected])
@@ -73,7 +73,7 @@ describe('a transition', await skipWithout('postgres'), () => {
     assert.equal((await cases())[0]!.outcome, null)
   })
 
-  describe('that changes nothing says why', () => {
+  describe('that changes nothing records the reason', () => {
     const refused = async (messages: readonly Step[], contract = {}) => {
       const passed = await rig.pass(workflow(), messages, { contract })
       return { ...passed, held: await rig.held(passed.name), markers: await rig.markers(passed.name) }
@@ -88,7 +88,7 @@ describe('a transition', await skipWithout('postgres'), () => {
       assert.equal((await facts()).length, 2)
     })
 
-    test('stale: the version was passed by, or reached under another transition id', async () => {
+    test('stale: the version was passed, or reached under another transition id', async () => {
       await rig.pass(workflow(), life('a', 3))
       const { markers, outcomes } = await refused([
         step('a', 2, { id: 'late', transitionId: 'late' }),
@@ -98,7 +98,7 @@ describe('a transition', await skipWithout('postgres'), () => {
       assert.equal(outcomes.stale, 2)
     })
 
-    test('illegal: its turn, but not from this state, or nothing declares it', async () => {
+    test('illegal: the next version, but not from this state, or not declared', async () => {
       await rig.pass(workflow(), life('a', 2))
       const { held } = await refused([
         step('a', 3, { id: 'open-again', transitionId: 'x', event: 'Opened' }),
@@ -115,7 +115,7 @@ describe('a transition', await skipWithout('postgres'), () => {
       assert.deepEqual(held, [{ message_id: 'nobody-2', state: 'parked', code: 'missing_aggregate' }])
     })
 
-    test('out of order: waits for what is before it, and is parked when that never comes', async () => {
+    test('out of order: waits for earlier versions, and is parked when they never arrive', async () => {
       const { held } = await refused([step('a', 1), step('a', 3)], once)
       assert.deepEqual(held, [{ message_id: 'a-3', state: 'parked', code: 'transition_out_of_order' }])
       const healed = await rig.pass(workflow(), [step('b', 3), step('b', 2), step('b', 1)], { sizeMax: 1 })
@@ -158,7 +158,7 @@ describe('a transition', await skipWithout('postgres'), () => {
       assert.equal((await rig.markers(name))['a-2'], undefined)
     })
 
-    test('a message without its transition id is set aside, and costs its neighbours nothing', async () => {
+    test('a message without its transition id is set aside without affecting others', async () => {
       const broken = { ...step('a', 2), id: 'broken', transitionId: undefined }
       const { held, outcomes } = await refused([...life('a', 2), broken as never])
       assert.deepEqual(held, [{ message_id: 'broken', state: 'quarantined', code: 'field_unreadable' }])
@@ -210,7 +210,7 @@ describe('a transition', await skipWithout('postgres'), () => {
     assert.deepEqual(await rig.markers(name), { late: 'stale', reopened: 'stale', early: 'parked' })
   })
 
-  test('from and to of the message are taken at their word where no machine is declared', async () => {
+  test('from and to of the message are trusted where no machine is declared', async () => {
     const free = transition<Step & { from: string | null; to: string }>({
       aggregate: {
         table: 'workflow',
@@ -281,7 +281,7 @@ describe('a transition', await skipWithout('postgres'), () => {
       assert.equal(outcomes.retry, undefined)
     })
 
-    test('and does not make a rival one from the state that was', async () => {
+    test('and does not apply another one to the earlier state', async () => {
       const { name } = await race(step('a', 3, { id: 'rival', transitionId: 'rival', event: 'Closed' }))
       assert.deepEqual(await rig.held(name), [
         { message_id: 'rival', state: 'quarantined', code: 'transition_corruption' },
@@ -328,7 +328,7 @@ describe('a transition', await skipWithout('postgres'), () => {
 
   for (const point of [
     'batch.received',
-    'batch.marked',
+    'batch.claimed',
     'batch.applied',
     'batch.concluded',
     'batch.committed',

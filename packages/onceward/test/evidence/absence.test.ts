@@ -16,7 +16,7 @@ function idOfAge(days: number): string {
   return `${hex.slice(0, 8)}-${hex.slice(8)}-7abc-8abc-0123456789ab`
 }
 
-describe('what is not there any more, or never was', await skipWithout('postgres'), () => {
+describe('an id without a marker', await skipWithout('postgres'), () => {
   let scene: Evidence
   const [old, fresh, unknown] = [idOfAge(40), idOfAge(1), 'plain-id']
   before(async () => {
@@ -46,7 +46,7 @@ describe('what is not there any more, or never was', await skipWithout('postgres
   // Midnight may pass between the purge and the look.
   const days = [0, 1].map(ago => new Date(Date.now() - ago * day).toISOString().slice(0, 10))
 
-  it('was purged on a day that is known, when the id says when it was made', async () => {
+  it('was purged on a known day, when the id contains its time', async () => {
     const { stories, absences } = await explain(scene.pool, { by: 'message', id: old })
     assert.deepEqual([stories.length, absences[0]!.verdict], [0, 'purged or never arrived'])
     const { text } = absences[0]!
@@ -57,7 +57,7 @@ describe('what is not there any more, or never was', await skipWithout('postgres
     assert.match(text, /Markers written before .* are removed \(1 so far, last at .*\)/)
   })
 
-  it('was purged, when another trace proves that it was here', async () => {
+  it('was purged, when another row proves that it arrived', async () => {
     const { stories } = await explain(scene.pool, { by: 'row', table: 'payment', key: old })
     assert.ok(stories[0]!.timeline.some(entry => entry.what === 'external effect requested'))
     assert.equal(stories[0]!.messageId, old)
@@ -68,20 +68,20 @@ describe('what is not there any more, or never was', await skipWithout('postgres
     assert.ok(byEffect.stories[0]!.timeline.some(entry => entry.what === 'external effect requested'))
   })
 
-  it('never arrived, when it would still be remembered', async () => {
+  it('never arrived, when its marker would still exist', async () => {
     const { absences } = await explain(scene.pool, { by: 'message', id: fresh })
     assert.deepEqual([absences[0]!.verdict, absences.length], ['never arrived', 1])
     assert.match(absences[0]!.text, /It may still be at the broker/)
   })
 
-  it('cannot be told apart, when nothing says when it was made', async () => {
+  it('cannot be distinguished when the time of the message is unknown', async () => {
     const { exit, absences } = await scene.json('explain', '--message', unknown)
     assert.deepEqual([exit, absences[0].verdict], [1, 'purged or never arrived'])
     const key = await explain(scene.pool, { by: 'business key', key: 'o-9' })
     assert.equal(key.absences[0]!.verdict, 'purged or never arrived')
   })
 
-  it('claims nothing for what a lost copy of the database may have known', async () => {
+  it('states nothing about what a lost copy of the database may have had', async () => {
     await scene.pool.query(`insert into onceward.server_incarnation (database_oid, reason, complete_until, accepted_at, accepted_by, accepted_reason)
       values (1, 'promoted', '2026-01-02 03:04:05Z', clock_timestamp(), 'somebody', 'failover')`)
     const { absences } = await explain(scene.pool, { by: 'message', id: fresh })
@@ -89,7 +89,7 @@ describe('what is not there any more, or never was', await skipWithout('postgres
     assert.match(absences[0]!.text, /changed its incarnation .*2026-01-02T03:04:05\.000Z/)
   })
 
-  it('knows a business key by what was set aside with it, and says that keys without an effect are not kept', async () => {
+  it('finds a business key by a message that was set aside with it, and reports that keys without an effect are not kept', async () => {
     await scene.pool.query(`insert into onceward.held (consumer_id, run_id, state, message_id, digest, business_key, origin, delivery_count, headers, properties, body)
       select consumer_id, id, 'dead', 'died', '', 'o-dead', 'here', 1, '{}', '{}', '' from onceward.run`)
     const { stories } = await explain(scene.pool, { by: 'business key', key: 'o-dead' })
@@ -101,7 +101,7 @@ describe('what is not there any more, or never was', await skipWithout('postgres
     assert.match(limits.join(), /without an effect released its business key/)
   })
 
-  it('leaves neighbours as they are', async () => {
+  it('does not affect other rows', async () => {
     const { stories } = await explain(scene.pool, { by: 'message', id: 'stays' })
     assert.match(stories[0]!.summary, /is applied/)
   })

@@ -121,7 +121,7 @@ describe('rows of declared effects', await skipWithout('postgres'), () => {
     }
   })
 
-  it('answer why a case shows as breached', async () => {
+  it('explain why a case is shown as breached', async () => {
     const byRow = await explain(
       pool,
       { by: 'row', table: 'cases', key: 'case-7' },
@@ -161,7 +161,7 @@ describe('rows of declared effects', await skipWithout('postgres'), () => {
     assert.match(blind.limits[0]!, /pass --contract/)
   })
 
-  it('show what messages carried only when asked', async () => {
+  it('show message contents only on request', async () => {
     const text = async (payload: boolean) => {
       const options = { contract: contract('board'), payload, consumer: 'board' }
       const { stories } = await explain(pool, { by: 'message', id: 'c-3' }, options)

@@ -136,7 +136,7 @@ describe('onceward explain', await skipWithout('postgres'), () => {
     )
   })
 
-  it('names the destination of what waits in the outbox, and says that no relay is there', async () => {
+  it('names the destination of what waits in the outbox, and reports that no relay runs', async () => {
     const destination = 'rabbitmq:eu-1/orders'
     await scene.pool.query(
       `insert into onceward.outbox (broker, destination, bucket, queue, message_id, body)
@@ -153,7 +153,7 @@ describe('onceward explain', await skipWithout('postgres'), () => {
     assert.equal(waiting!.facts.destination, destination)
   })
 
-  it('says what a message in the outbox waits behind, and how many wait behind one that was refused', async () => {
+  it('names the row that a message in the outbox waits behind, and counts those behind a refused one', async () => {
     const put = (id: string, failures: number) =>
       scene.pool.query(
         `insert into onceward.outbox (broker, destination, bucket, queue, message_id, key, failures, last_error, body)
@@ -235,7 +235,7 @@ describe('onceward explain', await skipWithout('postgres'), () => {
     )
   })
 
-  it('prints for people without bodies, and nothing a terminal obeys', async () => {
+  it('prints text without bodies and without control sequences', async () => {
     const { code, stdout } = await scene.run('explain', '--message', 'pay-1', '--contract', contractFile)
     assert.equal(code, 0)
     assert.ok(!stdout.includes('\u001b'))
@@ -247,7 +247,7 @@ describe('onceward explain', await skipWithout('postgres'), () => {
     assert.match(whole.stdout, /"amount":10/)
   })
 
-  it('says that a message never arrived', async () => {
+  it('reports that a message never arrived', async () => {
     const { code, stdout } = await scene.run('explain', '--message', 'nobody-sent-this')
     assert.equal(code, 1)
     assert.match(
@@ -258,7 +258,7 @@ describe('onceward explain', await skipWithout('postgres'), () => {
     assert.equal(answer.absences.length, 0)
   })
 
-  it('knows long ids by their hash, and refuses what can be no id', async () => {
+  it('finds long ids by their hash, and refuses an invalid id', async () => {
     const long = await scene.json('explain', '--message', longId)
     assert.match(long.storedAs, /^sha256:[0-9a-f]{64}$/)
     assert.equal(long.stories[0].messageId, long.storedAs)
@@ -275,7 +275,7 @@ describe('onceward explain', await skipWithout('postgres'), () => {
     }
   })
 
-  it('refuses slips with the nearest name', async () => {
+  it('suggests the nearest name for a misspelt one', async () => {
     const slip = async (...args: string[]) => {
       const { exit, error } = await scene.json('explain', ...args)
       assert.equal(exit, 2, error)

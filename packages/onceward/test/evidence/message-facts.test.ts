@@ -102,7 +102,7 @@ describe('rows that outlast a delivery name their message', await skipWithout('p
     assert.match(rows.map(row => row['QUERY PLAN']).join('\n'), /ledger_of_message/)
   })
 
-  it('stored messages carry what they are, and a lease its beginning', async () => {
+  it('stored messages have their identities, and a lease its beginning', async () => {
     const running = await start('storing', { inbox: { mode: 'stored' }, handle: () => {} })
     await until('both are stored', async () => (await held('storing')).length === 2)
     await running.drain()
@@ -130,7 +130,7 @@ describe('rows that outlast a delivery name their message', await skipWithout('p
     await worker.drain()
   })
 
-  it('parked messages carry it too, and explain answers from them', async () => {
+  it('parked messages have them too, and explain shows them', async () => {
     const running = await start('parking', { handle: () => park('look at it') })
     await until('both are parked', async () => (await held('parking')).length === 2)
     await running.drain()

@@ -100,7 +100,7 @@ describe('receipts', await skipWithout('postgres'), () => {
       )
     ).rows
 
-  it('answer every question of an auditor about a message that simply succeeded', async () => {
+  it('answer every question of an auditor about an applied message', async () => {
     const consumer = await consume(base, 'p1', 'p2', 'p3')
     const { answers, from } = await ask(consumer, 'p2')
     assert.partialDeepStrictEqual(answers, {

@@ -39,7 +39,7 @@ describe('onceward audit reconcile', await skipWithout('postgres'), () => {
     return found
   }
 
-  it('finds nothing in a database that nobody has touched', async () => {
+  it('finds nothing in an unchanged database', async () => {
     const answer = await scene.json('audit', 'reconcile', contractFile)
     assert.deepEqual([answer.exit, answer.ok, answer.drift, answer.limits], [0, true, [], []])
     assert.deepEqual([answer.markers, answer.effects], [12, 11])
@@ -49,7 +49,7 @@ describe('onceward audit reconcile', await skipWithout('postgres'), () => {
     assert.match(stderr, /compared .*reconcile\.effects/)
   })
 
-  it('finds each kind of drift that a hand leaves behind', async () => {
+  it('finds each kind of drift that a manual change leaves', async () => {
     const keep = (table: string, of: string) =>
       `create table kept as select * from ${table} where ${of}; delete from ${table} where ${of}`
     const restore = (table: string) => `insert into ${table} select * from kept; drop table kept`
@@ -105,7 +105,7 @@ describe('onceward audit reconcile', await skipWithout('postgres'), () => {
     assert.deepEqual(twice, { 'row without its marker': ['p-11'] })
   })
 
-  it("compares digests, and takes the contract's word for rows that were edited", async () => {
+  it('compares digests, and accepts edited rows that the contract declares', async () => {
     await scene.pool.query(`alter table payment add column digest bytea;
       update payment p set digest = i.digest from onceward.inbox i where i.message_id = p.caused_by;
       update payment set digest = 'other' where id = 'p-6'; update payment set amount = -1 where id = 'p-7'`)
@@ -178,7 +178,7 @@ describe('onceward audit reconcile', await skipWithout('postgres'), () => {
     await scene.pool.query(`delete from payment where id = 'old'; truncate onceward.horizon`)
   })
 
-  it('writes nothing, whatever the queries say, and refuses what cannot be compared', async () => {
+  it('writes nothing, for any query, and refuses tables that cannot be compared', async () => {
     const refused = (reconciled: object, message: RegExp) =>
       assert.rejects(reconcile(scene.pool, { ...scene.capture, ...reconciled } as never), {
         code: 'usage',
@@ -222,7 +222,7 @@ describe('onceward audit reconcile', await skipWithout('postgres'), () => {
     )
   })
 
-  it('says by its exit code that there is drift, and names it', async () => {
+  it('reports drift by its exit code, and names it', async () => {
     await scene.pool.query(`delete from payment where id = 'p-8'`)
     const answer = await scene.json('audit', 'reconcile', contractFile)
     assert.deepEqual([answer.exit, answer.ok], [1, false])

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it, mock } from 'node:test'
 import { RepeatNotes } from '../../src/drivers/postgres/sql/note-repeats.ts'
-import type { Enrolment } from '../../src/ports/store.ts'
+import type { Enrolment } from '../../src/ports/enrolment.ts'
 
 const enrolment = { consumerId: 1, runId: 7 } as Enrolment
 const ids = (count: number, prefix = 'm') => Array.from({ length: count }, (_, n) => `${prefix}-${n}`)
@@ -26,7 +26,7 @@ describe('repeats are noted beside the batches', () => {
   })
   afterEach(() => mock.timers.reset())
 
-  it('the first at once, more after a rest, and each id once with its count', async () => {
+  it('the first at once, more after a pause, and each id once with its count', async () => {
     const notes = new RepeatNotes(client)
     notes.add(enrolment, ['a', 'a', 'b'])
     notes.add(enrolment, ['c', 'a'])
@@ -50,7 +50,7 @@ describe('repeats are noted beside the batches', () => {
     )
   })
 
-  it('what waits is written when the run closes', async () => {
+  it('waiting notes are written when the run closes', async () => {
     const notes = new RepeatNotes(client)
     notes.add(enrolment, ['a'])
     notes.add(enrolment, ['b'])
@@ -63,7 +63,7 @@ describe('repeats are noted beside the batches', () => {
     assert.equal(writes.length, 2)
   })
 
-  it('a database that is away costs the notes, and nobody notices', async () => {
+  it('an unavailable database loses the notes only', async () => {
     fails = true
     const notes = new RepeatNotes(client)
     notes.add(enrolment, ['a'])

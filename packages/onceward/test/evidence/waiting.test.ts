@@ -6,7 +6,7 @@ import { until } from 'onceward/testing'
 import { explain } from '../../src/evidence/explain.ts'
 import { createDatabase, skipWithout } from '../services/services.ts'
 
-describe('what is held to be done later', await skipWithout('postgres'), () => {
+describe('held messages that are tried later', await skipWithout('postgres'), () => {
   let database: Awaited<ReturnType<typeof createDatabase>>
   let pool: ReturnType<typeof createPool>
   before(async () => {
@@ -29,7 +29,7 @@ describe('what is held to be done later', await skipWithout('postgres'), () => {
       return rows.length === 1
     })
 
-  it('says when a message that failed is tried again, however late that is', async () => {
+  it('reports when a failed message is tried again, at any delay', async () => {
     const consumer = defineConsumer<{ id: string }>({
       name: 'late',
       owner: 'tests',
@@ -50,7 +50,7 @@ describe('what is held to be done later', await skipWithout('postgres'), () => {
     assert.ok(held?.facts.dueAt instanceof Date)
   })
 
-  it('says of a fact before which another is missing that it waits', async () => {
+  it('reports that a fact waits for a missing version', async () => {
     await pool.query('create table gap_view (id text primary key, version bigint not null, state text)')
     const consumer = defineConsumer<{ eventId: string; id: string; version: number; state: string }>({
       name: 'gaps',

@@ -52,7 +52,7 @@ describe('the attempts of a message that was set aside', await skipWithout('post
     )
 
   for (const [what, then, state, failureClass, attempts] of ends)
-    test(`are its true tries after ${what}, on the row and on the copy`, async () => {
+    test(`are its actual attempts after ${what}, on the row and on the copy`, async () => {
       const id = what.replaceAll(' ', '-')
       const { name } = await rig.consume([id], flaky(2, then), {
         failure: { ...quick, deadLetter: { to: 'letters', owner: 'second-line' } },
@@ -107,7 +107,7 @@ describe('the attempts of a message that was set aside', await skipWithout('post
     )
   })
 
-  test('a business conflict that counts as success leaves no row, and says why', async () => {
+  test('a business conflict that counts as success leaves no row, with the reason', async () => {
     const ids = ['twice', 'once']
     await rig.pool.query(`create table taken as select 't' as id`)
     await rig.pool.query('alter table taken add primary key (id)')

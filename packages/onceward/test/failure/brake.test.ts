@@ -111,7 +111,7 @@ describe('a handler with a missing column', await skipWithout('postgres'), () =>
       await second.ended
     })
 
-  test('continues when an operator says so, audited, and its messages are set aside then', {
+  test('is released by an operator, with an audit row, and its messages are then set aside', {
     timeout: 300_000,
   }, async () => {
     const name = 'released'

@@ -128,7 +128,7 @@ describe(
       ['the mode is another', { mode: 'block' as const }],
       ['its delays are others', ofTopic(700)],
     ] as const)
-      test(`are read to their end when ${change}, and then left alone`, { timeout: 180_000 }, async t => {
+      test(`are read to their end when ${change}, and then no longer read`, { timeout: 180_000 }, async t => {
         const { scene, name, copies, told } = await onKafka(t, 500, 700)
         const level = `${name}.retry.500`
         const isRead = async () =>
@@ -156,7 +156,7 @@ describe(
         assert.equal(await scene.count('from effect'), 1)
       })
 
-    test('or in the outbox for them, are carried and read', { timeout: 180_000 }, async t => {
+    test('or in the outbox for them, are published and read', { timeout: 180_000 }, async t => {
       const { scene, name, copies } = await onKafka(t, 500)
       const first = await scene.start({ handle: failing, failure: ofTopic(500) }, ['consumer'])
       await until('a copy is in the outbox', async () => (await scene.count('from onceward.outbox')) === 1)
@@ -208,7 +208,7 @@ describe(
     }
     const failure = { mode: 'retry queue' as const, ...rounds(500) }
 
-    test('come back by themselves, as they were', { timeout: 120_000 }, async t => {
+    test('return automatically, unchanged', { timeout: 120_000 }, async t => {
       const scene = await onRabbit(t)
       const first = await scene.start({ handle: failing, failure })
       const sent = 'from onceward.attempt'
@@ -221,7 +221,7 @@ describe(
       assert.equal(await scene.count('from effect'), 1)
     })
 
-    test('or in the outbox for them, are carried by the next start', { timeout: 120_000 }, async t => {
+    test('or in the outbox for them, are published by the next start', { timeout: 120_000 }, async t => {
       const scene = await onRabbit(t)
       const first = await scene.start({ handle: failing, failure }, ['consumer'])
       await until('a copy is in the outbox', async () => (await scene.count('from onceward.outbox')) === 1)

@@ -4,8 +4,8 @@ import { until } from 'onceward/testing'
 import { skipWithout } from '../services/services.ts'
 import { countingDatabase, increment, startCounting } from '../spine/counting.ts'
 
-describe('batches taken in parts, because statements failed lately', await skipWithout('postgres'), () => {
-  test('blame a handler that hangs, and not those beside it', async () => {
+describe('batches in parts, because statements failed recently', await skipWithout('postgres'), () => {
+  test('blame a handler that hangs, and no other', async () => {
     await using database = await countingDatabase()
     await using consumer = await startCounting(database.url, {
       batch: { handlerTimeoutMs: 3_000 },

@@ -35,7 +35,7 @@ class Downstream {
   }
 }
 
-describe('a downstream that is away', await skipWithout('postgres'), () => {
+describe('an unavailable dependency', await skipWithout('postgres'), () => {
   let scene: Scene
   const downstream = new Downstream()
   before(async () => {
@@ -55,7 +55,7 @@ describe('a downstream that is away', await skipWithout('postgres'), () => {
   }
 
   for (const mode of ['block', 'defer'] as const) {
-    test(`costs no attempt and sets nothing aside, and the backlog gets through afterwards (${mode})`, async () => {
+    test(`uses no attempt and sets nothing aside, and the backlog is applied afterwards (${mode})`, async () => {
       const name = `outage_${mode}`
       const jobs = Array.from({ length: 300 }, (_, n) => ({ id: `j${n}` }))
       await downstream.close()

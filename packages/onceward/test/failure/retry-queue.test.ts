@@ -88,7 +88,7 @@ describe('failure.mode retry queue', await skipWithout('postgres', 'rabbitmq'), 
     assert.equal(await scene.count('select count(*)::int as count from onceward.held'), 0)
   })
 
-  test('a business key is free between two tries: a resend is applied, and what comes back is its duplicate', async t => {
+  test('a business key is free between two tries: a resend is applied, and the returning copy is its duplicate', async t => {
     const scene = await openScene(t, [100, 200])
     const applied: string[] = []
     const isMarked = (id: string, status: string) =>
@@ -116,7 +116,7 @@ describe('failure.mode retry queue', await skipWithout('postgres', 'rabbitmq'), 
     assert.ok(!applied.includes('a'))
   })
 
-  test('a long delay holds no short one back, levels are as declared, and what comes back is as it was', async t => {
+  test('a long delay does not hold back a short one, levels are as declared, and copies return unchanged', async t => {
     const scene = await openScene(t, [100, 200, 400, 800, 1_600, 3_200, 6_400, longMs])
     const seen: { id: string; atMs: number; facts: unknown }[] = []
     const applied: string[] = []
@@ -168,7 +168,7 @@ describe('failure.mode retry queue', await skipWithout('postgres', 'rabbitmq'), 
     })
   })
 
-  test('the dead letter of a message that went round says where it died, in the words of the broker', async t => {
+  test("the dead letter of a retried message names where it failed, in the broker's headers", async t => {
     const scene = await openScene(t, [100, 200])
     const dead = `${scene.queue}.dead`
     let tries = 0
@@ -192,7 +192,7 @@ describe('failure.mode retry queue', await skipWithout('postgres', 'rabbitmq'), 
     assert.equal(headers['onceward-reason'], 'no such account')
   })
 
-  test('headers named like what objects inherit go round, and to the dead-letter queue, as they came', async t => {
+  test('headers named like inherited properties of objects survive retries and dead-lettering unchanged', async t => {
     const scene = await openScene(t, [100, 200])
     const dead = `${scene.queue}.dead`
     const published = { ...namedLikeInherited, ...nestedPrototypes, 'x-match': 'all' }
@@ -214,7 +214,7 @@ describe('failure.mode retry queue', await skipWithout('postgres', 'rabbitmq'), 
     assertHeaders(copy!.headers, published)
   })
 
-  test('a message whose copy no client could send is kept in the store, settled, and tried again from there', async t => {
+  test('a message whose copy is too large to send is kept in the store, settled, and retried from there', async t => {
     const scene = await openScene(t, [100, 200])
     let tries = 0
     await run(scene, {
@@ -238,7 +238,7 @@ describe('failure.mode retry queue', await skipWithout('postgres', 'rabbitmq'), 
     assert.equal(await scene.count('select count(*)::int as count from onceward.held'), 0)
   })
 
-  test('a level of other arguments is refused, before anything is consumed', async t => {
+  test('a level with other arguments is refused before anything is consumed', async t => {
     const scene = await openScene(t, [100, 200])
     await scene.channel.assertQueue(scene.level(100), quorum)
     await assert.rejects(

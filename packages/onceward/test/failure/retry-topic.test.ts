@@ -71,7 +71,7 @@ describe('failure.mode retry topic', await skipWithout('postgres', 'kafka'), () 
     assert.equal(await scene.count('select count(*)::int as count from onceward.held'), 0)
   })
 
-  test('a long delay holds no short one back, what comes back is as it was, and its dead letter says where it came from', {
+  test('a long delay does not hold back a short one, copies return unchanged, and the dead letter names the origin', {
     timeout: 120_000,
   }, async t => {
     const scene = await openScene(t, [100, 200, 400, 800, 1_600, 3_200, 6_400, longMs])

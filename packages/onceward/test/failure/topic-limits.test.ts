@@ -24,7 +24,7 @@ interface Note {
 }
 
 describe('copies and the limits of their Kafka topics', await skipWithout('postgres', 'kafka'), () => {
-  test('a retry copy that its level does not take is kept in the store, and one that the level takes travels', {
+  test('a retry copy too large for its level is kept in the store, and one that fits is published', {
     timeout: 120_000,
   }, async t => {
     const scene = await openScene(t, { levels: { 100: small, 200: large } })
@@ -43,7 +43,7 @@ describe('copies and the limits of their Kafka topics', await skipWithout('postg
     await until('nothing is left', async () => (await scene.left()) === 0)
   })
 
-  test('a level that takes 4 MiB carries a retry copy of 1.5 MiB', { timeout: 120_000 }, async t => {
+  test('a level with a limit of 4 MiB accepts a retry copy of 1.5 MiB', { timeout: 120_000 }, async t => {
     const scene = await openScene(t, { levels: { 100: large, 200: large }, source: large })
     const seen: string[] = []
     await scene.run(({ id }) => {
@@ -55,7 +55,7 @@ describe('copies and the limits of their Kafka topics', await skipWithout('postg
     assert.deepEqual(await scene.sizes('retry.100'), [scene.bytesOf('big', 1.5 * mebibyte)])
   })
 
-  test('a dead letter leaves behind what its topic does not take: headers, then the body', {
+  test('a dead letter too large for its topic drops headers, then the body', {
     timeout: 120_000,
   }, async t => {
     const scene = await openScene(t, { levels: { 100: {}, 200: {} }, dead: small })
@@ -89,7 +89,7 @@ describe('copies and the limits of their Kafka topics', await skipWithout('postg
     assert.equal(rows[0].bytes, scene.bytesOf('both', 30_000))
   })
 
-  test('a dead-letter topic that takes 4 MiB gets a letter of 1.5 MiB whole', {
+  test('a dead-letter topic with a limit of 4 MiB gets a letter of 1.5 MiB complete', {
     timeout: 120_000,
   }, async t => {
     const scene = await openScene(t, { levels: { 100: {}, 200: {} }, source: large, dead: large })

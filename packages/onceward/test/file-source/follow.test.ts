@@ -58,7 +58,7 @@ const lost = (subscription: Subscription) =>
   assert.rejects(async () => void (await subscription.receive(10)), { code: 'records_lost' })
 
 describe('a file that is followed', () => {
-  test('hands over what is appended, and waits for the end of a line', async t => {
+  test('delivers appended lines, and waits for the end of a line', async t => {
     const { write, open, path } = await bench(t)
     await write('one')
     const subscription = await open()
@@ -88,7 +88,7 @@ describe('a file that is followed', () => {
     assert.deepEqual(texts(await take(subscription, 1)), ['new 2'])
   })
 
-  test('that was renamed is not left before what was handed over is settled', async t => {
+  test('that was renamed is kept open until its deliveries are settled', async t => {
     const { write, open, path, checkpoints } = await bench(t)
     await write('old')
     const subscription = await open()
@@ -104,7 +104,7 @@ describe('a file that is followed', () => {
     assert.deepEqual(checkpoints.stored(path), { incarnation: fresh!.place!.incarnation, next: '0' })
   })
 
-  test('waits for a writer that has not noticed the renaming', async t => {
+  test('waits for a writer that still writes to the renamed file', async t => {
     const { write, open, path } = await bench(t, { rotationMs: 4_000 })
     await write('1')
     const subscription = await open()
@@ -115,7 +115,7 @@ describe('a file that is followed', () => {
     assert.deepEqual(texts(await take(subscription, 2)), ['2', '3'])
   })
 
-  test('rotated several times while nobody looked loses nothing', async t => {
+  test('rotated several times between two reads loses nothing', async t => {
     const { write, open, path, checkpoints } = await bench(t)
     await write('a1', 'a2')
     const first = await open()
@@ -129,7 +129,7 @@ describe('a file that is followed', () => {
     assert.deepEqual(checkpoints.losses, [])
   })
 
-  test('whose successor was compressed unread is declared', async t => {
+  test('whose successor was compressed unread is a declared loss', async t => {
     const { write, open, path, checkpoints } = await bench(t)
     await write('a1')
     const first = await open()
@@ -143,7 +143,7 @@ describe('a file that is followed', () => {
     assert.deepEqual(texts(await take(await open(), 1)), ['c1'])
   })
 
-  test('goes on when only what was read before it was compressed, as rotation does with a delay', async t => {
+  test('continues when only files that were read have been compressed', async t => {
     const { write, open, path, checkpoints } = await bench(t)
     await write('a1')
     const subscription = await open()
@@ -161,7 +161,7 @@ describe('a file that is followed', () => {
     assert.deepEqual(checkpoints.losses, [])
   })
 
-  test('that was removed and made again goes on with the new one', async t => {
+  test('that was removed and created again continues with the new one', async t => {
     const { write, open, path, checkpoints } = await bench(t)
     await write('old')
     const subscription = await open()
@@ -173,7 +173,7 @@ describe('a file that is followed', () => {
     assert.deepEqual(checkpoints.losses, [])
   })
 
-  test('that is gone while nobody looked is a declared loss', async t => {
+  test('that disappeared between two reads is a declared loss', async t => {
     const { write, open, path, checkpoints } = await bench(t)
     await write('1', '2')
     const first = await open()
@@ -187,7 +187,7 @@ describe('a file that is followed', () => {
     assert.deepEqual(texts(await take(await open(), 1)), ['3'])
   })
 
-  test('that is back within two seconds has lost nothing', async t => {
+  test('that returns within two seconds has lost nothing', async t => {
     const { write, open, path, checkpoints, events } = await bench(t)
     await write('1', '2')
     const first = await open()
@@ -203,7 +203,7 @@ describe('a file that is followed', () => {
     assert.deepEqual(checkpoints.losses, [])
   })
 
-  test('whose folder is away, as on a disk that is not mounted, is waited for', async t => {
+  test('whose folder is missing, as on an unmounted disk, is waited for', async t => {
     const { write, open, folder, checkpoints, events } = await bench(t)
     await write('1', '2')
     const first = await open()
@@ -218,7 +218,7 @@ describe('a file that is followed', () => {
     assert.deepEqual(checkpoints.losses, [])
   })
 
-  test('that comes back after it was declared lost has the loss withdrawn', async t => {
+  test('that returns after it was declared lost has the loss withdrawn', async t => {
     const { write, open, path, checkpoints } = await bench(t)
     await write('1', '2')
     const first = await open()
@@ -236,7 +236,7 @@ describe('a file that is followed', () => {
     )
   })
 
-  test('that shrank is a declared loss, also while it is read', async t => {
+  test('that shrank is a declared loss, also during reading', async t => {
     const { write, open, path, checkpoints } = await bench(t)
     await write('one', 'two')
     const subscription = await open()
@@ -250,7 +250,7 @@ describe('a file that is followed', () => {
     assert.deepEqual(texts(await take(again, 1)), ['three'])
   })
 
-  test('that shrank stays lost when it has grown past our place since: what it holds is not skipped', async t => {
+  test('that shrank stays lost when it has grown past the position since: its content is not skipped', async t => {
     const { write, open, path, checkpoints } = await bench(t)
     await write('one', 'two')
     const subscription = await open()
@@ -267,7 +267,7 @@ describe('a file that is followed', () => {
     assert.deepEqual(texts(await take(await open(), 3)), ['six', 'ten', 'eleven'])
   })
 
-  test('that shrank has lost what was read and not settled as well', async t => {
+  test('that shrank has also lost lines that were read and not settled', async t => {
     const { write, open, path, checkpoints } = await bench(t)
     await write('one', 'two', 'three')
     const subscription = await open()
@@ -289,7 +289,7 @@ describe('a file that is followed', () => {
     assert.match(checkpoints.losses[0]!.reason, /rewritten/)
   })
 
-  test('with a line that is too long hands over something no codec can read, and goes on', async t => {
+  test('with a line that is too long delivers an unreadable message, and continues', async t => {
     const { write, open } = await bench(t, { lineBytesMax: 300 * 1024 })
     await write(JSON.stringify({ id: 'x'.repeat(2 * 1024 * 1024) }), '{"id":"next"}')
     const [cut, next] = await take(await open(), 2)
@@ -301,7 +301,7 @@ describe('a file that is followed', () => {
 })
 
 describe('files of a pattern', () => {
-  test('are found as they come, each a partition of its own', async t => {
+  test('are found as they appear, each a partition of its own', async t => {
     const { folder, open } = await bench(t)
     await writeFile(join(folder, 'a.jsonl'), 'a\n')
     await writeFile(join(folder, 'other.txt'), 'no\n')
@@ -323,7 +323,7 @@ describe('files of a pattern', () => {
     assert.deepEqual(texts(await take(subscription, 1)), ['2'])
   })
 
-  test('read to the end say so once all is settled, and a last line needs no line feed', async t => {
+  test('read to the end report it once all is settled, and the last line needs no line feed', async t => {
     const { folder, open, events } = await bench(t, { until: 'end' })
     await writeFile(join(folder, 'a.jsonl'), '1\n2')
     await writeFile(join(folder, 'b.jsonl'), '3\n')
@@ -354,7 +354,7 @@ describe('files of a pattern', () => {
     })
   })
 
-  test('a folder without such a file is at its end, which says so', async t => {
+  test('a folder without such a file is at its end, and reports it', async t => {
     const { folder, open, events } = await bench(t, { until: 'end' })
     await open(join(folder, '*.jsonl'))
     await until('it has ended', () => events.length > 0)
@@ -369,7 +369,7 @@ describe('files of a pattern', () => {
 })
 
 describe('two readers of one file', () => {
-  test('the later one reads; the earlier one stands by and takes its turn when the later is gone', async t => {
+  test('the later one reads; the earlier one waits and takes over when the later one leaves', async t => {
     const { write, open, events } = await bench(t)
     await write('1')
     const first = await open()

@@ -29,7 +29,7 @@ async function linesOf(content: Buffer, { max = 1024 * 1024, final = false } = {
 const texts = (lines: readonly Line[]) => lines.map(({ body }) => body.toString('latin1'))
 
 describe('lines of a file', () => {
-  test('are what stands between line feeds, without carriage returns and empty ones, each at its byte', async () => {
+  test('are the bytes between line feeds, without carriage returns and empty lines, each at its byte', async () => {
     const piece = fc.oneof(
       fc.constantFrom('\n', '\r\n', '\n\n', '\r', '{"a":1}', ''),
       fc.integer({ min: 1, max: 300 }).map(length => 'x'.repeat(length)),
@@ -71,7 +71,7 @@ describe('lines of a file', () => {
     assert.equal((await linesOf(long, { final: true })).lines[1]!.body.length, 700 * 1024)
   })
 
-  test('too long ones are cut although they fit into what is read at once', async () => {
+  test('too long ones are cut even if they fit into one read', async () => {
     const content = Buffer.from(`${'a'.repeat(20)}\n${'b'.repeat(10)}\n${'c'.repeat(11)}`)
     const { lines } = await linesOf(content, { max: 10, final: true })
     assert.deepEqual(

@@ -28,7 +28,7 @@ describe('onceward work', await skipWithout('postgres'), () => {
   const release = (id: string, consumer: string, because = 'mended') =>
     asJson('work', 'release', id, '--consumer', consumer, '--because', because)
 
-  it('lists what is held, says what becomes of it next, and how old the oldest is', async () => {
+  it('lists held messages, their next step, and the age of the oldest', async () => {
     await scene.store('listed', {}, { id: 'a' }, { id: 'b' })
     await scene.pool.query(
       `update onceward.held set lease_until = clock_timestamp() - interval '1 second', epoch = 1 where message_id = 'b'`,
@@ -53,7 +53,7 @@ describe('onceward work', await skipWithout('postgres'), () => {
     assert.match(stdout, /listed\s+stored\s+stuck\s+b/)
   })
 
-  it('prints nothing that a terminal obeys, and no row that is none', async () => {
+  it('prints no control sequences, and refuses an id that does not exist', async () => {
     await scene.store('hostile', {}, { id: 'a' })
     const { rows } = await scene.pool.query(
       `update onceward.held set headers = $1, properties = $1, reason = $2
@@ -85,7 +85,7 @@ describe('onceward work', await skipWithout('postgres'), () => {
     assert.match((await run('work', 'show', row.id)).stdout, /no printer/)
   })
 
-  it('releases what is parked, to be tried once more, and records who and why', async () => {
+  it('releases a parked message for another attempt, and records who and why', async () => {
     let open = false
     const changes = {
       handle: (context: Parameters<typeof write>[0]) => (open ? write(context, 'freed') : park('closed')),
@@ -111,7 +111,7 @@ describe('onceward work', await skipWithout('postgres'), () => {
     assert.deepEqual(audit.rows, [{ action: 'work release', outcome: 'done', detail: { from: 'parked' } }])
   })
 
-  it('ends a delay, and a claim, whose worker then finishes nothing', async () => {
+  it('ends a delay, and a lease, whose worker then finishes nothing', async () => {
     const begun = Promise.withResolvers<void>()
     const go = Promise.withResolvers<void>()
     let calls = 0
@@ -140,7 +140,7 @@ describe('onceward work', await skipWithout('postgres'), () => {
     assert.deepEqual([calls, await scene.done('claimed')], [3, ['a']])
   })
 
-  it('refuses the wrong consumer, no reason, no such number, and what is not safe to try again', async () => {
+  it('refuses the wrong consumer, a missing reason, an unknown id, and a message that is not safe to retry', async () => {
     const changes = { handle: () => reject('never') }
     await scene.store('refused', changes, { id: 'a' })
     const worker = await scene.start('refused', changes, workOnly)

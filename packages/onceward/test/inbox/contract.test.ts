@@ -20,7 +20,7 @@ describe('what a contract says about its inbox', () => {
     refused({ inbox: 'stored' }, /inbox: must be an object/)
   })
 
-  it('is refused beside what stored mode cannot keep', () => {
+  it('is refused beside options that stored mode cannot support', () => {
     refused({ order: 'partition' }, /order: 'partition' cannot be preserved by workers.*use 'key'/)
     refused({ dedup: 'checkpoint', order: 'partition' }, /dedup: must be 'marker'/)
     refused(

@@ -3,8 +3,9 @@ import { describe, it } from 'node:test'
 import { createTestEnvironment } from 'onceward/testing'
 import type { Decided } from '../../src/engine/batch/batch-attempt.ts'
 import { storedDecision } from '../../src/engine/batch/decide-outcome.ts'
+import type { Enrolment } from '../../src/ports/enrolment.ts'
 import type { LeasedWork, LostLease, WorkLease, WorkRow } from '../../src/ports/held-work.ts'
-import type { Enrolment, Store } from '../../src/ports/store.ts'
+import type { Store } from '../../src/ports/store.ts'
 import { HeldSource, type HeldSourceOptions } from '../../src/work/held-source.ts'
 
 const none: LeasedWork = { rows: [], expired: 0, next: null }
@@ -67,7 +68,7 @@ async function openSource(
 }
 
 describe('the source of held work', () => {
-  it('rests when it has looked past everything that is held up and found nothing', async () => {
+  it('pauses when it has searched past all blocked rows and found nothing', async () => {
     const { source, env, asked } = await openSource(async (n, after) => {
       if (n > 50) return new Promise<never>(() => {})
       const at = after === null ? 0 : Number(after)
@@ -81,7 +82,7 @@ describe('the source of held work', () => {
     await source.close()
   })
 
-  it('says once that the store is away, and once that it is back', async () => {
+  it('reports once that the store is unavailable, and once that it is available again', async () => {
     const { source, env, asked } = await openSource(async n => {
       if (n < 5) throw new Error('ECONNREFUSED')
       return none
@@ -96,7 +97,7 @@ describe('the source of held work', () => {
     await source.close()
   })
 
-  it('says nothing of a claim that fails because it was closed meanwhile', async () => {
+  it('does not report a lease request that fails because the source was closed', async () => {
     const claim = Promise.withResolvers<LeasedWork>()
     const { source, env } = await openSource(() => claim.promise)
     const received = source.receive(10)
@@ -107,10 +108,10 @@ describe('the source of held work', () => {
     assert.deepEqual(env.lines, [])
   })
 
-  it('takes up what comes in drops together, as long as batches go on beside', async () => {
-    const beside = { entered: 0, busy: true }
+  it('collects messages that arrive singly, while other batches run', async () => {
+    const lock = { entered: 0, busy: true }
     const claim = async (n: number) => ({ ...none, rows: [row(String(n), 1)] })
-    const { source, env, asked } = await openSource(claim, { ms: 250, beside })
+    const { source, env, asked } = await openSource(claim, { ms: 250, lock })
     await source.receive(10)
     const second = source.receive(10)
     source.kick()
@@ -119,15 +120,15 @@ describe('the source of held work', () => {
     await env.advance(20)
     await second
     void source.receive(10)
-    Object.assign(beside, { busy: false, entered: 7 })
+    Object.assign(lock, { busy: false, entered: 7 })
     await env.advance(20)
     assert.equal(asked(), 2, 'there was one in between')
     await env.advance(20)
-    assert.equal(asked(), 3, 'no batch beside any more')
+    assert.equal(asked(), 3, 'no batch lock any more')
     await source.close()
   })
 
-  it('reaches what lies behind a long line that is held up, however long the way takes', async () => {
+  it('reaches rows behind many blocked rows, in any number of queries', async () => {
     const { source, env, asked } = await openSource(async (_, after) => {
       await env.advance(300)
       const at = after === null ? 0 : Number(after)
@@ -138,7 +139,7 @@ describe('the source of held work', () => {
     await source.close()
   })
 
-  it('rests when the store is away, wherever it was', async () => {
+  it('pauses when the store is unavailable, at any point of the search', async () => {
     const { source, env, asked } = await openSource(async n => {
       if (n > 50) return new Promise<never>(() => {})
       if (n === 1) return { ...none, next: '1' }
@@ -150,7 +151,7 @@ describe('the source of held work', () => {
     await source.close()
   })
 
-  it('what is said of a claim it lost is not said of the next one it has of the same row', async () => {
+  it('the loss of a lease is not reported for the next lease of the same row', async () => {
     const { source, env, extended } = await openSource(async n => ({ ...none, rows: [row('1', n)] }))
     const [first] = await source.receive(1)
     await env.advance(10_001)
@@ -165,7 +166,7 @@ describe('the source of held work', () => {
     await source.close()
   })
 
-  it('takes turns between what is handed over and what lies in the store', async () => {
+  it('alternates between local handoff and the store', async () => {
     const { source, asked } = await openSource(async n => ({
       ...none,
       rows: [row(`old-${n}`, 1)],
@@ -182,7 +183,7 @@ describe('the source of held work', () => {
     await source.close()
   })
 
-  it('takes nothing over beyond its room in rows and bytes, nor before it runs, nor once it is closed', async () => {
+  it('accepts no handoff beyond its room in rows and bytes, before it runs, or once it is closed', async () => {
     const { source } = await openSource(async () => none)
     assert.equal(source.holderOf(1, 10), null, 'nobody has asked for work yet')
     void source.receive(10)
@@ -196,14 +197,14 @@ describe('the source of held work', () => {
     assert.equal(source.holderOf(1, 10), null)
   })
 
-  it('gives back what is handed over after its close', async () => {
+  it('releases messages handed to it after its close', async () => {
     const { source, givenBack } = await openSource(async () => none)
     await source.close()
     source.take([handed('a')])
     assert.deepEqual(givenBack, ['a'])
   })
 
-  it('looks into the store once a second, however much is handed over', async () => {
+  it('queries the store once a second, for any amount of local handoff', async () => {
     const { source, env, asked } = await openSource(async () => none)
     const first = source.receive(1)
     source.take([handed('a'), handed('b'), handed('c')])

@@ -56,7 +56,7 @@ describe('the order of a key in stored work', await skipWithout('postgres'), () 
     assert.equal(failed.size, 16)
   })
 
-  it('a message that is put off holds only its own key', async () => {
+  it('a delayed message blocks only its own key', async () => {
     let open = false
     const changes = {
       ...ordered,
@@ -75,7 +75,7 @@ describe('the order of a key in stored work', await skipWithout('postgres'), () 
     assert.deepEqual((await scene.done('stuck')).slice(3), ['s-000', 's-001', 's-002'])
   })
 
-  it('a parked message holds its key until it is released, and then goes first', async () => {
+  it('a parked message blocks its key until it is released, and is then applied first', async () => {
     let open = false
     const changes = {
       ...ordered,
@@ -102,7 +102,7 @@ describe('the order of a key in stored work', await skipWithout('postgres'), () 
     )
   })
 
-  it('is asked for again in the transaction: a message claimed with one before it does not run without it', async () => {
+  it('is checked again in the transaction: a message leased with an earlier one does not run without it', async () => {
     await scene.store('asked', ordered, ...jobs('k', 2))
     const store = createPostgresStore({ pool: scene.pool })
     const { rows } = await scene.pool.query(
@@ -122,7 +122,7 @@ describe('the order of a key in stored work', await skipWithout('postgres'), () 
     await assert.rejects(before({ ...first!, epoch: first!.epoch + 1 }), { code: 'lease_lost' })
   })
 
-  it('any number of messages behind a stuck key keeps nobody else from being found', async () => {
+  it('any number of messages behind a blocked key does not hide other messages', async () => {
     const changes = {
       ...ordered,
       handle: async (context: JobContext) => {

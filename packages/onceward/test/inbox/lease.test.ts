@@ -50,7 +50,7 @@ describe('the lease on stored work', await skipWithout('postgres'), () => {
     assert.equal(scene.counted('leasesExpired'), 0)
   })
 
-  it('lost while a handler works: the handler is told, nothing commits, and the claim counts as lost', async () => {
+  it('lost while a handler works: its signal is aborted, nothing commits, and the lease counts as lost', async () => {
     const begun = Promise.withResolvers<void>()
     const told = Promise.withResolvers<unknown>()
     let calls = 0
@@ -80,7 +80,7 @@ describe('the lease on stored work', await skipWithout('postgres'), () => {
     assert.equal(rows[0].count, 0, 'a lost claim is no failed attempt')
   })
 
-  it('lost and not noticed: the fence lets nothing through, and its neighbours do not suffer', async () => {
+  it('lost and not noticed: the fence stops the commit of its message, and of no other', async () => {
     const begun = Promise.withResolvers<string>()
     const go = Promise.withResolvers<void>()
     let stopped = false
@@ -135,7 +135,7 @@ describe('the lease on stored work', await skipWithout('postgres'), () => {
     assert.deepEqual([await scene.done('beaten'), scene.counted('leasesLost') - lost], [['beaten'], 0])
   })
 
-  it("follows the database's clock: a worker whose own is days off neither loses nor steals", async () => {
+  it("follows the database's clock: a worker whose clock is days off neither loses nor takes a lease", async () => {
     const begun = Promise.withResolvers<void>()
     const go = Promise.withResolvers<void>()
     let calls = 0
@@ -166,7 +166,7 @@ describe('the lease on stored work', await skipWithout('postgres'), () => {
     assert.deepEqual([calls, await scene.done('clocks')], [1, ['b', 'a']])
   })
 
-  it("a claim from before the message was parked and released is nobody's again", async () => {
+  it('a lease from before the message was parked and released never becomes valid again', async () => {
     const again = Promise.withResolvers<void>()
     let calls = 0
     const changes = {

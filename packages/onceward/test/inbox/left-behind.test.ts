@@ -78,7 +78,7 @@ async function open(t: TestContext) {
   return { pool, start, held, done, leave, url: database.url }
 }
 
-describe('work that a process has acknowledged and left', await skipWithout('postgres'), () => {
+describe('work that a process acknowledged and did not finish', await skipWithout('postgres'), () => {
   for (const [how, contract] of [
     ['stored', stored],
     ['deferred', { ...base, failure: { mode: 'defer' }, handle: () => retryAfter(3_600_000) }],
@@ -120,7 +120,7 @@ describe('work that a process has acknowledged and left', await skipWithout('pos
     await worker.drain()
   })
 
-  test('is done by the workers of a contract that stores no more', async t => {
+  test('is applied by the workers of a contract that no longer uses stored mode', async t => {
     const { start, leave, done, pool } = await open(t)
     await leave(stored, 'a', 'b')
     const running = await start(base)

@@ -21,7 +21,7 @@ describe('stored work and the mode of its worker', await skipWithout('postgres')
 
   for (const order of ['none', 'key'] as const)
     for (const mode of ['replay', 'rebuild'] as const satisfies Mode[])
-      it(`order ${order}: workers of a ${mode} leave live work alone, and live ones take up what is left`, async () => {
+      it(`order ${order}: workers of a ${mode} do not lease live work, and live workers lease what is left`, async () => {
         const name = `apart_${order}_${mode}`
         await scene.store(name, { order }, { id: 'a', key: 'k' })
         await scene.store(name, { order }, { id: 'b', key: 'l' })

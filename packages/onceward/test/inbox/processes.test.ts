@@ -60,7 +60,7 @@ describe('workers in processes of their own', await skipWithout('postgres'), () 
     return child
   }
 
-  it('killed holding a lease: another takes over when it ends, under the next epoch', async () => {
+  it('killed holding a lease: another takes over when it expires, under the next epoch', async () => {
     await scene.store('killed', {}, { id: 'a' })
     const first = start('killed', { stopIn: { id: 'a', how: 'for ever' } })
     await first.says('stopped')
@@ -75,7 +75,7 @@ describe('workers in processes of their own', await skipWithout('postgres'), () 
     assert.deepEqual(await scene.done('killed'), ['a'])
   })
 
-  it('frozen past its lease: fenced when it thaws, and the effect happens once', async () => {
+  it('frozen past its lease: fenced when it resumes, and the effect happens once', async () => {
     await scene.store('frozen', {}, { id: 'a' })
     const first = start('frozen', { stopIn: { id: 'a', how: 'until told' } })
     await first.says('stopped')

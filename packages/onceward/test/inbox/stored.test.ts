@@ -25,7 +25,7 @@ describe('stored mode', await skipWithout('postgres'), () => {
     assert.deepEqual(await scene.markers('later'), ['a applied', 'b applied'])
   })
 
-  it('knows a message that is stored: the same again is held already, other content is a conflict', async () => {
+  it('recognises a stored message: the same content is already held, other content is a conflict', async () => {
     const first = { id: 'a', part: 'one' }
     await scene.store('again', {}, first, first, { id: 'a', part: 'other' })
     await scene.store('again', {}, first)
@@ -51,7 +51,7 @@ describe('stored mode', await skipWithout('postgres'), () => {
     )
   })
 
-  it('puts a failed attempt off durably, while others go on, and parks what keeps failing', async () => {
+  it('delays a failed message durably while others continue, and parks one that keeps failing', async () => {
     const tries: string[] = []
     const changes = {
       handle: async (context: Parameters<typeof write>[0]) => {
@@ -83,7 +83,7 @@ describe('stored mode', await skipWithout('postgres'), () => {
     ])
   })
 
-  it('takes verdicts as the spine does', async () => {
+  it('applies verdicts as inline mode does', async () => {
     const verdicts = { i: ignore('nothing to do'), p: park('for people'), r: reject('never') }
     const changes = { handle: ({ message }: { message: { id: string } }) => verdicts[message.id as 'i'] }
     await scene.store('verdicts', changes, { id: 'i' }, { id: 'p' }, { id: 'r' })
@@ -99,7 +99,7 @@ describe('stored mode', await skipWithout('postgres'), () => {
     )
   })
 
-  it('passes the business key of what is rejected on to what was stored behind it', async () => {
+  it('passes the business key of a rejected message to the one stored behind it', async () => {
     const changes = {
       identity: { id: (m: { id: string }) => m.id, businessKey: (m: { part?: string }) => m.part },
       handle: ({ message }: { message: { id: string } }) =>
@@ -137,7 +137,7 @@ describe('stored mode', await skipWithout('postgres'), () => {
     assert.deepEqual(await ledger(), [{ effect_key: 'a' }])
   })
 
-  it('a worker that leaves gives its claims back at once', async () => {
+  it('a worker that leaves releases its leases at once', async () => {
     const begun = Promise.withResolvers<void>()
     const changes = {
       handle: async () => {
@@ -156,7 +156,7 @@ describe('stored mode', await skipWithout('postgres'), () => {
     assert.equal(scene.counted('leasesExpired'), 0)
   })
 
-  it('asked to wait by a handler, it waits in the table and not in memory', async () => {
+  it('retryAfter of a handler waits in the table and not in memory', async () => {
     let saidAt: string | null = null
     const changes = {
       handle: async () => {

@@ -66,7 +66,7 @@ describe('work that waits for its turn', await skipWithout('postgres'), () => {
 
   for (const mode of ['transactional', 'stored'] as const) {
     const name = `gap_${mode}`
-    it(`is released in order of version by what it waited for (${mode})`, async () => {
+    it(`is released in order of version by the missing version (${mode})`, async () => {
       const changes = { inbox: { mode }, effect: { apply: inOrder(name, 3_600_000) } }
       await scene.publish(name, ...[4, 3, 2].map(version => ({ id: `k${version}`, key: 'k', version })))
       const running = await scene.start(name, changes)
@@ -90,7 +90,7 @@ describe('work that waits for its turn', await skipWithout('postgres'), () => {
     })
   }
 
-  it('is taken out at its deadline, and is told so', async () => {
+  it('is applied at its deadline, and learns that it is too late', async () => {
     const changes = { inbox: { mode: 'transactional' as const }, effect: { apply: inOrder('late', 50) } }
     await scene.publish('late', { id: 'k2', key: 'k', version: 2 })
     const running = await scene.start('late', changes)

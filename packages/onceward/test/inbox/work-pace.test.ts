@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { WorkPace } from '../../src/work/work-pace.ts'
 
-it('the pace of work is that of the last fifth of a second, and a rest ends it', () => {
+it('the rate of work is that of the last fifth of a second, and a pause resets it', () => {
   const pace = new WorkPace()
   assert.equal(pace.perSecond(1_000), 0)
   pace.done(50, 1_010)

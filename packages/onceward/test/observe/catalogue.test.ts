@@ -85,7 +85,7 @@ const plural = (noun: string) =>
   /[^aeiou]y$/.test(noun) ? noun.replace(/y$/, 'ies') : /ss$|h$/.test(noun) ? `${noun}es` : `${noun}s`
 
 describe('the table of metrics', () => {
-  test('answers to every name of the source documents, and to no other', () => {
+  test('has every name of the source documents, and no other', () => {
     for (const [from, names] of Object.entries(seeds)) {
       const answered = origins.filter(origin => origin.from === from)
       assert.deepEqual(answered.map(({ name }) => name).sort(), [...names].sort(), from)
@@ -95,7 +95,7 @@ describe('the table of metrics', () => {
     }
   })
 
-  test('has each name once, and says what each is', () => {
+  test('has each name once, with a description', () => {
     const names = specs.map(prometheusName)
     assert.deepEqual([...new Set(names)], names)
     for (const { name, description } of specs) assert.ok(description.length > 10, name)
@@ -175,7 +175,7 @@ describe('the table of metrics', () => {
     assert.deepEqual(types.sort(), specs.map(prometheusName).sort())
   })
 
-  test('keeps values from outside from becoming ever more time series', async () => {
+  test('limits the number of time series from external values', async () => {
     const { metrics, exported } = await openProvider()
     for (let n = 0; n < 5_000; n++)
       metrics.add('outcomes', 1, {

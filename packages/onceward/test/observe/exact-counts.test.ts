@@ -242,7 +242,7 @@ describe('a run whose counts are known', await skipWithout('postgres'), () => {
     }
   })
 
-  test('the usual port may be taken by another consumer: any free one is used, and said', async () => {
+  test('the usual port may be taken by another consumer: any free one is used, and logged', async () => {
     const taken = createServer()
     const take = () =>
       new Promise<boolean>(resolve => {
@@ -270,7 +270,7 @@ describe('a run whose counts are known', await skipWithout('postgres'), () => {
     }
   })
 
-  test('a relay alone serves what it carries', async () => {
+  test('a relay alone serves its metrics', async () => {
     const run = start('relay', '--broker', 'postgres', '--metrics-port', '0', '--json')
     try {
       await until('it says where', () => run.url() !== undefined)

@@ -17,7 +17,7 @@ const contract: ConsumerContract<{ id: string }> = {
 }
 
 describe('what a new generation shows', await skipWithout('postgres'), () => {
-  test('the messages that the one before it left: parked, and stored where nobody works on them', async t => {
+  test('the messages that the one before it left: parked, and stored without a worker', async t => {
     const database = await createDatabase()
     const pool = createPool(database.url, { max: 2 })
     t.after(async () => {

@@ -7,7 +7,7 @@ const at = new Date(0)
 const nasty = 'a\n{"level":"error"}\r\u001b[2J\u0007\u009b31m\u2028\u202eevil\u0000'
 
 describe('a log line', () => {
-  test('is one line of JSON whatever its fields hold, and says it back whole', () => {
+  test('is one line of JSON with any fields, and can be parsed back', () => {
     const line = jsonLine('info', nasty, { messageId: nasty, 'na\nme': 1 }, at)
     assert.match(line, /^[\x20-\x7e]*$/)
     const read = JSON.parse(line)
@@ -20,7 +20,7 @@ describe('a log line', () => {
     })
   })
 
-  test('keeps its own words: a field called like one of them is renamed', () => {
+  test('keeps its own fields: another field with one of their names is renamed', () => {
     const read = JSON.parse(
       jsonLine('warn', 'true words', { message: 'lie', level: 'info', at: 'never' }, at),
     )
@@ -28,7 +28,7 @@ describe('a log line', () => {
     assert.deepEqual([read.message_, read.level_, read.at_], ['lie', 'info', 'never'])
   })
 
-  test('is one line for people too, without anything a terminal acts on', () => {
+  test('is one line as text too, without control sequences', () => {
     const text = textOf({ messageId: nasty, plain: 'x-1', spaced: 'a b', count: 3, none: null })
     assert.match(text, /^[\x20-\x7e]*$/)
     assert.match(text, /plain=x-1 spaced="a b" count=3 none=null$/)
@@ -90,7 +90,7 @@ describe('decisions in the log', () => {
     assert.equal(conflict!.fields.outcome, 'quarantined')
   })
 
-  test('are few however many messages a batch sets aside', async () => {
+  test('are few for any number of messages that a batch sets aside', async () => {
     const rig = new ConsumerRig()
     rig.publish({ id: 'a' }, ...Array.from({ length: 100 }, () => ({ id: 'a' })))
     await rig.start()

@@ -10,9 +10,9 @@ import { type ConsumerContract, defineConsumer, type RunOptions, runConsumer } f
 import type { Received } from '../../src/message/received.ts'
 import { startObserveServer } from '../../src/runtime/observe-server.ts'
 import { realEnvironment } from '../../src/runtime/real-environment.ts'
+import { UnfinishedWatch } from '../../src/runtime/unfinished-watch.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
 import { StoreGauges } from '../../src/telemetry/store-gauges.ts'
-import { UnfinishedWatch } from '../../src/telemetry/unfinished-watch.ts'
 import { startProxyFor } from '../proxy/tcp-proxy.ts'
 import { createDatabase, rabbitmqUrl, skipWithout } from '../services/services.ts'
 import { scrape } from './scraped.ts'
@@ -101,7 +101,7 @@ describe('readiness', await skipWithout('postgres'), () => {
     assert.deepEqual((await ready()).reasons, ['stopped'])
   })
 
-  test('is told of parts that run apart, and only who reads the source is up', async t => {
+  test('covers parts that run separately, and only the process that reads the source is up', async t => {
     const handle = async () => {}
     const failure = { deadLetter: 'ready_dead' }
     const carriers = await run(t, { name: 'ready_carriers', failure, handle }, ['relay'])
@@ -114,7 +114,7 @@ describe('readiness', await skipWithout('postgres'), () => {
     assert.equal((await scrape(reader.server.url)).sum('onceward_consumer_up'), 1)
   })
 
-  test('ends while the broker is away, and so does being up', withRabbit, async t => {
+  test('ends while the broker is unavailable, and so does being up', withRabbit, async t => {
     const url = await rabbitmqUrl()
     const proxy = await startProxyFor(url)
     t.after(() => proxy.close())
@@ -139,7 +139,7 @@ describe('readiness', await skipWithout('postgres'), () => {
   })
 
   test(
-    'of a relay begins when its broker was reached, and ends while rows wait for one that is away',
+    'of a relay begins when its broker was reached, and ends while rows wait for an unavailable one',
     withRabbit,
     async t => {
       const url = await rabbitmqUrl()
@@ -174,7 +174,7 @@ describe('readiness', await skipWithout('postgres'), () => {
     },
   )
 
-  test('ends while the downstream is away', async t => {
+  test('ends while a dependency is unavailable', async t => {
     let away = true
     const { ready } = await run(t, {
       name: 'ready_paused',
@@ -200,7 +200,7 @@ describe('readiness', await skipWithout('postgres'), () => {
     await until('it goes on', async () => (await ready()).status === 200)
   })
 
-  test('ends when it has halted, for as long as anybody can ask', async t => {
+  test('ends when the consumer has halted, and stays ended', async t => {
     const { running, ready } = await run(t, {
       name: 'ready_halted',
       failure: { classes: { broken: 'configuration' }, policies: { configuration: { terminal: 'halted' } } },
@@ -213,7 +213,7 @@ describe('readiness', await skipWithout('postgres'), () => {
     assert.equal((await ready()).status, 503)
   })
 
-  test('the database is asked once in five seconds, however often somebody collects, and never when nobody does', async () => {
+  test('the database is queried once in five seconds, for any number of scrapes, and never without one', async () => {
     const env = createTestEnvironment()
     let asked = 0
     let answered = 0
@@ -277,15 +277,19 @@ describe('readiness', await skipWithout('postgres'), () => {
   })
 })
 
-test("age counts from a message's own time, or from when it was seen, and no further than a year back", async () => {
+test("age counts from a message's own time, or from its arrival, and at most a year back", async () => {
   const env = createTestEnvironment()
   const unfinished: Pick<Received, 'delivery'>[] = []
+  const none = async () => {}
   const watch = new UnfinishedWatch({
     env,
     now: () => 1_000_000,
     unfinished: () => unfinished as Received[],
+    firstSeen: { clear: none, recall: async () => new Map(), keep: none, forget: none },
+    running: () => true,
   })
-  const received = (timestampMs?: number) => ({ delivery: { properties: { timestampMs } } }) as never
+  const received = (timestampMs?: number) =>
+    ({ id: null, delivery: { properties: { timestampMs } } }) as never
   assert.equal(watch.oldestMs(), null)
   unfinished.push(received())
   await env.advance(2_500)
@@ -296,6 +300,6 @@ test("age counts from a message's own time, or from when it was seen, and no fur
   assert.equal(watch.oldestMs(), 366 * 24 * 3_600_000)
   unfinished.length = 0
   assert.equal(watch.oldestMs(), null)
-  watch.stop()
+  await watch.stop()
   assert.deepEqual(env.due, [])
 })

@@ -69,7 +69,7 @@ describe('traces', await skipWithout('postgres', 'rabbitmq', 'kafka'), () => {
   }
   const nothing = async () => {}
 
-  test('a batch is one span with a link to every producer; hostile headers are none', async t => {
+  test('a batch is one span with a link to every producer; hostile headers are ignored', async t => {
     await createQueue(pool, 'traced_batch')
     const contexts = [1, 2, 3].map(producerContext)
     const hostile = ['00-zz', 'x'.repeat(3_000), { deep: [1] }, `00-${'0'.repeat(32)}-1-01`, null]
@@ -90,7 +90,7 @@ describe('traces', await skipWithout('postgres', 'rabbitmq', 'kafka'), () => {
     assert.equal(span!.parentSpanContext, undefined)
   })
 
-  test('one message goes on in its trace: handler, outbox, relay, RabbitMQ, next consumer', async t => {
+  test('one message continues its trace: handler, outbox, relay, RabbitMQ, next consumer', async t => {
     await createQueue(pool, 'traced_in')
     const out = await createTestQueue(t)
     await run(t, { name: 'traced_next', source: queue(out.name), handle: nothing })
@@ -131,7 +131,7 @@ describe('traces', await skipWithout('postgres', 'rabbitmq', 'kafka'), () => {
     })
   })
 
-  test('in a batch of many, what each message causes stays in the trace of its producer', async t => {
+  test('in a batch of many, the effects of each message stay in the trace of its producer', async t => {
     await createQueue(pool, 'traced_many')
     await createQueue(pool, 'traced_many_out')
     const contexts = [70, 71].map(producerContext)
@@ -200,7 +200,7 @@ describe('traces', await skipWithout('postgres', 'rabbitmq', 'kafka'), () => {
     assert.equal(streamSpan!.parentSpanContext?.spanId, onStream.spanId)
   })
 
-  test('a producer without a consumer hands its trace on, unless it names another', async () => {
+  test('a producer without a consumer propagates its trace, unless it names another', async () => {
     await createQueue(pool, 'traced_produced')
     const target = { broker: 'postgres', queue: 'traced_produced' } as const
     await trace.getTracer('test').startActiveSpan('outer', async span => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { createPool } from 'onceward/postgres'
-import { classifyParked, skipParked } from '../../src/operations/parking/decide-parked.ts'
+import { classifyParked } from '../../src/operations/parking/classify-parked.ts'
 import {
   approveRequest,
   deleteParked,
@@ -10,6 +10,7 @@ import {
 } from '../../src/operations/parking/delete-parked.ts'
 import { noteStateFixed } from '../../src/operations/parking/fix-parked.ts'
 import { previewParked } from '../../src/operations/parking/preview-parked.ts'
+import { skipParked } from '../../src/operations/parking/skip-parked.ts'
 import { verifyAudit } from '../../src/operations/parking/verify-audit.ts'
 import { Scene } from '../inbox/scene.ts'
 import { skipWithout } from '../services/services.ts'
@@ -57,7 +58,7 @@ describe('a second person', await skipWithout('postgres'), () => {
       )
     ).rows[0]
 
-  it('is not asked for a row that went to work: giving it up is refused, and not recorded as done', async () => {
+  it('is not asked for a row that was redriven: the deletion is refused, and not recorded as done', async () => {
     const { consumer, ids, because } = await parked('working')
     await scene.pool.query(`update onceward.held set state = 'stored' where id = any ($1::bigint[])`, [ids])
     const { rows } = await scene.pool.query(
@@ -69,7 +70,7 @@ describe('a second person', await skipWithout('postgres'), () => {
     assert.equal((await lastAudit()).outcome, 'refused')
   })
 
-  it('is needed to delete, and may not be the one who asks', async () => {
+  it('is required to delete, and may not be the requester', async () => {
     const order = await parked('deleted')
     const request = await requestDeletion(ann.pool, order, 3_600)
     assert.deepEqual([request.requestedBy, request.state, request.rows], [ann.name, 'requested', 2])
@@ -122,11 +123,15 @@ describe('a second person', await skipWithout('postgres'), () => {
       { message_id: 'b', ...tombstone },
     ])
     assert.deepEqual(await scene.markers('deleted'), ['a ignored', 'b ignored'])
-    assert.equal((await lastAudit()).action, 'parked delete')
+    assert.equal((await lastAudit()).action, 'parked erase')
+    const { rows: rights } = await scene.pool.query(
+      `select prosecdef, proconfig from pg_proc where oid = 'onceward.delete_parked(bigint, text)'::regprocedure`,
+    )
+    assert.deepEqual(rights, [{ prosecdef: true, proconfig: ['search_path=pg_catalog, pg_temp'] }])
     assert.equal((await listApprovals(ann.pool, 1))[0]!.state, 'executed')
   })
 
-  it('approves exactly what was asked for: a changed selection is refused, when approving and when executing', async () => {
+  it('approves exactly the request: a changed selection is refused, when approving and when executing', async () => {
     const first = await parked('changed')
     const request = await requestDeletion(ann.pool, first, 3_600)
     await noteStateFixed(ann.pool, { id: first.ids[0]!, consumer: 'changed', because: 'mended' })
@@ -167,12 +172,12 @@ describe('a second person', await skipWithout('postgres'), () => {
     assert.equal((await previewParked(ann.pool, { consumer: 'expired', countMax: 10 })).rows.length, 2)
   })
 
-  it('is a person: a shared role neither asks nor approves', async () => {
+  it('is a person: a shared role neither requests nor approves', async () => {
     const order = await parked('shared')
     await assert.rejects(requestDeletion(shared.pool, order, 60), /is not registered in onceward.person/)
   })
 
-  it('is not the first one under another login: the console names a human being, and so does a role', async () => {
+  it('is not the first one under another login of the same person', async () => {
     const order = await parked('twofold')
     const { url: consoleUrl } = await people.login(['onceward_console'], { person: false })
     const url = new URL(consoleUrl)
@@ -215,7 +220,7 @@ describe('a second person', await skipWithout('postgres'), () => {
     )
   })
 
-  it('finds no other way to an external effect than the one that writes down who and why', async () => {
+  it('cannot change an external effect except by the audited act', async () => {
     const { rows } = await scene.pool.query(
       `insert into onceward.ledger (consumer_name, target, effect_key, state, due_at, run_id, message_id, request_digest, content_type, body)
        select 'paid', 'gateway', state, state::onceward.effect_state, 'infinity', 1, 'm', '', 'text/plain', ''
@@ -250,7 +255,7 @@ describe('a second person', await skipWithout('postgres'), () => {
     })
   })
 
-  it('walks around nothing: operators have no right on the tables, the run role none on people and audit', async () => {
+  it('cannot bypass the functions: operators have no rights on the tables, the run role none on people and audit', async () => {
     const order = await parked('rights')
     for (const verb of ['update', 'delete'] as const) {
       const sql =

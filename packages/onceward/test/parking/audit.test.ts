@@ -53,7 +53,7 @@ describe('the audit', await skipWithout('postgres'), () => {
     assert.equal((await listAudit(pool, { countMax: 1 }))[0]!.hash, head)
   })
 
-  it('is neither changed nor shortened nor emptied, not even by its owner', async () => {
+  it('cannot be changed, shortened or truncated, not even by its owner', async () => {
     for (const sql of [
       `update onceward.audit set actor = 'x'`,
       'delete from onceward.audit',
@@ -63,7 +63,7 @@ describe('the audit', await skipWithout('postgres'), () => {
       assert.match(await refusal(pool, sql), /^42501 the audit is append-only/)
   })
 
-  it('takes no name, time or hash from who writes', async () => {
+  it('takes no name, time or hash from the writer', async () => {
     await pool.query(
       `insert into onceward.audit (seq, at, actor, action, outcome, reason, detail, previous, hash)
        values (7, '2001-01-01', 'somebody else', 'forged', 'done', '', '{}', 'x', 'y')`,
@@ -75,7 +75,7 @@ describe('the audit', await skipWithout('postgres'), () => {
     assert.deepEqual(await what(), [])
   })
 
-  it('shows which row was changed, removed or put in by somebody who switched everything off', async () => {
+  it('shows which row was changed, removed or inserted after all triggers were disabled', async () => {
     await tampered(`update onceward.audit set reason = 'other' where seq = 5`, ['5 changed'])
     await tampered(`update onceward.audit set at = at + interval '1 microsecond' where seq = 6`, [
       '6 changed',
@@ -89,7 +89,7 @@ describe('the audit', await skipWithout('postgres'), () => {
     )
   })
 
-  it('written anew from the start is caught by a head that was kept elsewhere', async () => {
+  it('rewritten from the start is detected by a head that was kept elsewhere', async () => {
     const { head } = await verifyAudit(pool)
     await enter(99)
     assert.deepEqual(await what(head), [])

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { reject } from 'onceward'
 import { until } from 'onceward/testing'
-import { skipParked } from '../../src/operations/parking/decide-parked.ts'
 import { previewParked } from '../../src/operations/parking/preview-parked.ts'
 import { showRedrive } from '../../src/operations/parking/redrive-parked.ts'
+import { skipParked } from '../../src/operations/parking/skip-parked.ts'
 import { type JobContext, Scene, write } from '../inbox/scene.ts'
 import { skipWithout } from '../services/services.ts'
 import { direct, isIdle, replayAll, settled } from './parked-scene.ts'
@@ -34,7 +34,7 @@ describe('parked work of one business key', await skipWithout('postgres'), () =>
     ])
   const keys = async () => (await scene.pool.query('select key, message_id from onceward.business_key')).rows
 
-  it('has one effect, though two dead letters are replayed in one stage', async () => {
+  it('has one effect, though two dead letters are redriven in one stage', async () => {
     const bad = new Set(['one', 'two'])
     await scene.publish('twins', { id: 'one', part: 'order-1' })
     const running = await scene.start('twins', contract('twins', bad))
@@ -52,7 +52,7 @@ describe('parked work of one business key', await skipWithout('postgres'), () =>
     ])
   })
 
-  it('is left when somebody takes the key while it is moved', async () => {
+  it('is left when another message takes the key while it is moved', async () => {
     const bad = new Set(['late'])
     await scene.publish('raced', { id: 'late', part: 'order-2' })
     const running = await scene.start('raced', contract('raced', bad))
@@ -82,7 +82,7 @@ describe('parked work of one business key', await skipWithout('postgres'), () =>
     assert.deepEqual(await scene.markers('raced'), ['late dead'])
   })
 
-  it('keeps no key of what is left', async () => {
+  it('holds no key for messages that are left', async () => {
     const running = await scene.start('kept', contract('kept', new Set()))
     await scene.publish('kept', { id: 'm', part: 'order-3' })
     await settled(scene, 'kept')

@@ -65,7 +65,7 @@ describe('onceward parked and audit', await skipWithout('postgres'), () => {
     assert.deepEqual(JSON.parse(readFileSync(file, 'utf8')).id, 'm-0')
   })
 
-  it('acts on a filter only with the digest of what was looked at', async () => {
+  it('acts on a filter only with the digest of its preview', async () => {
     const without = await json('parked', 'skip', ...because)
     assert.deepEqual([without.exit, without.ok], [2, false])
     const preview = await json('parked', 'skip', ...because, '--limit', '2', '--dry-run')
@@ -79,7 +79,7 @@ describe('onceward parked and audit', await skipWithout('postgres'), () => {
     assert.deepEqual([closed.total, closed.rows[0].how, closed.rows[0].because], [2, 'skipped', 'a test'])
   })
 
-  it('redrives by number under a name, and shows what became of it', async () => {
+  it('redrives ids under a name, and shows the outcome', async () => {
     const { rows } = await json('parked', 'list', '--consumer', 'cli')
     const ids = rows.map((row: { id: string }) => row.id)
     const wrong = await json('parked', 'redrive', ids[0], '--consumer', 'other', '--because', 'x')
@@ -119,7 +119,7 @@ describe('onceward parked and audit', await skipWithout('postgres'), () => {
     assert.deepEqual([on.state, on.moved], ['moved', 2])
   })
 
-  it('verifies the audit, and says so by its exit code', async () => {
+  it('verifies the audit, with an exit code', async () => {
     const verdict = await json('audit', 'verify')
     assert.deepEqual([verdict.exit, verdict.ok, verdict.problems], [0, true, []])
     assert.equal((await json('audit', 'verify', '--expect', verdict.head)).ok, true)

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { park } from 'onceward'
 import { until } from 'onceward/testing'
-import { skipParked } from '../../src/operations/parking/decide-parked.ts'
 import { previewParked } from '../../src/operations/parking/preview-parked.ts'
+import { skipParked } from '../../src/operations/parking/skip-parked.ts'
 import { type Job, type JobContext, Scene, write } from '../inbox/scene.ts'
 import { skipWithout } from '../services/services.ts'
 import { direct } from './parked-scene.ts'
@@ -14,7 +14,7 @@ const identity = {
   businessKey: (m: Job) => m.part,
 }
 
-describe('a business key whose holder people skip', await skipWithout('postgres'), () => {
+describe('a business key whose holder is skipped', await skipWithout('postgres'), () => {
   let scene: Scene
   before(async () => {
     scene = await Scene.open()
@@ -65,7 +65,7 @@ describe('a business key whose holder people skip', await skipWithout('postgres'
     await running.drain()
   })
 
-  it('goes to the first that waits for it, whatever order key the holder frees', async () => {
+  it('goes to the first that waits for it, for any order key that the holder frees', async () => {
     const name = 'first_waits'
     const parking = { ...direct, identity, order: 'key' as const, handle: () => park('a person decides') }
     const running = await scene.start(name, parking)

@@ -3,12 +3,12 @@ import { createHash } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import { defineConsumer } from 'onceward'
 import { until } from 'onceward/testing'
-import { skipParked } from '../../src/operations/parking/decide-parked.ts'
 import { approveRequest, deleteParked, listApprovals } from '../../src/operations/parking/delete-parked.ts'
 import { fixPayload, noteStateFixed } from '../../src/operations/parking/fix-parked.ts'
 import { listParked } from '../../src/operations/parking/list-parked.ts'
 import { previewParked } from '../../src/operations/parking/preview-parked.ts'
 import { runRedrive, startRedrive } from '../../src/operations/parking/redrive-parked.ts'
+import { skipParked } from '../../src/operations/parking/skip-parked.ts'
 import { verifyAudit } from '../../src/operations/parking/verify-audit.ts'
 import { releaseHeld } from '../../src/operations/work/release-held.ts'
 import { type JobContext, jobContract, Scene, write } from '../inbox/scene.ts'
@@ -75,7 +75,7 @@ describe('a fixed payload', await skipWithout('postgres'), () => {
   }
 
   for (const risk of ['money', 'regulatory'] as const)
-    it(`of risk ${risk} goes once somebody else has approved exactly these bytes`, async () => {
+    it(`of risk ${risk} is redriven once another person has approved exactly these bytes`, async () => {
       const name = `fixed_${risk}`
       const { id, running, fix, replay } = await parked(name, { risk })
       const body = good('a', { key: 'k' })
@@ -135,7 +135,7 @@ describe('a fixed payload', await skipWithout('postgres'), () => {
     await running.drain()
   })
 
-  it('of another risk goes at once; so does what was only noted, and what is given up needs nobody else', async () => {
+  it('of another risk is redriven at once; so is a noted fix, and a skip needs no approval', async () => {
     const low = await parked('low', { risk: 'projection' })
     assert.equal((await low.fix(shared, good('a', { key: 'k' }))).approval, null)
     assert.deepEqual(await low.replay('low-1'), [null])
@@ -166,7 +166,7 @@ describe('a fixed payload', await skipWithout('postgres'), () => {
     assert.match((await raised.replay('raised-1'))[0]!, /has no open request: fix it again/)
   })
 
-  it('holds its key: what is behind it waits, and goes on in order once it is approved', async () => {
+  it('holds its key: messages behind it wait, and continue in order once it is approved', async () => {
     const { running, fix, replay } = await parked('ordered', { order: 'key' })
     await scene.publish('ordered', { id: 'b', key: 'k', part: 'good' })
     await settled(scene, 'ordered')

@@ -3,9 +3,9 @@ import { describe, test } from 'node:test'
 import { ignore, park } from 'onceward'
 import { until } from 'onceward/testing'
 import { explain } from '../../src/evidence/explain.ts'
-import { skipParked } from '../../src/operations/parking/decide-parked.ts'
 import { previewParked } from '../../src/operations/parking/preview-parked.ts'
 import { showRedrive } from '../../src/operations/parking/redrive-parked.ts'
+import { skipParked } from '../../src/operations/parking/skip-parked.ts'
 import { purgeConsumer } from '../../src/operations/retention/purge-consumer.ts'
 import { releaseHeld } from '../../src/operations/work/release-held.ts'
 import { type Job, type JobContext, Scene, write } from '../inbox/scene.ts'
@@ -64,7 +64,7 @@ const b = { id: 'b', key: 'k2', part: 'cap-1' }
 const c = { id: 'c', key: 'k2', part: 'cap-2' }
 
 describe('a message that waits for its business key', await skipWithout('postgres'), () => {
-  test('holds its order key: what is behind it is parked, and follows it in order', async t => {
+  test('holds its order key: messages behind it are parked, and follow it in order', async t => {
     const { scene, running, marked } = await open(t, new Set(['a']), { order: 'key' }, a, b, c)
     await marked('a parked', 'b parked', 'c parked')
     assert.deepEqual(await blockedKeys(scene, name), ['k1 parked', 'k2 parked'])
@@ -75,7 +75,7 @@ describe('a message that waits for its business key', await skipWithout('postgre
     assert.deepEqual(await scene.done(name), ['b', 'c'])
   })
 
-  test('is not let go before its holder, and goes with it', async t => {
+  test('is not released before its holder, and is released with it', async t => {
     const bad = new Set(['a'])
     const { scene, running, marked } = await open(t, bad, {}, a, b)
     await marked('a parked', 'b parked')
@@ -95,7 +95,7 @@ describe('a message that waits for its business key', await skipWithout('postgre
     assert.deepEqual(await scene.done(name), ['a'])
   })
 
-  test('goes on when its holder is released and ends without an effect', async t => {
+  test('continues when its holder is released and ends without an effect', async t => {
     const bad = new Set(['a'])
     const said = { ignores: false }
     const handle = async (context: JobContext) => {
@@ -111,7 +111,7 @@ describe('a message that waits for its business key', await skipWithout('postgre
     assert.deepEqual(await scene.done(name), ['b'])
   })
 
-  test('given up itself leaves its holder the key, and the next one its place', async t => {
+  test('that is skipped leaves the key to its holder, and its place to the next one', async t => {
     const { scene, running, marked } = await open(t, new Set(['a']), {}, a, b, { ...c, part: 'cap-1' })
     await marked('a parked', 'b parked', 'c parked')
     await skip(scene, 'b')
@@ -149,7 +149,7 @@ describe('a message that waits for its business key', await skipWithout('postgre
     assert.deepEqual(rows, [{ key: 'cap-1', message_id: 'a' }])
   })
 
-  test('is explained: for whom it waits, and what became of both', async t => {
+  test('is explained: which message it waits for, and both outcomes', async t => {
     const { scene, running, marked } = await open(t, new Set(['a']), {}, a, b)
     await marked('a parked', 'b parked')
     const told = async (question: Parameters<typeof explain>[1]) => {
@@ -170,7 +170,7 @@ describe('a message that waits for its business key', await skipWithout('postgre
     assert.match((await told({ by: 'message', id: 'a' })).join('\n'), /^a skipped: not wanted/m)
   })
 
-  test('takes over from a message that the contract of today cannot read', async t => {
+  test('takes over from a message that the current contract cannot read', async t => {
     const stored = { inbox: { mode: 'stored' as const } }
     const scene = await Scene.open()
     t.after(() => scene.close())

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { defineConsumer, park } from 'onceward'
 import { until } from 'onceward/testing'
-import { skipParked } from '../../src/operations/parking/decide-parked.ts'
 import { approveRequest, deleteParked, requestDeletion } from '../../src/operations/parking/delete-parked.ts'
 import { fixPayload } from '../../src/operations/parking/fix-parked.ts'
 import { previewParked } from '../../src/operations/parking/preview-parked.ts'
+import { skipParked } from '../../src/operations/parking/skip-parked.ts'
 import { renameConsumer } from '../../src/operations/server/names.ts'
 import { type Job, type JobContext, jobContract, Scene, write } from '../inbox/scene.ts'
 import { skipWithout } from '../services/services.ts'
@@ -123,7 +123,7 @@ describe('acts on a message whose business key others wait for', await skipWitho
     assert.deepEqual(await scene.done('erased_waiter'), ['a'])
   })
 
-  it('fixed: those that wait are compared with what was applied, not with what came', async () => {
+  it('fixed: those that wait are compared with the applied content, not with the received one', async () => {
     const running = await waiting('fixed', job('a', 1), job('b', 2), job('c', 1))
     await fix('fixed', job('a', 2))
     await replay('fixed', 'a')
@@ -134,7 +134,7 @@ describe('acts on a message whose business key others wait for', await skipWitho
     assert.deepEqual(await scene.done('fixed'), ['a'])
   })
 
-  it('fixed and then skipped: the key goes on, with the content of who has it then', async () => {
+  it('fixed and then skipped: the key passes on, with the content of its new holder', async () => {
     const running = await waiting('fixed_skipped', job('a', 1), job('b', 1), job('c', 1))
     await fix('fixed_skipped', job('a', 2))
     await skip('fixed_skipped', 'a')
@@ -151,7 +151,7 @@ describe('acts on a message whose business key others wait for', await skipWitho
     assert.deepEqual(await scene.done('fixed_waiter'), ['b'])
   })
 
-  it('renamed: those that wait do so under the new name, and go on with the holder', async () => {
+  it('renamed: those that wait do so under the new name, and continue with the holder', async () => {
     const running = await waiting('named_before', job('a'), job('b'), job('c'))
     await running.drain()
     await renameConsumer(scene.pool, 'named_before', 'named_after', 'a better name')

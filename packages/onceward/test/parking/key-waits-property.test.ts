@@ -3,8 +3,8 @@ import { after, before, describe, it } from 'node:test'
 import fc from 'fast-check'
 import { ignore, park, type Running, reject } from 'onceward'
 import { until } from 'onceward/testing'
-import { skipParked } from '../../src/operations/parking/decide-parked.ts'
 import { previewParked } from '../../src/operations/parking/preview-parked.ts'
+import { skipParked } from '../../src/operations/parking/skip-parked.ts'
 import { releaseHeld } from '../../src/operations/work/release-held.ts'
 import { type Job, type JobContext, Scene, write } from '../inbox/scene.ts'
 import { skipWithout } from '../services/services.ts'
@@ -210,7 +210,7 @@ describe('waits for business keys', await skipWithout('postgres'), () => {
 
   let schedules = 0
   for (const [mode, contract] of Object.entries(contracts)) {
-    it(`${mode}: whatever fails, is replayed, released, skipped or restarted, all drains, and each key has one effect, or none and an end of each message`, async () => {
+    it(`${mode}: for any failures, redrives, releases, skips and restarts, all drains, and each key has one effect, or none and an outcome of each message`, async () => {
       await fc.assert(
         fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 10 }), steps =>
           new Schedule(scene, `waits_${++schedules}`, contract).play(steps),

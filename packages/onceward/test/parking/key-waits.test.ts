@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { ignore, park, type Running, reject } from 'onceward'
 import { until } from 'onceward/testing'
-import { skipParked } from '../../src/operations/parking/decide-parked.ts'
 import { previewParked } from '../../src/operations/parking/preview-parked.ts'
+import { skipParked } from '../../src/operations/parking/skip-parked.ts'
 import { type JobContext, Scene, write } from '../inbox/scene.ts'
 import { skipWithout } from '../services/services.ts'
 import { direct, replayAll, settled } from './parked-scene.ts'
@@ -72,7 +72,7 @@ describe('a resend under another id while its business key is held', await skipW
   } as const
   for (const [mode, changes] of Object.entries(modes)) {
     for (const [end, wanted] of Object.entries(ends)) {
-      it(`${mode}: waits for what is tried again, whose end is ${end}`, async () => {
+      it(`${mode}: waits for a retried message, whose end is ${end}`, async () => {
         const name = `${mode}_${end}`
         const say = new Map<string, Verdict>([['a', 'fail']])
         await scene.publish(name, { id: 'a', part: 'cap-1' })
@@ -100,7 +100,7 @@ describe('a resend under another id while its business key is held', await skipW
   }
 
   for (const [mode, changes] of Object.entries({ transactional: direct, ...modes })) {
-    it(`${mode}: waits for what is parked, and is applied when that is skipped`, async () => {
+    it(`${mode}: waits for a parked message, and is applied when that is skipped`, async () => {
       const name = `${mode}_skipped`
       const running = await behindParked(name, new Map(), { inbox: undefined, ...changes })
       await skip(name, 'a')
@@ -109,7 +109,7 @@ describe('a resend under another id while its business key is held', await skipW
       assert.deepEqual(await scene.done(name), ['b'])
     })
 
-    it(`${mode}: waits for what is parked, and is a duplicate when that is applied`, async () => {
+    it(`${mode}: waits for a parked message, and is a duplicate when that is applied`, async () => {
       const name = `${mode}_replayed`
       const say = new Map<string, Verdict>()
       const running = await behindParked(name, say, { inbox: undefined, ...changes })

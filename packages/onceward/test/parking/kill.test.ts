@@ -66,7 +66,7 @@ describe('an operator whose process is killed', await skipWithout('postgres'), (
     ['parking.moved', 2],
   ]
   for (const [index, [point, hit]] of windows.entries()) {
-    it(`at ${point}, passage ${hit}, goes on with the same replay: each once, in order`, async () => {
+    it(`at ${point}, passage ${hit}, continues the same redrive: each once, in order`, async () => {
       const consumer = `killed_${index}`
       const { running, order } = await open(consumer)
       const orders = { ...order, act: 'replay' as const, requestId: consumer }
@@ -83,7 +83,7 @@ describe('an operator whose process is killed', await skipWithout('postgres'), (
     })
   }
 
-  it(`at 'parking.skipped' has given up nothing`, async () => {
+  it(`at 'parking.skipped' has skipped nothing`, async () => {
     const { running, order } = await open('not_skipped')
     const act = { ...order, act: 'skip' as const, requestId: '' }
     assert.equal(await operate({ ...act, dieAt: { point: 'parking.skipped', hit: 1 } }), 'SIGKILL')
@@ -118,7 +118,7 @@ describe('an operator whose process is killed', await skipWithout('postgres'), (
     assert.equal(requests.rowCount, 0)
   })
 
-  it(`at 'parking.deleted' has erased nothing, and the approval stands`, async () => {
+  it(`at 'parking.deleted' has erased nothing, and the approval stays valid`, async () => {
     const { running, order } = await open('not_deleted')
     await running.drain()
     const { rows } = await scene.pool.query('select session_user as me')

@@ -28,7 +28,7 @@ const spellings: Record<string, (name: string) => string> = {
   'in wide letters': wide,
 }
 
-describe('one human being', await skipWithout('postgres'), () => {
+describe('one person', await skipWithout('postgres'), () => {
   let scene: Scene
   let people: People
   let ann: Login
@@ -73,7 +73,7 @@ describe('one human being', await skipWithout('postgres'), () => {
   }
 
   for (const [how, spell] of Object.entries(spellings))
-    it(`is one person whose name is written ${how}`, async () => {
+    it(`is the same person when the name is written ${how}`, async () => {
       await deskFor(spell(ann.name))
       const byDesk = await requestDeletion(desk, order, 3_600)
       await assert.rejects(
@@ -101,7 +101,7 @@ describe('one human being', await skipWithout('postgres'), () => {
       assert.equal((await approveCampaign(bob.pool, id, approval)).approvedBy, bob.name)
     })
 
-  it('has a name: a console that names nobody neither asks nor approves', async () => {
+  it('has a name: a console that names no person neither requests nor approves', async () => {
     const request = await requestDeletion(ann.pool, order, 3_600)
     for (const blank of ['', '  ', '\u200b\u3000', ' (via x)']) {
       await deskFor(blank)
@@ -113,7 +113,7 @@ describe('one human being', await skipWithout('postgres'), () => {
     }
   })
 
-  it('is not taken for another whose name only resembles it', async () => {
+  it('is not another person with a similar name', async () => {
     const { rows } = await scene.pool.query(
       `select one, other, onceward.same_person(one, other) as same from (values
         ('ann', 'anna'), ('ann a', 'anna'), ('jose', 'josé'), ('via', 'ann (via x)'), ('ann', null), ('ann', ' '),

@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test'
 import { defineConsumer, reject } from 'onceward'
 import { publish } from 'onceward/postgres'
 import { until } from 'onceward/testing'
-import { classifyParked, skipParked } from '../../src/operations/parking/decide-parked.ts'
+import { classifyParked } from '../../src/operations/parking/classify-parked.ts'
 import { fixPayload, noteStateFixed } from '../../src/operations/parking/fix-parked.ts'
 import { groupParked } from '../../src/operations/parking/group-parked.ts'
 import { listParked } from '../../src/operations/parking/list-parked.ts'
@@ -15,6 +15,7 @@ import {
   stopRedrive,
 } from '../../src/operations/parking/redrive-parked.ts'
 import { showParked } from '../../src/operations/parking/show-parked.ts'
+import { skipParked } from '../../src/operations/parking/skip-parked.ts'
 import { verifyAudit } from '../../src/operations/parking/verify-audit.ts'
 import { type JobContext, jobContract, Scene, write } from '../inbox/scene.ts'
 import { skipWithout } from '../services/services.ts'
@@ -65,7 +66,7 @@ describe('the operator', await skipWithout('postgres'), () => {
     )
   })
 
-  it('sees everything of one: bytes, headers, attempts and what people did', async () => {
+  it('sees everything about a message: bytes, headers, attempts and acts', async () => {
     await scene.publish('shown', { id: 'a', part: 'x' })
     const running = await scene.start('shown', {
       ...direct,
@@ -98,7 +99,7 @@ describe('the operator', await skipWithout('postgres'), () => {
     assert.equal((await listParked(scene.pool, { assignee: 'ann', countMax: 5 })).length, 1)
   })
 
-  it('replays a selection once, however often the order is given, and knows what became of each', async () => {
+  it('redrives a selection once, for any number of requests, and sees each outcome', async () => {
     const bad = new Set(['m-0', 'm-1', 'm-2', 'm-3'])
     await scene.publish('replayed', ...jobs(4))
     const changes = { ...noRetry, ...failing('replayed', bad) }
@@ -138,7 +139,7 @@ describe('the operator', await skipWithout('postgres'), () => {
     assert.deepEqual(await over(), { applied: 3, 'parked again': 1 })
   })
 
-  it('never applies what is applied: by its id, by its business key, or by hand in between', async () => {
+  it('never applies a message twice: applied before by its id, by its business key, or by hand', async () => {
     const contract = {
       ...noRetry,
       identity: { id: (m: { id: string }) => m.id, businessKey: (m: { part?: string }) => m.part ?? 'none' },
@@ -213,7 +214,7 @@ describe('the operator', await skipWithout('postgres'), () => {
     assert.deepEqual(lineage, [{ kind: 'payload', before: '{"id":"a","part":"bad"}', after: digestAfter }])
   })
 
-  it('notes that something else was mended', async () => {
+  it('records another fix', async () => {
     await scene.publish('state', { id: 'a' })
     const bad = new Set(['a'])
     const running = await scene.start('state', { ...noRetry, ...failing('state', bad) })
@@ -251,7 +252,7 @@ describe('the operator', await skipWithout('postgres'), () => {
     assert.equal(gaps[0].count, 3)
   })
 
-  it('replays no faster than asked, and stops when somebody says so', async () => {
+  it('redrives no faster than requested, and stops on request', async () => {
     const bad = new Set(jobs(30).map(({ id }) => id))
     await scene.publish('slow', ...jobs(30))
     // All 30 fail for one cause at their only attempt: the brake would keep them out of the parking lot.
@@ -286,7 +287,7 @@ describe('the operator', await skipWithout('postgres'), () => {
     await running.drain()
   })
 
-  it('leaves a chain of everything that was done and refused', async () => {
+  it('leaves an audit chain of every act and refusal', async () => {
     const { problems, rows } = await verifyAudit(scene.pool)
     assert.deepEqual(problems, [])
     assert.ok(rows > 10)

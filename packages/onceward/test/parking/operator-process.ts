@@ -1,10 +1,10 @@
 import { defineConsumer } from 'onceward'
 import { createPool } from 'onceward/postgres'
 import { type CrashPoint, dieAt, type Reach } from 'onceward/testing'
-import { skipParked } from '../../src/operations/parking/decide-parked.ts'
 import { deleteParked } from '../../src/operations/parking/delete-parked.ts'
 import { fixPayload } from '../../src/operations/parking/fix-parked.ts'
 import { runRedrive, startRedrive } from '../../src/operations/parking/redrive-parked.ts'
+import { skipParked } from '../../src/operations/parking/skip-parked.ts'
 import { jobContract } from '../inbox/scene.ts'
 import { pause } from './parked-scene.ts'
 

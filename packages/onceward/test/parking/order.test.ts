@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { quarantine } from 'onceward'
 import { until } from 'onceward/testing'
-import { skipParked } from '../../src/operations/parking/decide-parked.ts'
 import { previewParked } from '../../src/operations/parking/preview-parked.ts'
 import { runRedrive, startRedrive, stopRedrive } from '../../src/operations/parking/redrive-parked.ts'
+import { skipParked } from '../../src/operations/parking/skip-parked.ts'
 import { releaseHeld } from '../../src/operations/work/release-held.ts'
 import { type JobContext, Scene, write } from '../inbox/scene.ts'
 import { skipWithout } from '../services/services.ts'
@@ -22,7 +22,7 @@ describe('a parked key', await skipWithout('postgres'), () => {
   const ids = (key: string, from: number, to: number) => jobs(key, from, to).map(job => job.id)
   const of = (key: string, done: readonly string[]) => done.filter(id => id.startsWith(`${key}-`))
 
-  it('keeps what comes later behind it, lets other keys pass, and goes back to the live flow without a gap', async () => {
+  it('keeps later messages behind it, lets other keys pass, and returns to live processing without a gap', async () => {
     const bad = new Set(['a-001'])
     await scene.publish('live', ...jobs('a', 0, 4), ...jobs('b', 0, 4))
     const running = await scene.start('live', { ...inOrder, ...failing('live', bad) })
@@ -112,7 +112,7 @@ describe('a parked key', await skipWithout('postgres'), () => {
     ])
   })
 
-  it('with a quarantined head is freed by people, and the head stays', async () => {
+  it('with a quarantined head is freed by operators, and the head stays', async () => {
     const stored = { ...inOrder, inbox: { mode: 'stored' as const } }
     const changes = {
       ...stored,
@@ -137,7 +137,7 @@ describe('a parked key', await skipWithout('postgres'), () => {
     assert.deepEqual(await scene.done('odd'), ['a-001', 'a-002'])
   })
 
-  it('counts what goes on behind its head against the rate of a replay', async () => {
+  it('counts messages behind its head against the rate of a redrive', async () => {
     const bad = new Set(['a-000', 'b-000'])
     await scene.publish('rated', ...jobs('a', 0, 4), ...jobs('b', 0, 4))
     const running = await scene.start('rated', { ...inOrder, ...failing('rated', bad) })
@@ -159,7 +159,7 @@ describe('a parked key', await skipWithout('postgres'), () => {
     assert.ok(waits[0]! > 3_000 && waits[0]! <= 4_000, `${waits[0]}`)
   })
 
-  it('at its cap lets the next wait at the source, says so, and drops nothing', async () => {
+  it('at its cap leaves the next message at the source, logs it, and drops nothing', async () => {
     const bad = new Set(['a-000'])
     const failure = { ...inOrder.failure, parking: { perKeyMax: 3 } }
     const changes = { ...inOrder, ...failing('full', bad), failure, batch: { sizeMax: 1, inFlightMax: 1 } }
@@ -196,7 +196,7 @@ describe('a parked key', await skipWithout('postgres'), () => {
     assert.deepEqual(held, ['a-000', 'a-002', 'a-003'])
   })
 
-  it('a full lot takes nothing more: what fails waits at the source', async () => {
+  it('a full lot parks nothing more: failed messages wait at the source', async () => {
     const bad = new Set(['x', 'y'])
     const failure = { ...inOrder.failure, parking: { totalMax: 1 } }
     const changes = {

@@ -3,9 +3,9 @@ import { after, before, describe, it } from 'node:test'
 import fc from 'fast-check'
 import type { Running } from 'onceward'
 import { until } from 'onceward/testing'
-import { skipParked } from '../../src/operations/parking/decide-parked.ts'
 import { noteStateFixed } from '../../src/operations/parking/fix-parked.ts'
 import { previewParked } from '../../src/operations/parking/preview-parked.ts'
+import { skipParked } from '../../src/operations/parking/skip-parked.ts'
 import { type Job, type JobContext, Scene, write } from '../inbox/scene.ts'
 import { skipWithout } from '../services/services.ts'
 import { inOrder, isIdle, replayAll } from './parked-scene.ts'
@@ -178,7 +178,7 @@ describe('ordered parking', await skipWithout('postgres'), () => {
 
   let schedules = 0
   for (const [mode, contract] of Object.entries(contracts)) {
-    it(`${mode}: whatever fails, is fixed, replayed, skipped or restarted, each key's effects are its messages in order, minus the skipped`, async () => {
+    it(`${mode}: for any failures, fixes, redrives, skips and restarts, each key's effects are its messages in order, minus the skipped`, async () => {
       await fc.assert(
         fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 14 }), steps =>
           new Schedule(scene, `${mode}_${++schedules}`, contract).play(steps),

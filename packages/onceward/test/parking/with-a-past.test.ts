@@ -1,23 +1,23 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { publish } from 'onceward/postgres'
-import { skipParked } from '../../src/operations/parking/decide-parked.ts'
 import { previewParked } from '../../src/operations/parking/preview-parked.ts'
 import { showRedrive } from '../../src/operations/parking/redrive-parked.ts'
+import { skipParked } from '../../src/operations/parking/skip-parked.ts'
 import { Scene } from '../inbox/scene.ts'
 import { skipWithout } from '../services/services.ts'
 import { direct, failing, replayAll, settled } from './parked-scene.ts'
 
 const noRetry = { ...direct, failure: { attemptsMax: 1, delayMs: 1 } }
 
-describe('parked work with a past', await skipWithout('postgres'), () => {
+describe('parked messages with unusual histories', await skipWithout('postgres'), () => {
   let scene: Scene
   before(async () => {
     scene = await Scene.open()
   })
   after(() => scene.close())
 
-  it('is skipped whatever its headers say', async () => {
+  it('is skipped with any headers', async () => {
     const changes = { ...noRetry, ...failing('odd', new Set(['m'])) }
     const running = await scene.start('odd', changes)
     await scene.publish('odd')

@@ -32,7 +32,7 @@ const doors: readonly (readonly [string, LetGo])[] = [
   ['parked redrive', (scene, name) => replayAll(scene, name, `${name}-r`)],
 ]
 
-describe('a parked message without an id that is let go', await skipWithout('postgres'), () => {
+describe('a parked message without an id that is released', await skipWithout('postgres'), () => {
   let scene: Scene
   before(async () => {
     scene = await Scene.open()
@@ -86,7 +86,7 @@ describe('a parked message without an id that is let go', await skipWithout('pos
       assert.deepEqual(await scene.markers(name), ['m1 applied'])
     })
 
-    it(`by ${door} is not applied while nobody can read its id`, async () => {
+    it(`by ${door} is not applied while its id cannot be read`, async () => {
       const name = `still_${called}`
       await parked(name, { id: 'x', ref: 'm1' })
       await scene.pool.query(`update onceward.held set attempts = 3`)
@@ -104,7 +104,7 @@ describe('a parked message without an id that is let go', await skipWithout('pos
     })
   }
 
-  it('keeps no marker of a try that is to be repeated', async () => {
+  it('keeps no marker of an attempt that is to be repeated', async () => {
     const name = 'again'
     await parked(name, { id: 'x', ref: 'm1' })
     await replayAll(scene, name, 'again-r')

@@ -54,7 +54,7 @@ describe('an act of a person', await skipWithout('postgres'), () => {
     return { ...found, declare, store, enrolment }
   }
 
-  it('on a loss is refused without a reason, a name or the loss as it was shown; it is done once, and audited', async () => {
+  it('on a loss is refused without a reason, a name or the loss as it was shown; it happens once, and is audited', async () => {
     const { id, digest, declare, store, enrolment } = await declared('lossy')
     const said = { id, consumer: 'lossy', because: 'rebuilt from the archive', seen: digest }
     for (const update of [

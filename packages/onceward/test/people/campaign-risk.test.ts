@@ -11,7 +11,7 @@ const needs = /needs an unexpired approval .* by a person other/
 const log = { of: 'log', start: 'first', end: 'next' } as const
 
 describe('what a campaign risks', await skipWithout('postgres'), () => {
-  test('is not the word of who asks: an unknown name counts as the gravest', async t => {
+  test('is not taken from the request: an unknown name counts as the highest risk', async t => {
     const scene = await Scene.open(t)
     await scene.pool.query('select onceward.create_roles()')
     const people = new People(scene.pool, scene.url)
@@ -30,7 +30,7 @@ describe('what a campaign risks', await skipWithout('postgres'), () => {
     }
   })
 
-  test('is not left behind by a rename: created for a name of low value, it does not run on money', async t => {
+  test('follows a rename: created for a consumer of low value, it does not run on money', async t => {
     const scene = await Scene.open(t)
     await scene.write(...facts(5))
     const money = scene.contract({ name: 'payments', risk: 'money' })
@@ -52,7 +52,7 @@ describe('what a campaign risks', await skipWithout('postgres'), () => {
     assert.deepEqual(await scene.applied('replay'), [])
   })
 
-  test('a name that a campaign only wrote down may still be given to the consumer it was meant for', async t => {
+  test('a name that only a campaign has recorded may still be given to its consumer', async t => {
     const scene = await Scene.open(t)
     await scene.write(...facts(2))
     await scene.live(scene.contract({ name: 'orders' }))
@@ -63,7 +63,7 @@ describe('what a campaign risks', await skipWithout('postgres'), () => {
     assert.deepEqual(await scene.rows('select max(times) as most from effect'), [{ most: 1 }])
   })
 
-  test('is judged again when it may run: lowered meanwhile it keeps its approval, raised it gets one', async t => {
+  test('is judged again before it runs: a lowered risk keeps its approval, a raised one needs it', async t => {
     const scene = await Scene.open(t)
     await scene.write(...facts(2))
     await scene.live(scene.contract({ risk: 'money' }))
@@ -85,7 +85,7 @@ describe('what a campaign risks', await skipWithout('postgres'), () => {
     await assert.rejects(replay.run(later), needs)
   })
 
-  test('a process that runs a campaign does not lower it, and of two generations the graver counts', async t => {
+  test('a process that runs a campaign does not lower it, and of two generations the higher risk counts', async t => {
     const scene = await Scene.open(t)
     const people = new People(scene.pool, scene.url)
     try {

@@ -43,7 +43,7 @@ async function lived(scene: Scene) {
 const rename = (scene: Scene, to = newName) => renameConsumer(scene.pool, oldName, to, 'the team was renamed')
 
 describe('a consumer that is renamed', await skipWithout('postgres'), () => {
-  test('takes everything along that carries its name, whichever table it stands in', async t => {
+  test('renames its rows in every table', async t => {
     const scene = await Scene.open(t)
     await lived(scene)
     const columns = await scene.rows<{ table: string; column: string }>(
@@ -72,7 +72,7 @@ describe('a consumer that is renamed', await skipWithout('postgres'), () => {
     assert.deepEqual(await holding(newName), before)
   })
 
-  test('keeps the generations of its rebuilds: none of them is taken for a live one', async t => {
+  test('keeps the generations of its rebuilds: none of them counts as live', async t => {
     const scene = await Scene.open(t)
     await lived(scene)
     await rename(scene)
@@ -85,7 +85,7 @@ describe('a consumer that is renamed', await skipWithout('postgres'), () => {
     assert.deepEqual(await scene.rows('select max(times) as most from effect'), [{ most: 1 }])
   })
 
-  test('is renamed while nobody works for it: not beside a run, a lease, a call or an open campaign', async t => {
+  test('is renamed only without a run, a lease, a call or an open campaign', async t => {
     const scene = await Scene.open(t)
     const { replay } = await lived(scene)
     const set = (sql: string) => scene.pool.query(sql)
@@ -123,7 +123,7 @@ describe('a consumer that is renamed', await skipWithout('postgres'), () => {
     )
   })
 
-  test('beside a process that was frozen and comes back: nothing is called again under the old name', async t => {
+  test('beside a frozen process that resumes: nothing is called again under the old name', async t => {
     const scene = await Scene.open(t)
     await createQueue(scene.pool, 'orders')
     const calls: string[] = []

@@ -36,6 +36,7 @@ const notWrittenByProcesses: Record<string, string> = {
 
 const looks = [
   'actor',
+  'acts_for_listed_person',
   'audit_content',
   'audit_field',
   'body_of',
@@ -88,12 +89,15 @@ const acts = [
   'skip_parked',
   'steer_campaign',
   'classify_parked',
+  'quarantine_parked',
 ]
+/** Of operators and approvers: a request is withdrawn or declined; keys of acts; their own filters. */
+const ofBoth = ['begin_act', 'decline', 'end_act', 'own_filters', 'remove_filter', 'save_filter']
 const approvals = ['approve', 'approve_campaign', 'drop_tenant']
 const callable: Record<string, readonly string[]> = {
-  onceward_operator: [...looks, ...acts],
-  onceward_approver: [...looks, ...approvals],
-  onceward_console: [...looks, ...acts, ...approvals, 'console_refused'],
+  onceward_operator: [...looks, ...acts, ...ofBoth],
+  onceward_approver: [...looks, ...approvals, ...ofBoth],
+  onceward_console: [...looks, ...acts, ...approvals, ...ofBoth, 'console_refused'],
   public: [],
 }
 
@@ -125,7 +129,7 @@ describe('the rights of the roles, as the catalogue has them', await skipWithout
       assert.deepEqual(await written(role), Object.keys(writtenByPeople).sort())
     })
 
-  it('a process writes neither the audit nor what people decide', async () => {
+  it('a process writes neither the audit nor decisions of operators', async () => {
     const rights = await written('onceward_run')
     const tables = new Set(rights.map(right => right.split(' ')[0]!))
     for (const [table, because] of Object.entries(notWrittenByProcesses))
@@ -152,17 +156,52 @@ describe('the rights of the roles, as the catalogue has them', await skipWithout
       assert.deepEqual(rows.map(row => row.name).sort(), [...names].sort())
     })
 
-  it('a process calls no act of people', async () => {
+  it('a process calls no act of operators', async () => {
     const { rows } = await pool.query(
       `select distinct proname as name from pg_proc where pronamespace = 'onceward'::regnamespace
          and proname = any ($1) and has_function_privilege('onceward_run', oid, 'execute')`,
-      [[...acts, ...approvals, 'audit_entry', 'refuse', 'close_rows', 'unblock_keys', 'create_roles']],
+      [
+        [
+          ...acts,
+          ...approvals,
+          ...ofBoth,
+          'audit_entry',
+          'refuse',
+          'close_rows',
+          'unblock_keys',
+          'create_roles',
+        ],
+      ],
     )
     assert.deepEqual(
       rows.map(row => row.name).sort(),
       ['create_campaign', 'plan_campaign', 'record_incarnation', 'select_campaign_rows', 'steer_campaign'],
       'these are audited, and a process does them for people or about what it met',
     )
+  })
+
+  it('only their functions write the keys of acts, saved filters and declined requests', async t => {
+    const client = await pool.connect()
+    t.after(() => client.release())
+    for (const role of ['onceward_run', ...peopleRoles])
+      for (const [table, columns, values] of [
+        ['act_key', 'person, key, action', `'ann', 'a key of eight', 'x'`],
+        ['saved_filter', 'person, name, query', `'ann', 'x', 'x'`],
+        ['declined', 'approval_id, declined_by, reason', `1, 'ann', 'x'`],
+      ]) {
+        await client.query('begin')
+        await client.query(`set local role ${role}`)
+        await assert.rejects(
+          client.query(`insert into onceward.${table} (${columns}) values (${values})`),
+          { code: '42501' },
+          `${role} ${table}`,
+        )
+        await client.query('rollback')
+      }
+    await pool.query(`insert into onceward.saved_filter (person, name, query) values ('ann', 'x', 'iban')`)
+    await client.query('begin; set local role onceward_console')
+    assert.deepEqual((await client.query('select * from onceward.saved_filter')).rows, [])
+    await client.query('rollback')
   })
 
   it('every function that acts for its owner has a search path of its own', async () => {
@@ -173,7 +212,7 @@ describe('the rights of the roles, as the catalogue has them', await skipWithout
     assert.deepEqual(rows, [])
   })
 
-  it('a right that was given by hand goes when the roles are made again', async () => {
+  it('a right that was granted by hand is removed when the roles are created again', async () => {
     await pool.query(`grant insert, update on onceward.campaign to onceward_operator;
       grant update (accepted_at, accepted_reason) on onceward.loss to onceward_operator`)
     await pool.query('select onceward.create_roles()')

@@ -8,7 +8,7 @@ import { createDatabase, skipWithout } from '../services/services.ts'
 const attemptsMax = 2
 
 describe(
-  'a consumer that halts over what concerns every message, and is started again and again',
+  'a consumer that halts repeatedly for a cause that concerns every message',
   await skipWithout('postgres'),
   () => {
     let database: Awaited<ReturnType<typeof createDatabase>>

@@ -48,7 +48,7 @@ describe('a contract that asks for isolation', await skipWithout('postgres'), ()
     })
   }
 
-  test('a child that cannot start is not started again: its error and its exit code are the answer', async () => {
+  test('a child that cannot start is not restarted: its error and exit code are returned', async () => {
     const database = await createEmptyDatabase()
     const orders = {
       declaration: { kind: 'postgres', queue: 'q' },

@@ -21,7 +21,7 @@ const cases: readonly Case[] = [
 
 for (const { name, neighbours, ...scene } of cases) {
   describe(`a message whose handler ${name}`, await skipWithout('postgres', serviceOf[scene.kind]), () => {
-    test('is found within (attempts + log2 n + 1) restarts while thousands of neighbours arrive once', {
+    test('is found within (attempts + log2 n + 1) restarts while thousands of other messages are applied once', {
       timeout: 300_000,
     }, async () => {
       const killer = 'pay-777'

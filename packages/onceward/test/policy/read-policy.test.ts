@@ -13,7 +13,7 @@ const lines = (text: string | Uint8Array) =>
     .map(line => line.trim())
     .filter(line => line !== '')
 
-describe('a policy file that is no policy', () => {
+describe('an invalid policy file', () => {
   const one = (text: string | Uint8Array, line: RegExp) => {
     const found = lines(text)
     assert.equal(found.length, 1, found.join('\n'))
@@ -21,7 +21,7 @@ describe('a policy file that is no policy', () => {
   }
 
   test('empty', () => one('', /^onceward\.yaml:1:1: the file is empty$/))
-  test('nothing but remarks', () => one('# later\n\n', /1:1: the file is empty/))
+  test('only comments', () => one('# later\n\n', /1:1: the file is empty/))
   test('binary', () => one(new Uint8Array([0x89, 0x50, 0xff, 0x00]), /1:1: the file is not a text/))
   test('with a zero byte', () => one('defaults:\n  owner: a\0b\n', /2:11: the file is not a text/))
   test('huge', () =>
@@ -29,7 +29,7 @@ describe('a policy file that is no policy', () => {
   test('a list', () => one('- a\n- b\n', /1:1: the file must have the keys defaults, sources, consumers/))
   test('two documents', () => one('defaults: {}\n---\ndefaults: {}\n', /2:1: begins a second document/))
   test('the same key twice', () => one('defaults: {}\ndefaults: {}\n', /2:1: defaults is given twice/))
-  test('a key that is no name', () => one('? [a, b]\n: 1\n', /1:3: has a key that is not a name/))
+  test('a key that is not a text', () => one('? [a, b]\n: 1\n', /1:3: has a key that is not a name/))
   test('an anchor that is not there', () => one('defaults: *gone\n', /1:11: defaults refers to an anchor/))
   test('an anchor inside of itself', () => {
     assert.match(lines('defaults: &a\n  owner: *a\n').join('\n'), /2:10: .* is nested too deeply/)
@@ -45,7 +45,7 @@ describe('a policy file that is no policy', () => {
       assert.match(lines(text).join('\n'), /^onceward\.yaml:1:\d+: .*nested too deeply|nested too deeply/m)
   })
 
-  test('anchors that explode are cut off, whatever the parser would make of them', () => {
+  test('anchors that expand without bound are refused', () => {
     const letters = 'abcdefghij'
     const bomb = [...letters].map((letter, index) =>
       index === 0
@@ -57,7 +57,7 @@ describe('a policy file that is no policy', () => {
     assert.match(lines(bomb.join('\n')).join('\n'), /unfolds more than 100 aliases; the rest was not read/)
   })
 
-  test('broken YAML is told at its place, without a word of what stands there', () => {
+  test('broken YAML is reported at its line, without its content', () => {
     const tab = lines('consumers:\n  orders:\n\towner: hunter2\n')
     assert.match(tab.join('\n'), /3:1: is indented with a tab/)
     const open = lines('consumers:\n  orders: {owner: [hunter2, "hunter2\n')
@@ -75,7 +75,7 @@ describe('a policy file that is no policy', () => {
     assert.equal(shown.at(-1), 'and 4800 more')
   })
 
-  test('names from the file reach no terminal as they are', () => {
+  test('names from the file are printed without control sequences', () => {
     const found = lines('"\\e[2Jdefaults\\r\\u202e": 1\n')
     assert.equal(found[0], 'onceward.yaml:1:1: ?[2Jdefaults?? is not a known key')
   })
@@ -109,7 +109,7 @@ describe('every key', () => {
       assert.match(lines(text).join('\n'), new RegExp(`did you mean '${near}'`), text)
   })
 
-  test('that only code can say is sent there', () => {
+  test('that only code can set is referred to the contract', () => {
     assert.match(lines('consumers: { orders: { handle: x } }')[0]!, /stays in TypeScript/)
     assert.match(lines('consumers: { orders: { name: x } }')[0]!, /the name under consumers/)
     assert.match(lines('defaults: { failure: { attemptsMax: 3 } }')[0]!, /set by failure\.retry\.maxAttempts/)
@@ -132,7 +132,7 @@ describe('every key', () => {
 })
 
 describe('waivers', () => {
-  test('say which rule, why, who and until when, and where they stand', () => {
+  test('have a rule, a reason, an owner, an end and a line', () => {
     const { waivers, problems } = read(
       'consumers:\n  orders: {}\nwaivers:\n  - rule: lag-objective\n    consumer: orders\n    reason: "being moved"\n    owner: ann\n    until: 2027-03-31\n',
     )
@@ -180,7 +180,7 @@ describe('waivers', () => {
   })
 })
 
-test('whatever bytes a file has, reading it ends in problems or in a policy, and never in a crash', () => {
+test('any bytes are read as problems or as a policy, without a crash', () => {
   let state = 42
   const random = (below: number) => {
     state = (state * 1_103_515_245 + 12_345) % 2 ** 31

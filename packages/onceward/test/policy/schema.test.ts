@@ -32,7 +32,7 @@ describe('the published JSON Schema', () => {
     }
   })
 
-  test('refuses what is refused when the file is read, but for bounds of amounts and half references', () => {
+  test('refuses what the reader refuses, except for bounds of amounts and incomplete references', () => {
     for (const key of everyKey) {
       for (const value of wrong(key)) {
         const amount = (key.kind === 'duration' || key.kind === 'size') && typeof value === 'string'

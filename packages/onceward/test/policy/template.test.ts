@@ -140,7 +140,7 @@ describe('the policy template of 001 §34', () => {
     })
   }
 
-  test('stands beside the other keys, but names no consumer twice', () => {
+  test('may be used with other keys, but names no consumer twice', () => {
     const more = `${indented}consumers:\n  other: { owner: a }\n`
     assert.deepEqual(readPolicy(more, 'f').problems, [])
     const twice = `${indented}consumers:\n  search_indexer: { owner: a }\n`

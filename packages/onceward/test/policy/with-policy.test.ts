@@ -72,7 +72,7 @@ describe('a contract and its policy file', () => {
     })
   })
 
-  test('a retry policy of operations is taken into the words of contracts', () => {
+  test('a retry policy of operations is translated into contract options', () => {
     const retry = `{ maxAttempts: 4, initialDelay: 2s, maxDelay: 30s, backoff: exponential-jitter,
         retryable: [DATABASE_TIMEOUT, DEPENDENCY_UNAVAILABLE, RATE_LIMITED, SCHEMA_LATE],
         nonRetryable: [SCHEMA_INVALID, AUTHORIZATION_FAILED, UNKNOWN_EVENT_TYPE, HOPELESS] }`
@@ -126,7 +126,7 @@ consumers: { orders: { owner: a, risk: money, failure: { retry: { nonRetryable: 
     })
   })
 
-  test('may say the same, and not two things', () => {
+  test('may agree, and not differ', () => {
     const text = 'consumers:\n  orders:\n    owner: shop\n    risk: money\n    retention: { markers: 7y }\n'
     const same = parts({ owner: 'shop', risk: 'money', retention: { markers: 7 * 365 * 86_400_000 } })
     assert.equal(withPolicy(same, policy(text)).risk, 'money')
@@ -166,7 +166,7 @@ consumers: { orders: { owner: a, risk: money, failure: { retry: { nonRetryable: 
     assert.equal(consumer.declared.batch?.sizeMax, 7)
   })
 
-  test('defaults fill in what nobody said, those of the source first', () => {
+  test('defaults apply where no value is given, those of the source first', () => {
     const text = `defaults:
   owner: platform
   order: none
@@ -187,7 +187,7 @@ consumers:
     assert.equal(consumer.failure.breaker, null)
   })
 
-  test('how long a source keeps begins no forgetting by itself', () => {
+  test('the retention of a source alone does not enable removal of markers', () => {
     const text = (retention: string) =>
       `sources:\n  orders.q: { retention: { sourceKeeps: 7d } }\nconsumers:\n  orders: { owner: a, risk: money${retention} }\n`
     assert.equal(withPolicy(parts(), policy(text(''))).retention, null)
@@ -204,7 +204,7 @@ consumers:
     assert.match(none, /onceward\.yaml:1:1: consumers has no orders: add "orders: \{\}"/)
   })
 
-  test('everything that is wrong is told at once: the file, what does not fit together, and the code', () => {
+  test('all problems are reported at once: in the file, between file and code, and in the code', () => {
     const message = refused(() =>
       withPolicy(
         parts({ name: 'orders', batch: { sizeMax: 0 }, handle: undefined }),
@@ -240,16 +240,16 @@ describe('secrets', () => {
   const url = 'amqp://shop:hunter2@broker/'
   const source = ({ source }: { source: unknown }) => source as { url?: string }
 
-  test('are taken from the environment they are run in', () => {
+  test('are read from the environment at run time', () => {
     const consumer = withPolicy(parts(), policy(text), { environment: { ORDERS_URL: url } })
     assert.equal(source(consumer).url, url)
   })
 
-  test('need not be there for looking', () => {
+  test('are not needed to check', () => {
     assert.equal(source(withPolicy(parts(), policy(text))).url, undefined)
   })
 
-  test('that are not set are told by the name of the variable', () => {
+  test('that are not set are reported by the name of the variable', () => {
     for (const environment of [{}, { ORDERS_URL: '' }])
       assert.match(
         refused(() => withPolicy(parts(), policy(text), { environment })),
@@ -257,7 +257,7 @@ describe('secrets', () => {
       )
   })
 
-  test('are in no error, whatever else is wrong', () => {
+  test('are in no error', () => {
     const other = parts({ source: queue('orders.q', { url: 'amqp://other' }), batch: { sizeMax: 0 } })
     const message = refused(() => withPolicy(other, policy(text), { environment: { ORDERS_URL: url } }))
     assert.match(message, /source\.url differs from the contract/)
@@ -268,7 +268,7 @@ describe('secrets', () => {
   })
 })
 
-test('the file and the contract draw the same lines between right and wrong', () => {
+test('the file and the contract accept the same values', () => {
   const base = {
     ...parts(),
     owner: 'a',

@@ -39,7 +39,7 @@ describe('a subscription to a PostgreSQL queue', guard, () => {
     assert.deepEqual(subscription.events, [{ kind: 'connected' }])
   })
 
-  it('hands over whatever stands in the tables of a row, which anybody may insert, and what was claimed with it', async () => {
+  it('delivers rows with any header tables, and the rows leased with them', async () => {
     const queue = await queues.createQueue()
     const nested = `{"deep":${'['.repeat(6_000)}${']'.repeat(6_000)}}`
     const rows: [string, string, string][] = [

@@ -35,7 +35,7 @@ describe('a stream with sub-batches that cannot be read', {
   ...(await skipWithout()),
 }, () => {
   for (const progress of ['broker', 'store', 'only'] as const) {
-    test(`hands their bytes over in the place of their records, once, with progress ${progress}`, async t => {
+    test(`delivers their bytes in the place of their records, once, with progress ${progress}`, async t => {
       const made = await brokenStream(t)
       const checkpoints = new MemoryCheckpoints()
       const log = { progress, checkpoints }
@@ -56,7 +56,7 @@ describe('a stream with sub-batches that cannot be read', {
     })
   }
 
-  test('that say they hold no record takes no place: its neighbours keep theirs', async t => {
+  test('with no records take no offset: other records keep theirs', async t => {
     const made = await createTestStream(t)
     const none = (bytes: string) => subBatchEntry(0, 0, Buffer.from(bytes))
     await publishEntries(made.url, made.name, [none('junk'), plainEntry('a'), none('junk'), plainEntry('b')])
@@ -128,7 +128,7 @@ describe('a stream with sub-batches that cannot be read', {
     })
   }
 
-  test('too large to be kept are a declared loss, once all before them is settled', async t => {
+  test('too large to be stored are a declared loss, once all earlier records are settled', async t => {
     const made = await brokenStream(t)
     const checkpoints = new MemoryCheckpoints()
     const log = { progress: 'store' as const, checkpoints }
@@ -148,7 +148,7 @@ describe('a stream with sub-batches that cannot be read', {
   })
 })
 
-describe('a chunk that comes damaged', { timeout: 120_000, ...(await skipWithout('rabbitmq')) }, () => {
+describe('a damaged chunk', { timeout: 120_000, ...(await skipWithout('rabbitmq')) }, () => {
   const records = ['1', '2', '3']
 
   async function damagedChunk(t: TestContext, times: number) {
@@ -173,14 +173,14 @@ describe('a chunk that comes damaged', { timeout: 120_000, ...(await skipWithout
     return { opened, checkpoints }
   }
 
-  test('is asked for again on another connection', async t => {
+  test('is requested again on another connection', async t => {
     const { opened } = await damagedChunk(t, 1)
     assert.deepEqual(text(await opened.take(3)), records)
     const lost = await opened.event('disconnected')
     assert.match('reason' in lost ? lost.reason : '', /arrived damaged/)
   })
 
-  test('every time is handed over as it came, in the place of its records', async t => {
+  test('damaged every time is delivered as it is, in the place of its records', async t => {
     const { opened, checkpoints } = await damagedChunk(t, 100)
     const [broken] = await opened.take(1)
     assert.match(broken!.properties.contentEncoding!, /3 records.*its checksum does not match/)

@@ -38,7 +38,7 @@ describe('a stream on a cluster of three', { timeout: 300_000, ...skip }, () => 
     await allReadOnce(load)
   })
 
-  test('is read by another node when that of the reader is cut off and still takes connections', async t => {
+  test("is read from another node when the reader's node is cut off and still accepts connections", async t => {
     healAfter(t, cluster)
     const load = await underLoad(t, cluster)
     // The reader knows only the address of the second one, which does not pause: this cluster ignores

@@ -46,7 +46,7 @@ describe('the connection to a stream', { timeout: 240_000, ...(await skipWithout
     })
   }
 
-  test('is refused to a broker that is too old, before anything it would not understand is said', async t => {
+  test('is refused to a broker that is too old, before an unsupported request is sent', async t => {
     const keys: number[] = []
     const server = createServer(socket => {
       const splitter = new FrameSplitter()
@@ -72,7 +72,7 @@ describe('the connection to a stream', { timeout: 240_000, ...(await skipWithout
     assert.deepEqual(keys, [0x11])
   })
 
-  test('goes through another node when its own no longer answers where the stream is', async t => {
+  test('uses another node when its own no longer answers the location of the stream', async t => {
     const { name, url, send } = await createTestStream(t)
     const node = await startRecoveringBroker(t, url, { isNode: true })
     const reading = await openStream(t, name, { url: node.url, start: 'first' })
@@ -85,7 +85,7 @@ describe('the connection to a stream', { timeout: 240_000, ...(await skipWithout
     assert.match(JSON.stringify(reading.events), /no answer to .*nodes of/)
   })
 
-  test('is given up when an answer is shorter than an answer can be', async t => {
+  test('is closed when an answer is too short to be valid', async t => {
     const server = createServer(socket => {
       const splitter = new FrameSplitter()
       socket.on('error', () => {})
@@ -105,7 +105,7 @@ describe('the connection to a stream', { timeout: 240_000, ...(await skipWithout
     await assert.rejects(openLink(address, 'tests'), RangeError)
   })
 
-  test('is cut and comes back by itself; nothing is lost, and what was told is not read again', async t => {
+  test('is cut and reconnects automatically; nothing is lost, and settled records are not read again', async t => {
     const { name, send } = await createTestStream(t)
     const proxy = await startProxyFor((await rabbitmqStreamUrl())!)
     t.after(() => proxy.close())
@@ -128,7 +128,7 @@ describe('the connection to a stream', { timeout: 240_000, ...(await skipWithout
     assert.deepEqual(text(await take(1)), ['20'])
   })
 
-  test('is closed by the broker and comes back by itself', async t => {
+  test('is closed by the broker and reconnects automatically', async t => {
     const { name, send } = await createTestStream(t)
     const { take, event, subscription } = await openStream(t, name, { start: 'first', group: name })
     await send('a')
@@ -148,14 +148,14 @@ describe('the connection to a stream', { timeout: 240_000, ...(await skipWithout
     assert.equal(text(await take(1)).at(-1), 'b')
   })
 
-  test('ends with the reason when the broker says goodbye', async () => {
+  test('ends with the reason when the broker closes it', async () => {
     const { connection } = await openLink(readAddress((await rabbitmqStreamUrl())!, 'a test'), 'tests')
     connection.send(new FrameWriter(0x7abc))
     assert.match(await connection.ended, /the broker closed the connection: .*\(code \d+\)/)
     await assert.rejects(queryStats(connection, 'any'), /the broker closed the connection/)
   })
 
-  test('that says nothing any more is given up', async t => {
+  test('that falls silent is closed', async t => {
     const url = (await rabbitmqStreamUrl())!
     const proxy = await startProxyFor(url)
     t.after(() => proxy.close())
@@ -165,7 +165,7 @@ describe('the connection to a stream', { timeout: 240_000, ...(await skipWithout
     assert.match(await connection.ended, /no heartbeat from the broker/)
   })
 
-  test('that damages a chunk is given up, and the chunk read again', async t => {
+  test('that damages a chunk is closed, and the chunk is read again', async t => {
     const { name, send } = await createTestStream(t)
     const proxy = await startProxyFor((await rabbitmqStreamUrl())!)
     t.after(() => proxy.close())
@@ -185,7 +185,7 @@ describe('the connection to a stream', { timeout: 240_000, ...(await skipWithout
     assert.ok(given())
   })
 
-  test('outlives a store that fails while a partition is taken', async t => {
+  test('survives a store that fails while a partition is taken', async t => {
     const { name, send } = await createTestStream(t)
     await send('a')
     let failures = 0

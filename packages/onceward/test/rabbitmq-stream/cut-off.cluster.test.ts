@@ -15,7 +15,7 @@ describe('a stream whose leader is cut off from the others', { timeout: 600_000,
   })
   after(() => cluster?.close())
 
-  test('is not taken for another one when its leader died before it shared the mark of the first reader', async t => {
+  test('is recognised when its leader crashed before it replicated the mark of the first reader', async t => {
     healAfter(t, cluster)
     const [leader, ...others] = cluster.nodes
     const stream = await createReplicated(cluster, leader)

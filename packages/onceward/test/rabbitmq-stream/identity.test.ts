@@ -9,7 +9,7 @@ import { openEntrance } from '../../src/drivers/rabbitmq-stream/wire/handshake.t
 import { rabbitmqStreamUrl, rabbitmqUrl, skipWithout } from '../services/services.ts'
 
 describe('which cluster this is', await skipWithout('rabbitmq'), () => {
-  test('is told alike over AMQP and the stream protocol, and each finds what the other left', async t => {
+  test("is recognised over AMQP and the stream protocol, each by the other's mark", async t => {
     const url = await rabbitmqUrl()
     const connection = await openConnection(url, 'tests')
     const address = readAddress((await rabbitmqStreamUrl())!, 'A test')

@@ -110,7 +110,7 @@ describe('records a stream no longer has', { timeout: 240_000, ...(await skipWit
   })
 
   for (const progress of ['broker', 'store', 'only'] as const) {
-    test(`are declared lost when the stream was made again and has grown, with progress ${progress}`, async t => {
+    test(`are declared lost when the stream was created again and has grown, with progress ${progress}`, async t => {
       const made = await createTestStream(t)
       const checkpoints = new MemoryCheckpoints()
       const log = { progress, checkpoints }
@@ -169,7 +169,7 @@ describe('records a stream no longer has', { timeout: 240_000, ...(await skipWit
     })
   })
 
-  test('are given up for good by a group that others used, once the loss is accepted', async t => {
+  test('are skipped permanently by a group that other clients used, once the loss is accepted', async t => {
     const made = await createTestStream(t)
     const checkpoints = new MemoryCheckpoints()
     await made.send(...numbers(0, 5))
@@ -186,7 +186,7 @@ describe('records a stream no longer has', { timeout: 240_000, ...(await skipWit
     assert.deepEqual(text(await again.take(1)), ['new'])
   })
 
-  test('of a stream that is made again after a loss was accepted are a loss of their own', async t => {
+  test('of a stream that is created again after an accepted loss are another loss', async t => {
     const made = await createTestStream(t)
     const checkpoints = new MemoryCheckpoints()
     const log = { progress: 'store' as const, checkpoints }

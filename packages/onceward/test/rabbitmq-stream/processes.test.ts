@@ -18,7 +18,7 @@ describe('two processes on one stream', {
   timeout: 280_000,
   ...(await skipWithout('postgres', 'rabbitmq')),
 }, () => {
-  test('the active one is killed with kill -9: the other goes on where it was, and each effect happens once', async () => {
+  test('the active one is killed with kill -9: the other continues there, and each effect happens once', async () => {
     await using env = await openWorld()
     // The first to come is the active one. It stands still in the middle, so that no kill comes too late.
     const [one] = await env.spawn(1, { freezeIn: 'charge-200', handlerTimeoutMs: 60_000 })
@@ -35,7 +35,7 @@ describe('two processes on one stream', {
     assert.deepEqual(await env.twice(), [])
   })
 
-  test('the active one is frozen: the other takes over, and what the frozen one had begun is fenced off', async () => {
+  test("the active one is frozen: the other takes over, and the frozen one's transactions are fenced", async () => {
     await using env = await openWorld()
     const [frozen] = await env.spawn(1, { freezeIn: 'charge-3', handlerTimeoutMs: 1_000 })
     await env.broker.publish(charges(10))

@@ -58,7 +58,7 @@ describe('records of a RabbitMQ stream', { timeout: 240_000, ...(await skipWitho
     assert.deepEqual({ at, next, epoch }, { at: '0', next: '1', epoch: 1 })
   })
 
-  test('that came in over AMQP 0.9.1 keep what that protocol knows, 64-bit headers included', async t => {
+  test('published over AMQP 0.9.1 keep its properties, 64-bit headers included', async t => {
     const { name } = await createTestStream(t)
     const connection = await amqp.connect(await rabbitmqUrl())
     t.after(() => connection.close())
@@ -104,7 +104,7 @@ describe('records of a RabbitMQ stream', { timeout: 240_000, ...(await skipWitho
     ['unpacked', packings.none],
     ['with gzip', packings.gzip],
   ] as const) {
-    test(`in sub-batches, ${packing}, are all handed over under their own offsets`, async t => {
+    test(`in sub-batches, ${packing}, are all delivered under their own offsets`, async t => {
       const { name, publisher: open, send } = await createTestStream(t)
       await send('0', '1')
       const publisher = await open()
@@ -127,7 +127,7 @@ describe('records of a RabbitMQ stream', { timeout: 240_000, ...(await skipWitho
     })
   }
 
-  test('packed with a method this process cannot unpack are handed over as they came, for the quarantine', async t => {
+  test('with an unsupported compression are delivered as they are, for the quarantine', async t => {
     const { name, publisher: open } = await createTestStream(t)
     const publisher = await open()
     // The client keeps compressions per connection.
@@ -152,7 +152,7 @@ describe('records of a RabbitMQ stream', { timeout: 240_000, ...(await skipWitho
     assert.equal(rest[0]!.position, `${name}@37`)
   })
 
-  test('say how far behind the consumer is', async t => {
+  test('report the lag of the consumer', async t => {
     const { name, send } = await createTestStream(t)
     await send(...numbers(0, 20))
     const { take, subscription } = await openStream(t, name, { start: 'first' })

@@ -62,7 +62,7 @@ describe('a stream that recovers', { timeout: 120_000, ...(await skipWithout('ra
       ['ends at 0', nothing],
       ['ends before the position', 2],
     ] as const) {
-      test(`and says for a while that it ${what} has lost nothing, with progress ${progress}`, async t => {
+      test(`and reports for a while that it ${what} has lost nothing, with progress ${progress}`, async t => {
         const { checkpoints, broker, open } = await halfRead(t, progress)
         broker.recover(committed, 9)
         const { take } = await open()
@@ -114,7 +114,7 @@ describe('a stream that recovers', { timeout: 120_000, ...(await skipWithout('ra
       assert.deepEqual(checkpoints.losses, [])
     })
 
-  test('after a loss was declared all the same has it withdrawn at the next start', async t => {
+  test('after a loss was declared anyway has it withdrawn at the next start', async t => {
     const { made, checkpoints, open, from } = await falselyLost(t)
     const { take } = await open()
     assert.deepEqual(text(await take(5)), numbers(5, 10))
@@ -123,7 +123,7 @@ describe('a stream that recovers', { timeout: 120_000, ...(await skipWithout('ra
     assert.match(withdrawn!.reason, /has its records from \d+ on after all/)
   })
 
-  test('after such a loss was accepted repeats nothing: the position does not go back', async t => {
+  test('after such a loss was accepted repeats nothing: the position does not move back', async t => {
     const { made, checkpoints, open } = await falselyLost(t)
     checkpoints.acceptLoss(made.name)
     const { take } = await open()
@@ -140,7 +140,7 @@ describe('a broker that lost an offset with its leader', {
     ['first', 5],
     ['broker', 3],
   ] as const) {
-    test(`makes a consumer go on at ${next} of 5 with progress ${progress}`, async t => {
+    test(`makes a consumer continue at ${next} of 5 with progress ${progress}`, async t => {
       const made = await createTestStream(t)
       const checkpoints = new MemoryCheckpoints()
       const log = { progress, checkpoints }
@@ -184,7 +184,7 @@ describe('a stream that did lose its end', { timeout: 120_000, ...(await skipWit
     assert.equal(checkpoints.losses.length, 1)
   })
 
-  test('stays lost when it has grown past the position since, and goes on behind its old end', async t => {
+  test('stays lost when it has grown past the position since, and continues after its old end', async t => {
     const { made, checkpoints, open } = await pastEnd(t)
     const first = await open()
     await assert.rejects(first.subscription.receive(1), { code: 'records_lost' })

@@ -6,7 +6,7 @@ import { createTestStream, numbers, openStream, text } from './broker.ts'
 
 describe('a RabbitMQ stream', { timeout: 240_000, ...(await skipWithout('rabbitmq')) }, () => {
   for (const progress of ['broker', 'store', 'only', 'first'] as const) {
-    test(`hands over in order and goes on where it was settled, with progress ${progress}`, async t => {
+    test(`delivers in order and continues at the settled position, with progress ${progress}`, async t => {
       const { name, send } = await createTestStream(t)
       const checkpoints = new MemoryCheckpoints()
       const log = { progress, checkpoints }

@@ -7,8 +7,8 @@ import { rabbitmqStreamUrl, skipWithout } from '../services/services.ts'
 import { createTestStream, numbers, openStream, text } from './broker.ts'
 import { openWatch, positionOf } from './outside.ts'
 
-describe('where a stream is begun', { timeout: 240_000, ...(await skipWithout('rabbitmq')) }, () => {
-  test('has no default: a consumer that never began here is told what to write', async t => {
+describe('the start of a stream', { timeout: 240_000, ...(await skipWithout('rabbitmq')) }, () => {
+  test('has no default: the error names the option to set', async t => {
     const { name } = await createTestStream(t)
     const { subscription } = await openStream(t, name, {})
     await assert.rejects(subscription.receive(1), {
@@ -43,7 +43,7 @@ describe('where a stream is begun', { timeout: 240_000, ...(await skipWithout('r
     })
   })
 
-  test("with 'next' is decided once: what comes while nobody reads is not missed", async t => {
+  test("with 'next' is decided once: records published while no consumer runs are not missed", async t => {
     const { name, send } = await createTestStream(t)
     const checkpoints = new MemoryCheckpoints()
     await send('before')
@@ -55,7 +55,7 @@ describe('where a stream is begun', { timeout: 240_000, ...(await skipWithout('r
     assert.deepEqual(text(await other.take(1)), ['meanwhile'])
   })
 
-  test("with 'next' on a stream without records takes the first that comes", async t => {
+  test("with 'next' on an empty stream takes the first record", async t => {
     const { name, send } = await createTestStream(t)
     const { take, event } = await openStream(t, name, { start: 'next' })
     await event('assigned')
@@ -84,7 +84,7 @@ describe('where a stream is begun', { timeout: 240_000, ...(await skipWithout('r
     assert.deepEqual(text(await late.take(1)), ['5'])
   })
 
-  test('is where another client of the group left off, and that client can go on where we did', async t => {
+  test('is the position of another client of the group, which can continue from ours', async t => {
     const { name, send, url } = await createTestStream(t)
     await send(...numbers(0, 10))
     const watch = await openWatch(url)
@@ -100,7 +100,7 @@ describe('where a stream is begun', { timeout: 240_000, ...(await skipWithout('r
     await until('it is told', async () => (await positionOf(watch, 'shared', name)) === '10')
   })
 
-  test('with positions in the store never follows what the broker was told', async t => {
+  test("with positions in the store never uses the broker's position", async t => {
     const { name, send } = await createTestStream(t)
     await send(...numbers(0, 4))
     const told = await openStream(t, name, { start: 'first' })
@@ -117,7 +117,7 @@ describe('where a stream is begun', { timeout: 240_000, ...(await skipWithout('r
     assert.deepEqual(text(await fresh.take(4)), numbers(0, 4))
   })
 
-  test('is known to the broker as a hint when positions are in the store, at the latest when the consumer stops', async t => {
+  test('is stored at the broker as a hint when positions are in the store, at the latest when the consumer stops', async t => {
     const { name, send, url } = await createTestStream(t)
     const watch = await openWatch(url)
     t.after(() => watch.destroy('done'))
@@ -133,7 +133,7 @@ describe('where a stream is begun', { timeout: 240_000, ...(await skipWithout('r
     assert.equal(await positionOf(watch, 'tester', name), '3')
   })
 
-  test('goes on from 0 when the first record was not finished', async t => {
+  test('continues from 0 when the first record was not finished', async t => {
     const { name, send } = await createTestStream(t)
     const checkpoints = new MemoryCheckpoints()
     await send('a', 'b')
@@ -146,8 +146,8 @@ describe('where a stream is begun', { timeout: 240_000, ...(await skipWithout('r
   })
 })
 
-describe('how far a stream is read ahead', { timeout: 240_000, ...(await skipWithout('rabbitmq')) }, () => {
-  test('is bounded while nobody receives, and everything comes when somebody does', async t => {
+describe('read-ahead of a stream', { timeout: 240_000, ...(await skipWithout('rabbitmq')) }, () => {
+  test('is bounded while the consumer does not receive, and continues when it does', async t => {
     const { name, send } = await createTestStream(t)
     const body = 'x'.repeat(50_000)
     for (let batch = 0; batch < 40; batch++) await send(...Array.from({ length: 20 }, () => body))

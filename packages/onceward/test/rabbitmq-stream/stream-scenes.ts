@@ -24,7 +24,7 @@ export async function streamScenes(version: RabbitmqVersion): Promise<void> {
     })
     after(() => cluster?.close())
 
-    test('whose leader is killed again and again lose and repeat nothing', async t => {
+    test('whose leader is killed repeatedly lose and repeat nothing', async t => {
       healAfter(t, cluster)
       const load = await underLoad(t, cluster, { readers: 2 })
       for (let kill = 0; kill < kills; kill++) {

@@ -7,7 +7,7 @@ import { skipWithout } from '../services/services.ts'
 import { connectClient, createTestStream, openStream, randomName } from './broker.ts'
 
 describe('a super stream', { timeout: 240_000, ...(await skipWithout('rabbitmq')) }, () => {
-  test('goes on in a partition that comes back to a process that could take no more when it went', async t => {
+  test('continues in a partition that returns to a process that had no room when it left', async t => {
     const { url, publishTo } = await createTestStream(t)
     const name = randomName()
     const client = await connectClient(url)

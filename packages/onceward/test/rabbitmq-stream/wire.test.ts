@@ -89,7 +89,7 @@ describe('a chunk', () => {
     assert.throws(() => readChunk(mixed.subarray(0, 40), 0), /unreadable chunk/)
   })
 
-  test('whose sizes or counts do not fit is broken as a whole: nothing of it is handed over', () => {
+  test('whose sizes or counts do not fit is broken as a whole: nothing of it is delivered', () => {
     const long = sized('a')
     long.writeUInt32BE(1_000, 0)
     const huge = packed(0, 'b')
@@ -109,7 +109,7 @@ describe('a chunk', () => {
     assert.deepEqual(broken(bytesBehind).read, ['100+1 broken: 4 bytes follow its last entry'])
   })
 
-  test('with a broken sub-batch hands over all others, each at its own offset', () => {
+  test('with a broken sub-batch delivers all others, each at its own offset', () => {
     const notGzip = packed(0, 'x', 'y')
     notGzip[0] = 0x90
     const short = packed(0, 'x')
@@ -134,7 +134,7 @@ describe('a chunk', () => {
     }
   })
 
-  test('takes no memory for what unpacks to too much, whatever it says of itself', () => {
+  test('allocates no memory for a sub-batch that unpacks to too much, for any declared size', () => {
     const bomb = gzipSync(Buffer.alloc(200 * 1024 * 1024), { level: 9 })
     const entry = (stated: number) =>
       Buffer.concat([Buffer.from([0x90, 0, 1]), u32(stated), u32(bomb.length), bomb])
@@ -150,7 +150,7 @@ describe('a chunk', () => {
     assert.equal(read[6], '106z')
   })
 
-  test('that unpacks to much is read in portions', () => {
+  test('that unpacks to a large size is read in portions', () => {
     const batch = (letter: string) => packed(1, letter.repeat(3_000_000), letter)
     const chunk = readChunk(chunkOf(100, 9, [batch('a'), batch('b'), batch('c'), batch('d'), sized('e')]), 0)!
     const portions: string[][] = []
@@ -181,7 +181,7 @@ describe('a chunk', () => {
     return portions
   }
 
-  test('never has more unpacked at once than the bound, whatever its sub-batches say', () => {
+  test('never has more unpacked at once than the bound, for any declared sizes', () => {
     const large = packed(1, 'x'.repeat(63 * megabyte))
     const small = packed(1, 'x'.repeat(3 * megabyte))
     for (const says of [u32(63 * megabyte), u32(10)]) {
@@ -196,7 +196,7 @@ describe('a chunk', () => {
     }
   })
 
-  test('unpacks one sub-batch at a time that comes to nothing', () => {
+  test('unpacks empty sub-batches one at a time', () => {
     const tooLarge = packed(1, 'x'.repeat(65 * megabyte))
     u32(10).copy(tooLarge, 3)
     const cut = packed(1, 'x'.repeat(20 * megabyte))
@@ -218,7 +218,7 @@ describe('a chunk', () => {
     )
   })
 
-  test('that the broker wrote for itself has no records for us', () => {
+  test('that the broker wrote for its own use has no records', () => {
     assert.equal(readChunk(chunkOf(0, 1, [sized('offsets')], 1), 0), null)
   })
 })
@@ -238,7 +238,7 @@ describe('a record', () => {
     assert.deepEqual([...read('00 53 77 54 05').body], [0x54, 5])
   })
 
-  test('that is no AMQP message is a body from end to end', () => {
+  test('that is no AMQP message is a body as a whole', () => {
     for (const hex of [
       '7b7d',
       '',
@@ -285,7 +285,7 @@ describe('a record', () => {
     )
   })
 
-  test('that claims four thousand million values without width costs nothing', () => {
+  test('that declares four thousand million values without width costs nothing', () => {
     const hostile = '00 53 74 d1 0000001a 00000002 a1 01 61 f0 00000005 ffffffff 40'
     assert.equal(
       read(hostile, data).body.length,
@@ -293,7 +293,7 @@ describe('a record', () => {
     )
   })
 
-  test('that claims as many values without width as it has bytes, again and again, costs nothing', () => {
+  test('that repeatedly declares as many values without width as it has bytes costs nothing', () => {
     const arrays = 200
     const u32 = (value: number) => value.toString(16).padStart(8, '0')
     const array = ` f0 00000005 ${u32(arrays * 10)} 40`
@@ -301,7 +301,7 @@ describe('a record', () => {
     assert.deepEqual({ ...read(hostile, data).headers }, {})
   })
 
-  test('with a key or an id that refuses to become text is read all the same', () => {
+  test('with a key or an id that cannot be converted to text is still read', () => {
     const refuses = 'c1 0c 02 a1 08 746f537472696e67 40'
     assert.deepEqual(Object.keys(read(`00 53 74 c1 10 02 ${refuses} 41`, data).headers), ['[object Object]'])
     assert.equal(read(`00 53 73 c0 0f 01 ${refuses}`, data).properties.messageId, '[object Object]')
@@ -348,7 +348,7 @@ describe('credit', () => {
 })
 
 describe('frames', () => {
-  test('come out whole, however the network cuts them', () => {
+  test('are complete, for any split by the network', () => {
     const frames = ['first', 'the second one', 'x'.repeat(1_000)].map(body => sized(body))
     const wire = Buffer.concat(frames)
     for (const step of [1, 2, 3, 7, 100, wire.length]) {

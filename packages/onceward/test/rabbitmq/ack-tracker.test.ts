@@ -69,7 +69,7 @@ test('a batch settled in any order is one acknowledgement once nothing older is 
   )
 })
 
-test('behind an unsettled tag every acknowledgement is a single one', () => {
+test('after an unsettled tag every acknowledgement is a single one', () => {
   const tracker = trackerOf(5)
   assert.deepEqual(tracker.settle([3, 2]), [
     { tag: 3, upTo: false },

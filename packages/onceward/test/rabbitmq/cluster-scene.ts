@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { connect } from 'amqplib'
 import { until } from 'onceward/testing'
-import type { ClusterNode, RabbitmqCluster } from '../services/rabbitmq-cluster.ts'
+import { askNode, type ClusterNode, type RabbitmqCluster } from '../services/rabbitmq-cluster.ts'
 
 export const deadlineMs = 120_000
 /** A queue without a leader answers nothing: the next node is asked. */
@@ -43,6 +43,11 @@ export async function onAny(
   )
 }
 
+interface Connection {
+  readonly node: string
+  readonly client_properties?: { readonly connection_name?: string }
+}
+
 /** The node that a connection of this name is on. */
 export async function nodeOf(nodes: readonly ClusterNode[], name: string): Promise<ClusterNode> {
   let found: ClusterNode | undefined
@@ -50,15 +55,7 @@ export async function nodeOf(nodes: readonly ClusterNode[], name: string): Promi
     `${name} is connected`,
     async () => {
       for (const node of nodes) {
-        const answer = await fetch(`http://127.0.0.1:${node.ports.management}/api/connections`, {
-          headers: { authorization: `Basic ${Buffer.from('guest:guest').toString('base64')}` },
-          signal: AbortSignal.timeout(5_000),
-        }).catch(() => null)
-        if (answer?.ok !== true) continue
-        const all = (await answer.json()) as {
-          node: string
-          client_properties?: { connection_name?: string }
-        }[]
+        const all = (await askNode<Connection[]>(node, 'connections')) ?? []
         // A node that was killed may still be listed with the connection it had.
         const places = all.filter(({ client_properties }) => client_properties?.connection_name === name)
         found = nodes.find(candidate => places.some(place => place.node === candidate.name))

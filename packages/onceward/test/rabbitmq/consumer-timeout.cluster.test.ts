@@ -38,10 +38,10 @@ async function consume(t: TestContext, options: PrivateRabbitmqOptions) {
 }
 
 for (const version of ['4.0', '4.3'] as const) {
-  describe(`a delivery that RabbitMQ ${version} waited for too long`, async () => {
+  describe(`a delivery that exceeded the acknowledgement time-out of RabbitMQ ${version}`, async () => {
     const skip = await skipWithoutPrivateRabbitmq(version)
 
-    it('is said to be overdue and comes again; the consumer goes on', {
+    it('is reported as timed out and redelivered; the consumer continues', {
       timeout: 180_000,
       ...skip,
     }, async t => {

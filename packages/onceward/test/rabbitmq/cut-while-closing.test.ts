@@ -41,7 +41,7 @@ async function startBreakingBroker(t: TestContext, url: string) {
 }
 
 describe('a connection that breaks while a channel is being closed', await skipWithout('rabbitmq'), () => {
-  test('keeps nobody waiting who has an answer already', async t => {
+  test('does not delay callers that have their answer', async t => {
     const { url } = await createTestQueue(t)
     const broker = await startBreakingBroker(t, url)
     const connection = await openConnection(broker.url, 'tests')
@@ -51,7 +51,7 @@ describe('a connection that breaks while a channel is being closed', await skipW
     await connection.ended
   })
 
-  test('leaves a source that knows how much waits, and is not stalled, on the next connection', async t => {
+  test('leaves a source that knows its depth, and is not stalled, on the next connection', async t => {
     const { url, name } = await createTestQueue(t)
     const broker = await startBreakingBroker(t, url)
     const { subscription, event } = await openQueue(t, name, { url: broker.url })

@@ -49,7 +49,7 @@ async function age({ queue, dead }: Awaited<ReturnType<typeof createForeignQueue
 }
 
 describe('ingesting a dead-letter queue', await skipWithout('rabbitmq'), () => {
-  it('hands over what the delivery limit took, as it was published, and settles it there', async t => {
+  it('delivers messages that the delivery limit removed, as they were published, and settles them there', async t => {
     const foreign = await createForeignQueue(t)
     const { queue, dead, options } = foreign
     await queue.channel.bindQueue(queue.name, 'amq.topic', `${queue.name}.*`)
@@ -91,7 +91,7 @@ describe('ingesting a dead-letter queue', await skipWithout('rabbitmq'), () => {
     assert.equal(seen.sort().join(''), '123456abcd')
   })
 
-  it('leaves what is not its own, goes past it, and does not ask for it again and again', async t => {
+  it('leaves messages of other queues, reads past them, and does not fetch them repeatedly', async t => {
     const foreign = await createForeignQueue(t)
     const { queue, dead, options } = foreign
     const death = { count: 1, exchange: '', 'routing-keys': ['x'] }
@@ -132,7 +132,7 @@ describe('ingesting a dead-letter queue', await skipWithout('rabbitmq'), () => {
     assert.equal(await dead.ready(), 4)
   })
 
-  it('takes messages whatever their publisher wrote where a queue counts, and those behind them', async t => {
+  it('takes messages with any publisher-written death headers, and those behind them', async t => {
     const foreign = await createForeignQueue(t)
     const { queue, dead, options } = foreign
     const odd: unknown[] = [{ toString: 'x', valueOf: 1 }, {}, 'seven', '7', -3, 2.5, [[]], true, null]
@@ -159,7 +159,7 @@ describe('ingesting a dead-letter queue', await skipWithout('rabbitmq'), () => {
     )
   })
 
-  it('gives strangers back while a message of ours takes long', async t => {
+  it('returns messages of other queues while one of its own takes long', async t => {
     const foreign = await createForeignQueue(t)
     const { queue, dead, options } = foreign
     await dead.send('theirs')
@@ -171,7 +171,7 @@ describe('ingesting a dead-letter queue', await skipWithout('rabbitmq'), () => {
     assert.deepEqual(await subscription.settle(taken), { missed: 0 })
   })
 
-  it('leaves a message that was handed over there too often', async t => {
+  it('leaves a message that was delivered there too often', async t => {
     const foreign = await createForeignQueue(t)
     const { queue, dead, options } = foreign
     await queue.send('killer')
@@ -193,7 +193,7 @@ describe('ingesting a dead-letter queue', await skipWithout('rabbitmq'), () => {
     await until(dead.ready, count => count === 1)
   })
 
-  it('comes back after the dead-letter queue was deleted and made again', async t => {
+  it('resumes after the dead-letter queue was deleted and created again', async t => {
     const foreign = await createForeignQueue(t)
     const { queue, dead, options } = foreign
     const { subscription, take, event } = await openQueue(t, queue.name, options)
@@ -208,7 +208,7 @@ describe('ingesting a dead-letter queue', await skipWithout('rabbitmq'), () => {
     assert.deepEqual(await subscription.settle(await take(1)), { missed: 0 })
   })
 
-  it('refuses what cannot be done safely', async t => {
+  it('refuses unsafe declarations', async t => {
     const { queue, dead, options } = await createForeignQueue(t, { 'x-delivery-limit': 20 })
     const managementUrl = (await rabbitmqManagementUrl())!
     const open = (extra: object, inFlightMax = 10) =>
@@ -228,7 +228,7 @@ describe('ingesting a dead-letter queue', await skipWithout('rabbitmq'), () => {
     assert.equal(await dead.ready(), 0)
   })
 
-  it('tells of a delivery limit nobody watches', async t => {
+  it('warns of a delivery limit without ingest', async t => {
     const { queue } = await createForeignQueue(t)
     const managementUrl = (await rabbitmqManagementUrl())!
     const opened = await openQueue(t, queue.name, { url: queue.url, declare: 'verify', managementUrl })

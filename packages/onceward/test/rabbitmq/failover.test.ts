@@ -13,7 +13,7 @@ describe(
     })
     after(() => cluster?.close())
 
-    test('the consumer and the relay go on at the next node when theirs is killed, also in a named environment', t =>
+    test('the consumer and the relay continue at the next node when theirs is killed, also in a named environment', t =>
       nodesAreKilled(t, cluster))
   },
 )

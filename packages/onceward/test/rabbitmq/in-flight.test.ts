@@ -27,7 +27,7 @@ test('large bodies lower it until a prefetch of them fits the byte budget', () =
   assert.equal(inFlight.wanted, 16)
 })
 
-test('what is held takes its part of the next prefetch', () => {
+test('unsettled deliveries reduce the next prefetch', () => {
   const inFlight = new InFlight(100, 64 * MiB)
   feed(inFlight, 5_000, 10)
   for (let i = 0; i < 40; i++) inFlight.arrived(10)

@@ -40,7 +40,7 @@ async function whyNot(node: Node | null): Promise<string | null> {
 const alarm = '{resource_limit, memory, node()}'
 
 describe('rabbitmq memory alarm', await skipWithout('rabbitmq'), () => {
-  it('stops publishers but not acknowledgements, and late publishes are told as unconfirmed', async t => {
+  it('stops publishers but not acknowledgements, and late publishes are reported as unconfirmed', async t => {
     const nodes = (await manage('GET', 'nodes').catch(() => [])) as Node[]
     const node = nodes[0] ?? null
     const reason = await whyNot(node)

@@ -4,7 +4,7 @@ import { defineConsumer, type Running, runConsumer, type SqlTransaction } from '
 import { createPool, migrate } from 'onceward/postgres'
 import { queue } from 'onceward/rabbitmq'
 import { until } from 'onceward/testing'
-import type { ClusterNode, RabbitmqCluster } from '../services/rabbitmq-cluster.ts'
+import { askNode, type ClusterNode, type RabbitmqCluster } from '../services/rabbitmq-cluster.ts'
 import { createDatabase } from '../services/services.ts'
 import { amqpAddress, deadlineMs } from './cluster-scene.ts'
 import { writeOn } from './queue-writer.ts'
@@ -92,13 +92,8 @@ export async function untilQueueLed(asked: readonly ClusterNode[], name: string)
     `${name} has a leader`,
     async () => {
       for (const node of asked) {
-        const answer = await fetch(`http://127.0.0.1:${node.ports.management}/api/queues/%2F/${name}`, {
-          headers: { authorization: `Basic ${Buffer.from('guest:guest').toString('base64')}` },
-          signal: AbortSignal.timeout(5_000),
-        }).catch(() => null)
-        if (answer?.ok !== true) continue
-        const { leader } = (await answer.json()) as { leader?: string }
-        found = asked.find(candidate => candidate.name === leader)
+        const queue = await askNode<{ leader?: string }>(node, `queues/%2F/${name}`)
+        found = asked.find(candidate => candidate.name === queue?.leader)
         if (found !== undefined) return true
       }
       return false

@@ -22,7 +22,7 @@ export async function queueScenes(version: RabbitmqVersion): Promise<void> {
     })
     after(() => cluster?.close())
 
-    test('the node of its leader is killed again and again: nothing is lost or applied twice', async t => {
+    test('the node of its leader is killed repeatedly: nothing is lost or applied twice', async t => {
       healAfter(t, cluster)
       const load = await underLoad(t, cluster, 'led')
       for (let kill = 0; kill < kills; kill++) {
@@ -47,7 +47,7 @@ export async function queueScenes(version: RabbitmqVersion): Promise<void> {
       await load.allAppliedOnce()
     })
 
-    test('a consumer on a frozen node says that it is stalled, and goes on at another node', async t => {
+    test('a consumer on a frozen node reports a stall, and continues at another node', async t => {
       healAfter(t, cluster)
       const load = await underLoad(t, cluster, 'frozen')
       const node = await nodeOf(cluster.nodes, 'onceward consumes frozen')
@@ -71,7 +71,7 @@ export async function queueScenes(version: RabbitmqVersion): Promise<void> {
       await load.allAppliedOnce()
     })
 
-    test('consumer and relay go on at the next node when theirs is killed, in a named environment', async t => {
+    test('consumer and relay continue at the next node when theirs is killed, in a named environment', async t => {
       healAfter(t, cluster)
       await nodesAreKilled(t, cluster)
     })

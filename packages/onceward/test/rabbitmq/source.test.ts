@@ -48,7 +48,7 @@ async function publishDeep(queue: TestQueue, levels: number): Promise<void> {
 }
 
 describe('rabbitmq source', await skipWithout('rabbitmq'), () => {
-  it('counts deliveries in whole numbers a store can keep, whatever the publisher writes there', async t => {
+  it('counts deliveries as valid integers, for any header of the publisher', async t => {
     for (const type of ['quorum', 'classic'] as const) {
       const queue = await createTestQueue(t)
       const { take } = await openQueue(t, queue.name, { url: queue.url, type })
@@ -64,7 +64,7 @@ describe('rabbitmq source', await skipWithout('rabbitmq'), () => {
     }
   })
 
-  it('hands over a message whose headers nobody can take apart, and those behind it', async t => {
+  it('delivers a message whose headers cannot be parsed, and those behind it', async t => {
     const queue = await createTestQueue(t)
     const { subscription, take, events } = await openQueue(t, queue.name, { url: queue.url })
     await publishDeep(queue, 10_000)
@@ -81,7 +81,7 @@ describe('rabbitmq source', await skipWithout('rabbitmq'), () => {
     )
   })
 
-  it('hands over the exact bytes with the facts of the broker, and settled messages are gone', async t => {
+  it("delivers the exact bytes with the broker's facts, and removes settled messages", async t => {
     const queue = await createTestQueue(t)
     const { subscription, take } = await openQueue(t, queue.name, { url: queue.url })
     const body = Buffer.from('{"id": 9007199254740993}\xff', 'latin1')
@@ -122,7 +122,7 @@ describe('rabbitmq source', await skipWithout('rabbitmq'), () => {
     assert.equal(await queue.ready(), 0)
   })
 
-  it('gives at once what has arrived, at most what was asked for', async t => {
+  it('returns at once what has arrived, at most the requested number', async t => {
     const queue = await createTestQueue(t)
     const proxy = await startProxyFor(queue.url)
     t.after(() => proxy.close())
@@ -145,7 +145,7 @@ describe('rabbitmq source', await skipWithout('rabbitmq'), () => {
     assert.equal(subscription.isLive(first[0]!), true)
   })
 
-  it('settles in any order, and close hands the rest back', async t => {
+  it('settles in any order, and close returns the rest', async t => {
     const queue = await createTestQueue(t)
     const one = await openQueue(t, queue.name, { url: queue.url })
     await queue.send(...'abcdefghij')
@@ -219,7 +219,28 @@ describe('rabbitmq source', await skipWithout('rabbitmq'), () => {
     assert.ok((await queue.ready()) >= total - 3_000 - 1_500)
   })
 
-  it('reconnects after a cut, hands unsettled deliveries over again and never acks a stale tag', async t => {
+  it('never consumes again with a single active consumer: small bodies come in order', async t => {
+    const queue = await createTestQueue(t)
+    const proxy = await startProxyFor(queue.url)
+    t.after(() => proxy.close())
+    const sent = countMethods(proxy)
+    const total = 6_000
+    const limits = { inFlightMax: 1_500, inFlightBytesMax: 64 * 1024 * 1024 }
+    const options = { url: proxy.through(queue.url), singleActiveConsumer: true }
+    const { subscription } = await openQueue(t, queue.name, options, limits)
+    const bodies = Array.from({ length: total }, (_, i) => `${i}`)
+    await queue.send(...bodies)
+    const seen: string[] = []
+    while (seen.length < total) {
+      const deliveries = await subscription.receive(200)
+      seen.push(...text(deliveries))
+      await subscription.settle(deliveries)
+    }
+    assert.deepEqual(seen, bodies)
+    assert.deepEqual([sent.consume, sent.cancel], [1, 0])
+  })
+
+  it('reconnects after a cut, redelivers unsettled messages and never acks a stale tag', async t => {
     const queue = await createTestQueue(t)
     const proxy = await startProxyFor(queue.url)
     t.after(() => proxy.close())
@@ -244,7 +265,7 @@ describe('rabbitmq source', await skipWithout('rabbitmq'), () => {
     assert.equal(events.filter(({ kind }) => kind === 'disconnected').length, 1)
   })
 
-  it('drops what was buffered when the connection goes: it comes back, once', async t => {
+  it('drops buffered deliveries when the connection is lost: they are redelivered once', async t => {
     const queue = await createTestQueue(t)
     const proxy = await startProxyFor(queue.url)
     t.after(() => proxy.close())
@@ -259,7 +280,7 @@ describe('rabbitmq source', await skipWithout('rabbitmq'), () => {
     assert.deepEqual(await subscription.settle(again), { missed: 0 })
   })
 
-  it('keeps trying while the broker is away, and open resolves when it is there', async t => {
+  it('keeps trying while the broker is unavailable, and open resolves when it is available', async t => {
     const queue = await createTestQueue(t)
     const proxy = await startProxyFor(queue.url)
     t.after(() => proxy.close())
@@ -281,7 +302,7 @@ describe('rabbitmq source', await skipWithout('rabbitmq'), () => {
     assert.deepEqual(text(await take(1)), ['a'])
   })
 
-  it('notices a connection that died without a word, by its heartbeats', async t => {
+  it('detects a silently lost connection by its heartbeats', async t => {
     const queue = await createTestQueue(t)
     const proxy = await startProxyFor(queue.url)
     t.after(() => proxy.close())
@@ -309,7 +330,7 @@ describe('rabbitmq source', await skipWithout('rabbitmq'), () => {
     assert.ok(Date.now() - began < 20_000, 'it does not wait until heartbeats are missed')
   })
 
-  it('tells of a deleted queue, declares it again and goes on', async t => {
+  it('reports a deleted queue, declares it again and continues', async t => {
     const queue = await createTestQueue(t)
     const { take, event } = await openQueue(t, queue.name, { url: queue.url })
     await queue.delete()
@@ -337,7 +358,7 @@ describe('rabbitmq source', await skipWithout('rabbitmq'), () => {
     assert.deepEqual(text(await take(1)), ['a'])
   })
 
-  it('goes on when the broker closes the channel under it', async t => {
+  it('continues when the broker closes its channel', async t => {
     const queue = await createTestQueue(t)
     const proxy = await startProxyFor(queue.url)
     t.after(() => proxy.close())

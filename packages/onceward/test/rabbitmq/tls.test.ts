@@ -112,7 +112,7 @@ describe('RabbitMQ over TLS', await skipWithoutPrivateRabbitmq(), () => {
     })
 
   for (const [name, door] of Object.entries(doors)) {
-    test(`${name}: PEM, files and parameters of the address lead in`, async () => {
+    test(`${name}: PEM, files and parameters of the address connect`, async () => {
       const { ca, client } = certificates
       await door.connect(withTls(door.url(), { ca, ...client }))
       await door.connect(withTls(door.url(), files))
@@ -125,7 +125,7 @@ describe('RabbitMQ over TLS', await skipWithoutPrivateRabbitmq(), () => {
       await door.connect(withTls(door.url('localhost'), { ...files, servername: 'kafka.test' }))
     })
 
-    test(`${name}: our certificate says who we are with auth_mechanism=external`, async () => {
+    test(`${name}: the client certificate authenticates with auth_mechanism=external`, async () => {
       const url = withTls(door.url().replace(login, 'nobody:wrong'), files)
       await door.connect(`${url}&auth_mechanism=external`)
       await refused(door.connect(url), /refused/)
@@ -162,19 +162,19 @@ describe('RabbitMQ over TLS', await skipWithoutPrivateRabbitmq(), () => {
       await refused(door.connect(withTls(plain, files)), /not encrypted/)
     })
 
-    test(`${name}: an address without TLS at a port that speaks TLS only is told so, not to check its password`, async () => {
+    test(`${name}: an address without TLS at a TLS port is named in the error, which does not blame the password`, async () => {
       const plain = door.url().replace('amqps:', 'amqp:').replace('+tls', '')
       await refused(door.connect(plain), /requires TLS/)
     })
   }
 
-  test('an address with TLS at a port without it is told so', async () => {
+  test('an address with TLS at a port without it is named in the error', async () => {
     await refused(openConnection(amqps('127.0.0.1', broker.ports.amqp), 'tries'), /does not speak TLS/)
     const url = streams('127.0.0.1', broker.ports.stream)
     await refused(openLink(readAddress(url, 'A test'), 'tries'), /does not speak TLS/)
   })
 
-  test('several hosts: one whose certificate has another name is passed over; where all refuse, that is told', async () => {
+  test('several hosts: one whose certificate has another name is skipped; if all refuse, the error says so', async () => {
     const { amqpTls, streamTls } = broker.ports
     for (const [door, port] of [
       [doors.queues, amqpTls],
@@ -189,12 +189,12 @@ describe('RabbitMQ over TLS', await skipWithoutPrivateRabbitmq(), () => {
     }
   })
 
-  test('a broker that asks for our certificate refuses us without it', async () => {
+  test('a broker that requires a client certificate refuses a connection without one', async () => {
     const url = withTls(amqps(), { ca: certificates.ca })
     await assert.rejects(openConnection(url, 'tries'))
   })
 
-  test('the management plugin is asked over https with the same authority, and over plain http on this machine only', async t => {
+  test('the management plugin is queried over https with the same authority, and over plain http on this machine only', async t => {
     const name = `tls.${process.pid}`
     await manage('PUT', `queues/%2F/${name}`, { durable: true })
     const own = withTls(amqps(), files)
@@ -226,7 +226,7 @@ describe('RabbitMQ over TLS', await skipWithoutPrivateRabbitmq(), () => {
     await publisher.close()
   })
 
-  test('consumers read queues and streams, and publish, with what contract and process say of TLS', async t => {
+  test('consumers read queues and streams, and publish, with the TLS settings of contract and process', async t => {
     const database = await createDatabase()
     const pool = createPool(database.url, { max: 2 })
     const running: Running[] = []

@@ -72,7 +72,7 @@ describe('rabbitmq topology', await skipWithout('rabbitmq'), () => {
     )
   })
 
-  it("fails fast with the broker's own words, where it does not", async t => {
+  it("fails fast with the broker's error, where it does not", async t => {
     const queue = await createTestQueue(t)
     await queue.channel.assertQueue(queue.name, { durable: true, arguments: { 'x-queue-type': 'classic' } })
     const managementUrl = 'http://127.0.0.1:1'
@@ -129,7 +129,7 @@ describe('rabbitmq topology', await skipWithout('rabbitmq'), () => {
     await until(dead.ready, count => count === 1)
   })
 
-  it('refuses a queue of others whose limit would drop messages, and says how to mend it', async t => {
+  it('refuses a queue of others whose limit would drop messages, with the fix', async t => {
     const queue = await createTestQueue(t)
     await queue.channel.assertQueue(queue.name, { durable: true, arguments: { 'x-queue-type': 'quorum' } })
     const managementUrl = (await rabbitmqManagementUrl())!
@@ -190,7 +190,7 @@ describe('rabbitmq topology', await skipWithout('rabbitmq'), () => {
     )
   })
 
-  it('gives up an open when told to', async () => {
+  it('aborts an open on its signal', async () => {
     const stop = new AbortController()
     const onEvent = () => stop.abort()
     const source = createRabbitSource(named('q', { url: 'amqp://127.0.0.1:1' }), { signal: stop.signal })
@@ -200,7 +200,7 @@ describe('rabbitmq topology', await skipWithout('rabbitmq'), () => {
     )
   })
 
-  it('a single active consumer hands everything over in order when it goes', async t => {
+  it('a single active consumer passes everything on in order when it leaves', async t => {
     const queue = await createTestQueue(t)
     const options = { url: queue.url, singleActiveConsumer: true }
     const one = await openQueue(t, queue.name, options)

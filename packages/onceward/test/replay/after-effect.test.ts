@@ -73,7 +73,7 @@ const suppressed = (scene: Scene, id: string) =>
 const effects = (scene: Scene) => scene.rows('select id, mode, times from effect order by 1')
 
 describe('after a declared effect, in campaigns', await skipWithout('postgres'), () => {
-  test('replay: only what is missing is followed; its message and call are suppressed', async t => {
+  test('replay: it is called only for missing messages; its message and call are suppressed', async t => {
     const { scene, consumer } = await open(t)
     await scene.pool.query(`delete from trail where event_id = 'e2'`)
     await scene.pool.query(`delete from effect where id = 'e2'`)

@@ -8,7 +8,7 @@ import { previewText } from '../../src/cli/commands/replay/text.ts'
 import { openKafka } from '../kafka/fixture.ts'
 import { kafkaBootstrap, skipWithout } from '../services/services.ts'
 import { factContract, facts, Scene } from './scene.ts'
-import { waitingWorld } from './waiting-world.ts'
+import { waitingConsumer } from './waiting-consumer.ts'
 
 const request = {
   mode: 'replay',
@@ -18,8 +18,8 @@ const request = {
 
 const asked = 'select count(distinct effect_key)::integer as count from onceward.ledger'
 
-describe('a campaign that reaches further than live has come', await skipWithout('postgres'), () => {
-  test('is named by the preview and refused, where external effects would never be asked for', async t => {
+describe('a campaign whose range ends after the live position', await skipWithout('postgres'), () => {
+  test('is named by the preview and refused, where external effects would never be requested', async t => {
     const scene = await Scene.open(t)
     const consumer = scene.contract()
     await scene.write(...facts(10))
@@ -55,7 +55,7 @@ describe('a campaign that reaches further than live has come', await skipWithout
     assert.deepEqual(await scene.outcomes(ahead.id), { duplicate: 15 })
   })
 
-  test('waits for a live consumer that runs, and takes nothing before it', async t => {
+  test('waits for a running live consumer, and applies nothing before it', async t => {
     const scene = await Scene.open(t)
     await scene.write(...facts(30))
     const open = Promise.withResolvers<void>()
@@ -67,7 +67,7 @@ describe('a campaign that reaches further than live has come', await skipWithout
       },
     })
     const live = await runConsumer(slow, { databaseUrl: scene.url, parts: ['consumer'] })
-    const { env, untilItWaits } = waitingWorld()
+    const { env, untilItWaits } = waitingConsumer()
     const replay = await scene.replay(scene.contract(), { env })
     const ran = replay.run(await scene.planned(replay))
     await untilItWaits(ran).finally(open.resolve)
@@ -116,7 +116,7 @@ describe('the live position on Kafka', await skipWithout('postgres', 'kafka'), (
     await live.drain()
   })
 
-  test("is the store's where the store keeps it, whatever the group was told", async t => {
+  test("is the store's where the store keeps it, for any position of the group", async t => {
     const scene = await Scene.open(t)
     const kafka = await openKafka(t)
     const name = await kafka.createTopic()
@@ -149,7 +149,7 @@ describe('the live position on Kafka', await skipWithout('postgres', 'kafka'), (
     )
   })
 
-  test('passes what waits for its next try in a retry topic: a campaign leaves that to live', async t => {
+  test('passes messages that wait in a retry topic: a campaign leaves those to live', async t => {
     const scene = await Scene.open(t)
     const kafka = await openKafka(t)
     const name = await kafka.createTopic()

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import type { SqlTransaction } from 'onceward'
+import type { DecidedMessage } from '../../src/ports/campaign-session.ts'
 import type { LogRecord } from '../../src/ports/log-record.ts'
-import type { DecidedMessage } from '../../src/ports/store.ts'
 import { CampaignJournal } from '../../src/replay/campaign/campaign-journal.ts'
 import { movePlaces } from '../../src/replay/campaign/campaign-places.ts'
 import { CampaignReader } from '../../src/replay/campaign/campaign-reader.ts'
@@ -52,7 +52,7 @@ describe('batches of a campaign that end ahead of an earlier one', await skipWit
     })
   }
 
-  test('and one whose commit nobody heard of count by their places, in any order', async t => {
+  test('and one whose commit was not confirmed count by their positions, in any order', async t => {
     const scene = await Scene.open(t)
     await scene.pool.query(
       `insert into onceward.campaign_partition (campaign_id, partition, epoch, run_id, incarnation, next)
@@ -101,7 +101,7 @@ describe('batches of a campaign that end ahead of an earlier one', await skipWit
   })
 })
 
-test('records of a campaign hang together whatever is not selected between them', async () => {
+test('records of a campaign are contiguous, with any unselected records between them', async () => {
   const log = {
     origin: 'log',
     read: async (_: string, { next }: { next: string }) => {

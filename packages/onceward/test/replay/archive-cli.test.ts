@@ -8,7 +8,7 @@ import { replayCli } from './run-cli.ts'
 import { Scene } from './scene.ts'
 
 describe('onceward replay --archive', await skipWithout('postgres'), () => {
-  test('previews what is read and what is left out, and applies it', async t => {
+  test('previews included and excluded messages, and applies them', async t => {
     const scene = await Scene.open(t)
     await buried(scene, { id: 'a' }, { id: 'b' })
     await archiveDead(scene)

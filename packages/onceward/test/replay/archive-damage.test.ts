@@ -18,7 +18,7 @@ const byField: Identified = { identity: { id: () => 'm1' } }
 const zipped = 'facts.deadLetters.1.jsonl.gz'
 
 describe('an archive', () => {
-  test('whose end was torn off is read up to there, and says so', async () => {
+  test('that is truncated is read up to there, with a note', async () => {
     const piece = gzipSync(lines(1, 2))
     const torn = gzipSync(lines(3, 4))
     const members: Record<string, [Buffer, number]> = {
@@ -40,7 +40,7 @@ describe('an archive', () => {
     assert.deepEqual(await readAll(folder.path, plan), ['m1'])
   })
 
-  test('whose end was torn off has the same lines however slowly they are read', async () => {
+  test('that is truncated has the same lines at any reading speed', async () => {
     const member = gzipSync(
       Array.from({ length: 5_000 }, (_, n) => `${createHash('sha256').update(`${n}`).digest('hex')}\n`).join(
         '',
@@ -100,14 +100,14 @@ describe('an archive', () => {
     }
   })
 
-  test('with headers nested as deeply as anybody likes is read', async () => {
+  test('with headers nested at any depth is read', async () => {
     const [before, after] = line(1, { headers: 'here' }).toString().split('"here"') as [string, string]
     const deep = `${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}`
     using folder = folderWith({ [zipped]: gzipSync(`${before}${deep}${after}`) })
     assert.deepEqual(await readAll(folder.path, await planned(folder.path)), ['m1'])
   })
 
-  test('has no line longer than there is room for, however small it is on disk', async () => {
+  test('has no line longer than the limit, also when compressed', async () => {
     using folder = folderWith({
       [zipped]: gzipSync(Buffer.concat([Buffer.from('{}\n'), Buffer.alloc(3_000_000, 'x')])),
     })
@@ -120,7 +120,7 @@ describe('an archive', () => {
     await assert.rejects(all(), /line 2, is longer than 1000000 bytes/)
   })
 
-  test('is what it was at the preview, and no link leads out of it', async () => {
+  test('must be unchanged since the preview, and links out of it are refused', async () => {
     using folder = folderWith({ [zipped]: gzipSync(lines(1, 2)), 'secret.txt': gzipSync(lines(9)) })
     symlinkSync(join(folder.path, 'secret.txt'), join(folder.path, 'facts.deadLetters.2.jsonl.gz'))
     const plan = await planned(folder.path)
@@ -144,7 +144,7 @@ describe('an archive', () => {
     await assert.rejects(readAll(folder.path, plan), /no longer exists/)
   })
 
-  test('that is cut off while it is read is refused, asked again as well', async () => {
+  test('that is truncated while it is read is refused, on a repeated read as well', async () => {
     const name = 'facts.deadLetters.1.jsonl'
     using folder = folderWith({
       [name]: Buffer.concat(Array.from({ length: 4_000 }, (_, n) => line(1, { id: n }))),
@@ -167,7 +167,7 @@ describe('an archive', () => {
     await reader.close()
   })
 
-  test('is read in the order of its passes from any place on, each row as it was last', async () => {
+  test('is read in the order of its passes from any position, each row in its last version', async () => {
     using folder = folderWith({
       'facts.deadLetters.9.jsonl.gz': gzipSync(lines(1, 2, 3)),
       'facts.deadLetters.10.jsonl': Buffer.concat([lines(4), line(2, { reason: 'later' })]),
@@ -211,7 +211,7 @@ describe('an archive', () => {
     )
   })
 
-  test('of two databases has both messages, although their rows have one number and one body', async () => {
+  test('of two databases has both messages, although their rows have the same id and body', async () => {
     const body = Buffer.from('{}').toString('base64')
     const same = { digest: '01'.padEnd(66, 'a'), body }
     using folder = folderWith({

@@ -15,7 +15,7 @@ import { archiveDead, folderOf } from './archive-scene.ts'
 import { type Fact, Scene } from './scene.ts'
 
 describe('a campaign from the archive', await skipWithout('postgres'), () => {
-  test('hands a message over as it came: bytes, headers, key, identity, origin', async t => {
+  test('delivers a message as it was: bytes, headers, key, identity, origin', async t => {
     const scene = await Scene.open(t)
     await createQueue(scene.pool, 'letters')
     const seen: { mode: string; message: Fact; envelope: Envelope }[] = []

@@ -20,7 +20,7 @@ async function archived(scene: Scene, name: string, ...some: readonly Fact[]): P
 }
 
 describe('the archive of a renamed consumer', await skipWithout('postgres'), () => {
-  test('is read under its new name, with what it archives there', async t => {
+  test('is read under its new name, together with newer archives', async t => {
     const scene = await Scene.open(t)
     await archived(scene, 'facts', { id: 'before' })
     await renameConsumer(scene.pool, 'facts', 'truths', 'a better name')
@@ -36,7 +36,7 @@ describe('the archive of a renamed consumer', await skipWithout('postgres'), () 
     assert.deepEqual(await applied(scene), ['after', 'before'])
   })
 
-  test('is not that of another consumer which has its old name now', async t => {
+  test('is not read by another consumer that has the old name now', async t => {
     const scene = await Scene.open(t)
     await archived(scene, 'facts', { id: 'old' })
     await renameConsumer(scene.pool, 'facts', 'truths', 'a better name')
@@ -114,7 +114,7 @@ describe('an archived message with a business key', await skipWithout('postgres'
     assert.deepEqual(await applied(scene), ['second'])
   })
 
-  test('that was given up together with its key is applied once, and its resend is a duplicate', async t => {
+  test('that was skipped together with its key is applied once, and its resend is a duplicate', async t => {
     const scene = await Scene.open(t)
     await scene.write({ id: 'first', key: 'order-1' })
     await scene.live(scene.contract({ ...keyed, handle: givingUp('first') }))

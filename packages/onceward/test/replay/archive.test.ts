@@ -13,7 +13,7 @@ const mode = 'replay' as const
 const selectionOf = (scene: Scene) => ({ of: 'archive' as const, path: folderOf(scene) })
 
 describe('a campaign from the archive', await skipWithout('postgres'), () => {
-  test('applies dead letters once, although retention died and archived them twice', async t => {
+  test('applies dead letters once, although retention crashed and archived them twice', async t => {
     const scene = await Scene.open(t)
     await scene.write({ id: 'parked' })
     await scene.live(scene.contract({ handle: parkingAll }))
@@ -58,7 +58,7 @@ describe('a campaign from the archive', await skipWithout('postgres'), () => {
     assert.deepEqual(await scene.rows('select max(times) as most from effect'), [{ most: 1 }])
   })
 
-  test('leaves alone what still has its row, what was applied since, and what may have been before', async t => {
+  test('skips messages that still have a row, were applied since, or may have been applied before', async t => {
     const scene = await Scene.open(t)
     await buried(scene, { id: 'held' }, { id: 'since' })
     await dieArchiving(scene)
@@ -86,7 +86,7 @@ describe('a campaign from the archive', await skipWithout('postgres'), () => {
     assert.deepEqual(await scene.outcomes(looked), { duplicate: 2, quarantined: 1 })
   })
 
-  test('leaves alone what still has its row where markers lie in days, too', async t => {
+  test('skips messages that still have a row, also with markers in days', async t => {
     const scene = await Scene.open(t)
     const hex = Date.now().toString(16).padStart(12, '0')
     const gone = `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`
@@ -159,7 +159,7 @@ describe('a campaign from the archive', await skipWithout('postgres'), () => {
     assert.deepEqual(await scene.rows('select id, times from effect'), [{ id: 'dead', times: 1 }])
   })
 
-  test('leaves a dead letter as it was while it is to be tried again', async t => {
+  test('leaves a dead letter unchanged while it is to be retried', async t => {
     const scene = await Scene.open(t)
     await buried(scene, { id: 'dead' })
     await archiveDead(scene)
@@ -179,7 +179,7 @@ describe('a campaign from the archive', await skipWithout('postgres'), () => {
     assert.deepEqual(await scene.rows(markers), before)
   })
 
-  test('is refused behind the horizon, when a file has changed, and reads no rows of others', async t => {
+  test('is refused before the horizon and when a file has changed, and reads no rows of other consumers', async t => {
     const scene = await Scene.open(t)
     await buried(scene, { id: 'a' }, { id: 'b' })
     await archiveDead(scene)
@@ -236,7 +236,7 @@ describe('a campaign from the archive', await skipWithout('postgres'), () => {
     )
   })
 
-  test('goes on exactly where it was killed', async t => {
+  test('continues exactly where it was killed', async t => {
     const scene = await Scene.open(t)
     await buried(scene, ...facts(60))
     await dieArchiving(scene)

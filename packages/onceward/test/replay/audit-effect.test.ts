@@ -66,7 +66,7 @@ describe('an audit trail in campaigns', await skipWithout('postgres'), () => {
       assert.deepEqual(await trail(scene), before)
     })
 
-  test('what is missing is recorded once, under the name of the consumer and the message', async t => {
+  test('a missing entry is recorded once, under the name of the consumer and the message', async t => {
     const { scene, consumer } = await open(t)
     const before = await trail(scene)
     await scene.pool.query(`delete from trail where event_id = 'e2'`)
@@ -82,7 +82,7 @@ describe('an audit trail in campaigns', await skipWithout('postgres'), () => {
     assert.deepEqual([after[0], after[2]], [before[0], before[2]])
   })
 
-  test('forensic records nothing, and finds what is missing and what has other content', async t => {
+  test('forensic records nothing, and finds missing and different entries', async t => {
     const { scene, consumer } = await open(t)
     await scene.pool.query(`delete from trail where event_id = 'e2'`)
     await scene.pool.query('delete from onceward.inbox')

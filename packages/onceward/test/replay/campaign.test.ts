@@ -6,7 +6,7 @@ import { skipWithout } from '../services/services.ts'
 import { facts, Scene } from './scene.ts'
 
 describe('a replay campaign', await skipWithout('postgres'), () => {
-  test('of what is applied has no effect at all', async t => {
+  test('of applied messages has no effect', async t => {
     const scene = await Scene.open(t)
     const consumer = scene.contract()
     await scene.write(...facts(200))
@@ -23,7 +23,7 @@ describe('a replay campaign', await skipWithout('postgres'), () => {
     assert.deepEqual(await scene.rows('select count(*)::int as n from onceward.ledger'), [{ n: 200 }])
   })
 
-  test('of keys that a whole partition does not have runs to its end', async t => {
+  test('of keys that a whole partition lacks runs to its end', async t => {
     const scene = await Scene.open(t)
     const consumer = scene.contract({ source: file(`${scene.path}*`, { until: 'end' }) })
     await scene.write({ id: 'mine', key: 'k1' })
@@ -39,7 +39,7 @@ describe('a replay campaign', await skipWithout('postgres'), () => {
     assert.deepEqual(await scene.outcomes(id), { duplicate: 1 })
   })
 
-  test('applies exactly the holes, in its mode, and writes down what it suppressed', async t => {
+  test('applies exactly the missing messages, in its mode, and records what it suppressed', async t => {
     const scene = await Scene.open(t)
     const consumer = scene.contract()
     await scene.write(...facts(100))

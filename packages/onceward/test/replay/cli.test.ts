@@ -5,7 +5,7 @@ import { replayCli } from './run-cli.ts'
 import { facts, Scene } from './scene.ts'
 
 describe('onceward replay', await skipWithout('postgres'), () => {
-  test('walks a campaign from create to finish, and refuses what is not its turn', async t => {
+  test('takes a campaign from create to finish, and refuses steps out of order', async t => {
     const scene = await Scene.open(t)
     await scene.write(...facts(25))
     await scene.passed(scene.contract())

@@ -60,7 +60,7 @@ describe('a rebuild compared row by row', await skipWithout('postgres'), () => {
     assert.deepEqual(kept, { compared: { tables: [found], accepted: { effect: 'incident 214' } } })
   })
 
-  test('takes what only one side has come to for no difference', async t => {
+  test('ignores rows that only one side has reached', async t => {
     const { scene, consumer, replay, id } = await rebuilt(t)
     await scene.write(...facts(7, 'live'))
     await scene.live(consumer)
@@ -70,7 +70,7 @@ describe('a rebuild compared row by row', await skipWithout('postgres'), () => {
     assert.deepEqual(compared, [{ table: 'public.effect', ...same, ahead: 0 }])
   })
 
-  test('hides nothing behind a message that live has set aside and the rebuild has applied', async t => {
+  test('reports a difference from a message that live has set aside and the rebuild has applied', async t => {
     const scene = await Scene.open(t)
     const right = scene.contract()
     const aside = (id: string) => (id === 'f00003' ? park('not today') : undefined)
@@ -96,7 +96,7 @@ describe('a rebuild compared row by row', await skipWithout('postgres'), () => {
     await assert.rejects(replay.swap(id), /1 only rebuilt, 7 different \(8 written together with messages/)
   })
 
-  test('hides no difference behind live markers that retention has removed', async t => {
+  test('reports differences of messages whose live markers retention has removed', async t => {
     const { scene, replay, id } = await rebuilt(t)
     await scene.pool.query(`update effect set times = 7 where id = 'f00001'`)
     const liveId = `(select min(id) from onceward.consumer)`
@@ -127,7 +127,7 @@ describe('a rebuild compared row by row', await skipWithout('postgres'), () => {
     )
   })
 
-  test('sees what is changed between the look before the lock and the lock', async t => {
+  test('detects changes between the first comparison and the lock', async t => {
     const { scene, replay, id } = await rebuilt(t)
     const holder = await scene.pool.connect()
     await holder.query('begin')
@@ -144,7 +144,7 @@ describe('a rebuild compared row by row', await skipWithout('postgres'), () => {
     await refused
   })
 
-  test('needs columns that tell rows apart, and names what does not exist', async t => {
+  test('needs columns that identify rows, and names missing ones', async t => {
     const scene = await Scene.open(t)
     await scene.write(...facts(3))
     await scene.pool.query('alter table effect drop constraint effect_pkey')

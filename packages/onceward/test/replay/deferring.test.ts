@@ -20,7 +20,8 @@ function failing(times: number): { handle: Handle; tries: () => number } {
   return { handle, tries: () => tries }
 }
 
-const deferring = { failure: { mode: 'defer', attemptsMax: 3, delayMs: 1, delayMaxMs: 1 } } as const
+const attemptsMax = 3
+const deferring = { failure: { mode: 'defer', attemptsMax, delayMs: 1, delayMaxMs: 1 } } as const
 const stored = { ...deferring, inbox: { mode: 'stored' } } as const
 
 const forgotten = async (scene: Scene) => {
@@ -48,6 +49,9 @@ const places = {
   },
 }
 
+/** The attempts that are on record then: the try that set a message aside counts. */
+const spent: Record<keyof typeof places, number> = { log: 0, archive: 1, parked: 1 }
+
 const asked = (scene: Scene) =>
   scene.rows('select effect_key as key from onceward.ledger union all select id::text from onceward.outbox')
 const suppressedEffects = async (scene: Scene) =>
@@ -58,16 +62,15 @@ const suppressedEffects = async (scene: Scene) =>
 describe('a campaign of a consumer that defers', await skipWithout('postgres'), () => {
   for (const [place, prepare] of Object.entries(places))
     for (const [kind, changes] of Object.entries({ deferring, stored })) {
-      test(`tries again itself, in its mode, and leaves no work behind: ${place}, ${kind}`, async t => {
+      test(`retries itself, in its mode, and leaves no work behind: ${place}, ${kind}`, async t => {
         const scene = await Scene.open(t)
         const selection = await prepare(scene)
-        // The try that set it aside is on record, and counts.
-        await scene.pool.query('delete from onceward.attempt')
-        const { handle, tries } = failing(2)
+        const left = attemptsMax - spent[place as keyof typeof places]
+        const { handle, tries } = failing(left - 1)
         const replay = await scene.replay(scene.contract({ ...changes, handle }))
         const id = await scene.planned(replay, { selection })
         await replay.run(id)
-        assert.equal(tries(), 3)
+        assert.equal(tries(), left)
         assert.deepEqual(await scene.outcomes(id), { applied: 1 })
         assert.deepEqual(await scene.rows('select id, times, mode from effect'), [
           { id: 'a', times: 1, mode: 'replay' },
@@ -77,7 +80,7 @@ describe('a campaign of a consumer that defers', await skipWithout('postgres'), 
         assert.deepEqual(await suppressedEffects(scene), ['external', 'publish'])
       })
 
-      test(`parks what keeps failing; let go and deferred by a live worker, it is still the campaign's: ${place}, ${kind}`, async t => {
+      test(`parks a message that keeps failing; released and deferred by a live worker, it still belongs to the campaign: ${place}, ${kind}`, async t => {
         const scene = await Scene.open(t)
         const selection = await prepare(scene)
         const replay = await scene.replay(scene.contract({ ...changes, handle: failing(99).handle }))
@@ -103,4 +106,28 @@ describe('a campaign of a consumer that defers', await skipWithout('postgres'), 
         assert.deepEqual(await suppressedEffects(scene), mode === 'live' ? [] : ['external', 'publish'])
       })
     }
+
+  for (const [kind, changes] of Object.entries({ deferring, stored }))
+    for (const how of ['campaign', 'redrive'] as const)
+      test(`a parked message has the attempts left that it had, at least one: ${how}, ${kind}`, async t => {
+        const scene = await Scene.open(t)
+        const selection = await places.parked(scene)
+        for (const left of [attemptsMax - spent.parked, 1, 1]) {
+          const { handle, tries } = failing(99)
+          const contract = scene.contract({ ...changes, handle })
+          const isParked = async () =>
+            (await scene.rows(`select from onceward.held where state = 'parked'`)).length === 1
+          if (how === 'campaign') {
+            const replay = await scene.replay(contract)
+            await replay.run(await scene.planned(replay, { selection }))
+          } else {
+            await replayAll(scene, 'facts', `r-${left}-${Math.random()}`)
+            const worker = await runConsumer(contract, { databaseUrl: scene.url, parts: ['worker'] })
+            await until('it is parked again', async () => tries() > 0 && (await isParked()))
+            await worker.drain()
+          }
+          assert.equal(tries(), left)
+          assert.ok(await isParked())
+        }
+      })
 })

@@ -18,8 +18,8 @@ const asked = async (scene: Scene) =>
   )
 const ids = (some: readonly Fact[]) => some.map(({ id }) => id)
 
-describe('a file campaign whose messages may still come live', await skipWithout('postgres'), () => {
-  test('is refused with their number, and runs once live has finished them: each effect is asked for', async t => {
+describe('a file campaign whose messages may still arrive live', await skipWithout('postgres'), () => {
+  test('is refused with their number, and runs once live has finished them: each effect is requested', async t => {
     const scene = await Scene.open(t)
     const consumer = scene.contract()
     await scene.write(...facts(10))
@@ -39,7 +39,7 @@ describe('a file campaign whose messages may still come live', await skipWithout
     assert.deepEqual(await asked(scene), ids([...facts(10), ...facts(5, 'late')]))
   })
 
-  test('of a repair counts those of its keys alone', async t => {
+  test('of a repair counts only those of its keys', async t => {
     const scene = await Scene.open(t)
     const consumer = scene.contract()
     await scene.write({ id: 'a', key: 'k' })
@@ -53,7 +53,7 @@ describe('a file campaign whose messages may still come live', await skipWithout
     assert.deepEqual([await counted('k'), await counted('other')], [0, 1])
   })
 
-  test('runs where somebody says that they never come, where nothing is asked for, and where it asks itself', async t => {
+  test('runs where they are declared never to arrive, where nothing is requested, and where the campaign requests effects', async t => {
     const scene = await Scene.open(t)
     const consumer = scene.contract()
     await scene.write(...facts(1))
@@ -75,7 +75,7 @@ describe('a file campaign whose messages may still come live', await skipWithout
     assert.deepEqual(await scene.outcomes(said), { applied: 3 })
   })
 
-  test('is said with --never-live, of a file alone', async t => {
+  test('is declared with --never-live, for files only', async t => {
     const flags = { from: 'first', to: 'now', neverLive: true }
     assert.deepEqual(selectionOf({ ...flags, file: 'x' }), { of: 'file', path: 'x', neverLive: true })
     assert.throws(() => selectionOf(flags), /--never-live requires --file/)

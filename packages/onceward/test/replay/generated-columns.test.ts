@@ -74,7 +74,7 @@ describe('a column the database fills', await skipWithout('postgres'), () => {
       assert.deepEqual(await scene.rows('select name, number::text from invoice order by 1'), before)
     })
 
-  test('that the contract lets change is swapped, and numbers go on behind those of both tables', async t => {
+  test('that the contract lets change is swapped, and its numbers continue after those of both tables', async t => {
     const column = kinds['an identity']
     const { scene, replay, id } = await invoices(t, column, { mayChange: ['number'] })
     assert.deepEqual((await replay.compare(id))[0]!.generated, [])
@@ -94,7 +94,7 @@ describe('a column the database fills', await skipWithout('postgres'), () => {
     assert.deepEqual(await scene.rows(`select number from invoice where name = 'f'`), [{ number: 7 }])
   })
 
-  test('that tells rows apart is not changed either: a person cannot see which row became which', async t => {
+  test('that identifies rows is not changed either: nothing would match old rows to new ones', async t => {
     const { replay, id } = await invoices(t, kinds['an identity'], {}, 'number')
     await assert.rejects(
       replay.swap(id, { accept: { invoice: 'looks right' } }),
@@ -116,7 +116,7 @@ describe('a column the database fills', await skipWithout('postgres'), () => {
     assert.equal((await replay.swap(id)).campaign.state, 'swapped')
   })
 
-  test('is refused in a contract that wants it the same as well', () => {
+  test('is refused in a contract that also requires it to be equal', () => {
     const compare = { effect: { columns: ['times'], mayChange: ['times'] } }
     assert.throws(
       () =>

@@ -9,8 +9,8 @@ import {
   type SqlTransaction,
 } from 'onceward'
 import { until } from 'onceward/testing'
-import { skipParked } from '../../src/operations/parking/decide-parked.ts'
 import { previewParked } from '../../src/operations/parking/preview-parked.ts'
+import { skipParked } from '../../src/operations/parking/skip-parked.ts'
 import { approveCampaign, cancelCampaign, verifyCampaign } from '../../src/replay/campaign/steer-campaign.ts'
 import { People } from '../parking/people.ts'
 import { skipWithout } from '../services/services.ts'
@@ -54,7 +54,7 @@ const markers = (scene: Scene, generation: number) =>
 const second = { generation: 2 } as const
 const log = { of: 'log', start: 'first', end: 'next' } as const
 
-describe('what people gave up under another generation', await skipWithout('postgres'), () => {
+describe('messages given up under another generation', await skipWithout('postgres'), () => {
   for (const inbox of ['transactional', 'stored'] as const)
     test(`is ignored by a new live one (${inbox}), whose marker says who decided`, async t => {
       const scene = await Scene.open(t)
@@ -96,7 +96,7 @@ describe('what people gave up under another generation', await skipWithout('post
     assert.deepEqual(await scene.rows('select from onceward.held'), [])
   })
 
-  test('given up while the new one runs: stays so when it comes to the message', async t => {
+  test('given up while the new one runs: stays so when the new one reaches the message', async t => {
     const scene = await Scene.open(t)
     await scene.write(history[0]!)
     await scene.live(scene.contract(second))
@@ -108,7 +108,7 @@ describe('what people gave up under another generation', await skipWithout('post
     assert.deepEqual(await booked(scene), ['a3 1'])
   })
 
-  test('is in no tables that the new one rebuilds, whoever applied what else', async t => {
+  test('is in no table that the new one rebuilds', async t => {
     const scene = await Scene.open(t)
     await givenUp(scene)
     await scene.live(scene.contract(second))
@@ -160,7 +160,7 @@ describe('what people gave up under another generation', await skipWithout('post
     assert.deepEqual(await booked(scene), ['a1 1', 'a2 1', 'a3 1'])
   })
 
-  test('in the tables of a rebuild is that rebuild’s affair', async t => {
+  test('in the tables of a rebuild depends on that rebuild only', async t => {
     const scene = await Scene.open(t)
     await scene.write(...history)
     await scene.live(scene.contract())
@@ -175,7 +175,7 @@ describe('what people gave up under another generation', await skipWithout('post
   })
 
   for (const dedup of ['version', 'checkpoint'] as const)
-    test(`is ignored where nothing is marked (dedup ${dedup})`, async t => {
+    test(`is ignored where no markers are written (dedup ${dedup})`, async t => {
       const scene = await Scene.open(t)
       await scene.pool.query('create table state (id text primary key, version bigint not null, key text)')
       const contract = (generation: number, trusts: boolean) => {

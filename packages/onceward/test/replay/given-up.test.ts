@@ -5,9 +5,9 @@ import { type Consumer, defineConsumer, park, projection, type SqlTransaction } 
 import { selectionOf } from '../../src/cli/commands/replay/selection-flags.ts'
 import { previewText } from '../../src/cli/commands/replay/text.ts'
 import { explain } from '../../src/evidence/explain.ts'
-import { skipParked } from '../../src/operations/parking/decide-parked.ts'
 import { approveRequest, deleteParked, requestDeletion } from '../../src/operations/parking/delete-parked.ts'
 import { previewParked } from '../../src/operations/parking/preview-parked.ts'
+import { skipParked } from '../../src/operations/parking/skip-parked.ts'
 import {
   approveCampaign,
   campaignFindings,
@@ -66,8 +66,8 @@ const withoutFraud = [
 ]
 const withFraud = [...withoutFraud.slice(0, 1), { id: 'a2', times: 1 }, ...withoutFraud.slice(1)]
 
-describe('what people gave up', await skipWithout('postgres'), () => {
-  test('stays given up in a repair of its key, which says so before and afterwards', async t => {
+describe('messages that operators gave up', await skipWithout('postgres'), () => {
+  test('stays given up in a repair of its key, which reports it before and afterwards', async t => {
     const scene = await Scene.open(t)
     const replay = await scene.replay(await givenUp(scene))
     const { id } = await replay.create({ mode: 'repair', selection: ofKey, reason: 'a test' })
@@ -97,7 +97,7 @@ describe('what people gave up', await skipWithout('postgres'), () => {
       assert.deepEqual(await scene.outcomes(id), { duplicate: 2, 'given up': 1 })
     })
 
-  test('stays given up where a file brings it again, and is named by an option alone', async t => {
+  test('stays given up where a file contains it, unless an option names it', async t => {
     const scene = await Scene.open(t)
     const replay = await scene.replay(await givenUp(scene))
     const id = await scene.planned(replay, {
@@ -138,7 +138,7 @@ describe('what people gave up', await skipWithout('postgres'), () => {
     assert.deepEqual(await booked(scene), withoutFraud)
   })
 
-  test('given up while the tables were rebuilt: the swap is refused and says what to do', async t => {
+  test('given up while the tables were rebuilt: the swap is refused with the remedy', async t => {
     const scene = await Scene.open(t)
     await scene.write(...history)
     const usual = scene.contract().handle!
@@ -211,7 +211,7 @@ describe('what people gave up', await skipWithout('postgres'), () => {
     assert.deepEqual(await scene.outcomes(id), { duplicate: 1, 'given up': 2 })
   })
 
-  test('stays given up where versions remember and there are no markers', async t => {
+  test('stays given up with dedup by version, without markers', async t => {
     const scene = await Scene.open(t)
     await scene.pool.query('create table state (id text primary key, version bigint not null, key text)')
     const consumer = (reads: boolean) =>
@@ -286,7 +286,7 @@ describe('what people gave up', await skipWithout('postgres'), () => {
       assert.deepEqual(await booked(scene), withFraud)
     })
 
-  test('other content that was given up under the same id stays given up when the message is taken up', async t => {
+  test('other content that was given up under the same id stays given up when the message is applied', async t => {
     const { scene, people } = await openWithPeople(t)
     const forged = { id: 'a2', key: 'a', note: 'forged' }
     await scene.write(...history)
@@ -318,7 +318,7 @@ describe('what people gave up', await skipWithout('postgres'), () => {
     ])
   })
 
-  test('is in tables that a rebuild was approved to make with it, until they are rolled back', async t => {
+  test('is in tables of a rebuild that was approved to include it, until they are rolled back', async t => {
     const { scene, people } = await openWithPeople(t)
     const replay = await scene.replay(await givenUp(scene))
     const id = await scene.planned(replay, {
@@ -338,7 +338,7 @@ describe('what people gave up', await skipWithout('postgres'), () => {
     assert.deepEqual(await booked(scene), withoutFraud)
   })
 
-  test('a copy that comes again live under its id is a duplicate', async t => {
+  test('a copy that is redelivered live under its id is a duplicate', async t => {
     const scene = await Scene.open(t)
     const consumer = await givenUp(scene)
     await scene.write(history[1]!)

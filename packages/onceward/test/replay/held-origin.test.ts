@@ -80,9 +80,9 @@ const doors: readonly (readonly [string, (scene: Scene) => Promise<void>])[] = [
   ['work release', release],
 ]
 
-describe('what a campaign held and a person lets go', await skipWithout('postgres'), () => {
+describe('a message that a campaign held and an operator releases', await skipWithout('postgres'), () => {
   for (const [door, letGo] of doors)
-    test(`by ${door} asks for nothing outside the database, and says where it came from`, async t => {
+    test(`by ${door} requests no external effect, and shows its origin`, async t => {
       const scene = await Scene.open(t)
       await history(scene, never, { id: 'a' })
       const id = await campaign(scene, never, 'a')
@@ -108,7 +108,7 @@ describe('what a campaign held and a person lets go', await skipWithout('postgre
       assert.equal((await verifyCampaign(scene.pool, id)).held, 0)
     })
 
-  test('goes with its key in order: the live message behind it is live, and asks', async t => {
+  test('is applied in order of its key: the live message behind it requests its effects', async t => {
     const scene = await Scene.open(t)
     await history(scene, inOrder, { id: 'k1', key: 'k' }, { id: 'k2', key: 'k' })
     await campaign(scene, inOrder, 'k1')
@@ -122,7 +122,7 @@ describe('what a campaign held and a person lets go', await skipWithout('postgre
     assert.deepEqual(await requested(scene), { effects: ['k3'], messages: ['k3'] })
   })
 
-  test('goes behind a live message of its key, in its own mode', async t => {
+  test('is applied after a live message of its key, in its own mode', async t => {
     const scene = await Scene.open(t)
     await scene.write({ id: 'k1', key: 'k' })
     await scene.live(scene.contract({ ...inOrder, handle: refusing('k1') }))
@@ -143,7 +143,7 @@ describe('what a campaign held and a person lets go', await skipWithout('postgre
     assert.deepEqual(await requested(scene), { effects: ['k1'], messages: ['k1'] })
   })
 
-  test('was held live before: it stays live work', async t => {
+  test('stays live work if it was held live before', async t => {
     const scene = await Scene.open(t)
     await scene.write({ id: 'a' })
     await scene.live(scene.contract({ handle: refusing('a') }))
@@ -156,7 +156,7 @@ describe('what a campaign held and a person lets go', await skipWithout('postgre
     assert.deepEqual(await requested(scene), { effects: ['a'], messages: ['a'] })
   })
 
-  test('and the source delivers is live work from then on: acknowledged as held, it asks for its effects', async t => {
+  test('and the source delivers is live work from then on: acknowledged as held, it requests its effects', async t => {
     const scene = await Scene.open(t)
     await history(scene, {}, { id: 'a' })
     await campaign(scene, {}, 'a')
@@ -173,7 +173,7 @@ describe('what a campaign held and a person lets go', await skipWithout('postgre
     assert.deepEqual(await requested(scene), { effects: ['a'], messages: ['a'] })
   })
 
-  test('and fails again keeps its origin, and so it does when another campaign takes it', async t => {
+  test('and fails again keeps its origin, also when another campaign takes it', async t => {
     const scene = await Scene.open(t)
     await history(scene, {}, { id: 'a' })
     const id = await campaign(scene, {}, 'a')
@@ -192,7 +192,7 @@ describe('what a campaign held and a person lets go', await skipWithout('postgre
     assert.deepEqual(await origin(), [['a', 'replay', id]])
   })
 
-  test('asks for what the campaign was approved for, once, and for nothing when the approval has expired', async t => {
+  test('requests the effects that the campaign was approved for, once, and none when the approval has expired', async t => {
     const scene = await Scene.open(t)
     await history(scene, {}, { id: 'a' }, { id: 'b' })
     const replay = await scene.replay(scene.contract({ handle: refusing('a', 'b') }))
@@ -232,7 +232,7 @@ describe('what a campaign held and a person lets go', await skipWithout('postgre
     assert.deepEqual((await requested(scene)).effects, ['a'])
   })
 
-  test('that may not go holds those behind it, and lets those before it go', async t => {
+  test('that may not be released blocks those behind it, and not those before it', async t => {
     const scene = await Scene.open(t)
     await history(scene, inOrder, { id: 'k2', key: 'k' })
     await scene.write({ id: 'k1', key: 'k' })
@@ -270,7 +270,7 @@ describe('what a campaign held and a person lets go', await skipWithout('postgre
     ])
   })
 
-  test('or waits for its turn is taken up by a live worker in the mode of the campaign', async t => {
+  test('or that waits is applied by a live worker in the mode of the campaign', async t => {
     const scene = await Scene.open(t)
     await history(scene, {}, { id: 'a' })
     const waits = () => Verdict.wait('too early', { key: 'k', version: 2n, withinMs: 1 })
@@ -285,7 +285,7 @@ describe('what a campaign held and a person lets go', await skipWithout('postgre
     assert.deepEqual(await requested(scene), nothing)
   })
 
-  test('by a campaign on parked rows is read anew when it had no id, and its duplicate is recognised', async t => {
+  test('by a campaign on parked rows is read again when it had no id, and its duplicate is recognised', async t => {
     const scene = await Scene.open(t)
     const failure = { policies: { poison: { terminal: 'parked' as const } } }
     await scene.write({ id: 'a' })
@@ -307,7 +307,7 @@ describe('what a campaign held and a person lets go', await skipWithout('postgre
     assert.deepEqual(await scene.rows('select from onceward.held'), [])
   })
 
-  test('is let go by audited functions alone: an operator can call nothing beneath them', async t => {
+  test('is released by audited functions only: an operator can call no internal function', async t => {
     const scene = await Scene.open(t)
     await scene.pool.query('select onceward.create_roles()')
     await scene.write({ id: 'a' })
@@ -339,7 +339,7 @@ describe('what a campaign held and a person lets go', await skipWithout('postgre
     }
   })
 
-  test('by a rebuild stays: its tables are not the live ones', async t => {
+  test('by a rebuild stays held: its tables are not the live ones', async t => {
     const scene = await Scene.open(t)
     await scene.write({ id: 'a' })
     await scene.live(scene.contract())
@@ -352,7 +352,7 @@ describe('what a campaign held and a person lets go', await skipWithout('postgre
     assert.match(rows[0]!.why!, /belongs to the tables that campaign 1 rebuilds/)
   })
 
-  test('as a dead letter says so on the copy that goes to the broker', async t => {
+  test('as a dead letter is marked on the copy that goes to the broker', async t => {
     const scene = await Scene.open(t)
     await scene.write({ id: 'a' })
     const changes: Changes = { handle: () => reject('wrong'), failure: { deadLetter: 'facts.dead' } }

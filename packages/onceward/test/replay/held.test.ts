@@ -30,7 +30,7 @@ async function startWorker(scene: Scene, changes: Partial<FactContract> = {}) {
 const order = 'select id, times from effect order by xmin::text::bigint'
 
 describe('held work and campaigns', await skipWithout('postgres'), () => {
-  test('what a campaign parked and a person brings back is applied by a live worker', async t => {
+  test('a message that a campaign parked and an operator redrives is applied by a live worker', async t => {
     const scene = await Scene.open(t)
     await scene.write({ id: 'a' }, { id: 'b' })
     await scene.live(scene.contract({ handle: unless(id => (id === 'b' ? park('not today') : undefined)) }))
@@ -45,7 +45,7 @@ describe('held work and campaigns', await skipWithout('postgres'), () => {
     assert.deepEqual(await scene.rows('select from onceward.held'), [])
   })
 
-  test('a campaign does not overtake what was deferred live', async t => {
+  test('a campaign does not overtake live deferred messages', async t => {
     const scene = await Scene.open(t)
     const failure = { mode: 'defer' as const, attemptsMax: 50 }
     let away = true
@@ -74,7 +74,7 @@ describe('held work and campaigns', await skipWithout('postgres'), () => {
     ])
   })
 
-  test('a campaign that waits for workers which do not live ends, and says what to do', async t => {
+  test('a campaign that waits for missing workers ends with the remedy', async t => {
     const scene = await Scene.open(t)
     const changes = {
       ...inOrder,
@@ -99,7 +99,7 @@ describe('held work and campaigns', await skipWithout('postgres'), () => {
     ])
   })
 
-  test('a generation that a rebuild has used is no live one: its markers would hide everything', async t => {
+  test('a generation that a rebuild has used cannot run live: its markers would hide everything', async t => {
     const scene = await Scene.open(t)
     await scene.write({ id: 'a' })
     await scene.live(scene.contract())
@@ -115,7 +115,7 @@ describe('held work and campaigns', await skipWithout('postgres'), () => {
     assert.deepEqual(await scene.rows('select id, times from effect'), [{ id: 'a', times: 2 }])
   })
 
-  test('of a consumer without external effects: what a rebuild has applied is held no more, and its key goes on; rolled back it is held as before', async t => {
+  test('of a consumer without external effects: a message that a rebuild has applied is no longer held, and its key continues; a rollback restores it', async t => {
     const scene = await Scene.open(t)
     const handle: Handle = async ({ message, tx, mode }) => {
       await tx.query('insert into effect (id, mode) values ($1, $2)', [message.id, mode])

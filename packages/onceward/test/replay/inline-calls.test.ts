@@ -40,7 +40,7 @@ async function approve(scene: Scene, id: string): Promise<void> {
 
 describe('effects.call in a campaign', await skipWithout('postgres'), () => {
   for (const selection of [{ of: 'log', start: 'first', end: 'next' }, { of: 'parked' }] as const)
-    test(`of ${selection.of}: calls where it was approved for, under the key of the message`, async t => {
+    test(`of ${selection.of}: calls where it is approved, under the key of the message`, async t => {
       const scene = await Scene.open(t)
       const { keys, url } = await openTarget(t)
       const statuses: (number | null)[] = []
@@ -55,7 +55,7 @@ describe('effects.call in a campaign', await skipWithout('postgres'), () => {
       assert.deepEqual(await scene.outcomes(id), { applied: 1 })
     })
 
-  test('makes none where effects are suppressed, and writes down that it would have', async t => {
+  test('makes none where effects are suppressed, and records the suppressed call', async t => {
     const scene = await Scene.open(t)
     const { keys, url } = await openTarget(t)
     const statuses: (number | null)[] = []

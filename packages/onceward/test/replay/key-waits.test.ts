@@ -83,7 +83,7 @@ describe('campaigns and messages that wait for a business key', await skipWithou
     ['apply', 'applied', ['a applied', 'b duplicate'], { id: 'a', times: 1, mode: 'replay' }],
     ['ignore', 'ignored', ['a ignored', 'b applied'], { id: 'b', times: 1, mode: 'live' }],
   ] as const) {
-    test(`what waits goes on when a campaign on parked rows ends the holder (${mine})`, async t => {
+    test(`a waiting message continues when a campaign on parked rows ends the holder (${mine})`, async t => {
       const scene = await waiting(t)
       const replay = await scene.replay(scene.contract(saying(say)))
       const id = await scene.planned(replay, { selection: ofA })
@@ -201,7 +201,7 @@ describe('campaigns and messages that wait for a business key', await skipWithou
     await marked(scene, 'b applied', 'c quarantined')
   })
 
-  test('a dead letter that is let go has its key with the content', async t => {
+  test('a dead letter that is released has its key with the content', async t => {
     const scene = await Scene.open(t)
     await scene.write(paid('a', 5))
     await scene.live(

@@ -84,7 +84,7 @@ describe('modes of campaigns', await skipWithout('postgres'), () => {
     ])
   })
 
-  test('an approved backfill asks for its effects, another only writes down that it would have', async t => {
+  test('an approved backfill requests its effects, another only records them as suppressed', async t => {
     const scene = await Scene.open(t)
     await scene.write(...facts(10))
     const consumer = scene.contract()
@@ -126,7 +126,7 @@ describe('modes of campaigns', await skipWithout('postgres'), () => {
     assert.deepEqual(await scene.outcomes(id), { applied: 10, duplicate: 30 })
   })
 
-  test('what is held can be looked at, and stays as it is', async t => {
+  test('held messages can be examined, and stay unchanged', async t => {
     const scene = await Scene.open(t)
     await scene.write(...facts(10))
     const parking = scene.contract({
@@ -168,7 +168,7 @@ describe('modes of campaigns', await skipWithout('postgres'), () => {
     ])
   })
 
-  test('history behind the horizon is refused, naming what is not protected', async t => {
+  test('history before the horizon is refused, with the unprotected keys', async t => {
     const scene = await Scene.open(t)
     await scene.write(...facts(10))
     const consumer = scene.contract()

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { park, runConsumer, Verdict } from 'onceward'
 import { createPostgresStore } from 'onceward/postgres'
 import { until } from 'onceward/testing'
-import type { Enrolment } from '../../src/ports/store.ts'
+import type { Enrolment } from '../../src/ports/enrolment.ts'
 import { cancelCampaign } from '../../src/replay/campaign/steer-campaign.ts'
 import { readStatus } from '../../src/telemetry/read-status.ts'
 import { replayAll } from '../parking/parked-scene.ts'
@@ -72,7 +72,7 @@ describe('held work of a campaign', await skipWithout('postgres'), () => {
     assert.deepEqual(await scene.rows(asked), [{ key: 'a' }, { key: 'later' }])
   })
 
-  test('that was cancelled is applied, and asks for nothing', async t => {
+  test('that was cancelled is applied, and requests nothing', async t => {
     const { scene, id } = await waiting(t)
     await cancelCampaign(scene.pool, id, 'not needed')
     await using _worker = await startWorker(scene)
@@ -88,7 +88,7 @@ describe('held work of a campaign', await skipWithout('postgres'), () => {
     ['expires', expire],
     ['ends with the campaign', (scene: Scene, id: string) => cancelCampaign(scene.pool, id, 'not needed')],
   ] as const)
-    test(`whose approval ${how} after the claim is lost in the transaction that would ask`, async t => {
+    test(`whose approval ${how} after the lease loses it in the transaction that would request effects`, async t => {
       const { scene, id } = await waiting(t)
       const store = createPostgresStore({ pool: scene.pool })
       const [ids] = await scene.rows(
@@ -109,8 +109,8 @@ describe('held work of a campaign', await skipWithout('postgres'), () => {
     })
 })
 
-describe('what a run in mode replay has parked', await skipWithout('postgres'), () => {
-  test('and a person lets go is taken up by a live worker, in its mode and beside live work', async t => {
+describe('a message that a run in mode replay has parked', await skipWithout('postgres'), () => {
+  test('and an operator releases is applied by a live worker, in its mode and beside live work', async t => {
     const scene = await Scene.open(t)
     await scene.write({ id: 'a' })
     const running = await runConsumer(scene.contract({ handle: () => park('not today') }), {

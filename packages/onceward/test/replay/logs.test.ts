@@ -11,7 +11,7 @@ import { kafkaBootstrap, rabbitmqStreamUrl, skipWithout } from '../services/serv
 import { facts, Scene } from './scene.ts'
 
 describe('a campaign on Kafka', await skipWithout('postgres', 'kafka'), () => {
-  test('applies the holes between two offsets, and neither joins nor commits to the group', async t => {
+  test('applies the missing records between two offsets, and neither joins nor commits to the group', async t => {
     const scene = await Scene.open(t)
     const kafka = await openKafka(t)
     const name = await kafka.createTopic({ partitions: 2 })
@@ -55,7 +55,7 @@ describe('a campaign on Kafka', await skipWithout('postgres', 'kafka'), () => {
     )
   })
 
-  test('knows records by place as the live consumer does, and from a time on', async t => {
+  test('identifies records by position as the live consumer does, from a given time', async t => {
     const scene = await Scene.open(t)
     const kafka = await openKafka(t)
     const name = await kafka.createTopic()
@@ -83,7 +83,7 @@ describe('a campaign on Kafka', await skipWithout('postgres', 'kafka'), () => {
     assert.deepEqual(await scene.outcomes(id), { duplicate: 1 })
   })
 
-  test('whose records are gone fails, says so, and has not touched the live position', async t => {
+  test('whose records are lost fails with that error, and leaves the live position unchanged', async t => {
     const scene = await Scene.open(t)
     const kafka = await openKafka(t)
     const name = await kafka.createTopic()
@@ -107,7 +107,7 @@ describe('a campaign on Kafka', await skipWithout('postgres', 'kafka'), () => {
 })
 
 describe('a campaign on a stream', await skipWithout('postgres', 'rabbitmq'), () => {
-  test('applies the holes up to the end it had at the preview', async t => {
+  test('applies the missing records up to the end at the preview', async t => {
     const scene = await Scene.open(t)
     const made = await createTestStream(t)
     const all = facts(300)

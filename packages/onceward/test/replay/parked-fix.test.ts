@@ -9,8 +9,8 @@ import { People } from '../parking/people.ts'
 import { skipWithout } from '../services/services.ts'
 import { factContract, Scene } from './scene.ts'
 
-describe('a campaign on what is parked', await skipWithout('postgres'), () => {
-  test('leaves a fix that nobody has approved, although the campaign is approved; then it takes it', async t => {
+describe('a campaign on parked messages', await skipWithout('postgres'), () => {
+  test('skips an unapproved fix, although the campaign is approved, and applies it once approved', async t => {
     const scene = await Scene.open(t)
     await scene.pool.query('select onceward.create_roles()')
     const people = new People(scene.pool, scene.url)

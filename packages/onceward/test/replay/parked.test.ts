@@ -3,9 +3,9 @@ import { existsSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { park, realEnvironment, reject, runConsumer } from 'onceward'
 import { type CrashPoint, until } from 'onceward/testing'
-import { skipParked } from '../../src/operations/parking/decide-parked.ts'
 import { fixPayload } from '../../src/operations/parking/fix-parked.ts'
 import { previewParked } from '../../src/operations/parking/preview-parked.ts'
+import { skipParked } from '../../src/operations/parking/skip-parked.ts'
 import {
   campaignFindings,
   cancelCampaign,
@@ -42,8 +42,8 @@ async function parkedScene(t: Parameters<typeof Scene.open>[0], ...bad: readonly
   return scene
 }
 
-describe('a campaign on what is parked', await skipWithout('postgres'), () => {
-  test('applies what is parked in order, records what it did not ask for, and gives the key back', async t => {
+describe('a campaign on parked messages', await skipWithout('postgres'), () => {
+  test('applies parked messages in order, records suppressed effects, and releases the key', async t => {
     const scene = await parkedScene(t, 'k1')
     const replay = await scene.replay(scene.contract(inOrder))
     const id = await scene.planned(replay, { selection })
@@ -97,7 +97,7 @@ describe('a campaign on what is parked', await skipWithout('postgres'), () => {
     assert.deepEqual(await scene.rows('select times from effect'), [{ times: 1 }])
   })
 
-  test('of a cause takes the heads alone, and what waits behind them goes on live', async t => {
+  test('of a cause takes only the heads, and messages behind them continue live', async t => {
     const scene = await parkedScene(t, 'k1')
     const [head] = (await previewParked(scene.pool, { consumer: 'facts', countMax: 10 })).rows
     const replay = await scene.replay(scene.contract(inOrder))
@@ -112,7 +112,7 @@ describe('a campaign on what is parked', await skipWithout('postgres'), () => {
     ])
   })
 
-  test('of keys leaves others alone', async t => {
+  test('of keys does not affect other keys', async t => {
     const scene = await parkedScene(t, 'k1', 'j1')
     const replay = await scene.replay(scene.contract(inOrder))
     const id = await scene.planned(replay, { selection: { ...selection, keys: ['j'] } })
@@ -123,7 +123,7 @@ describe('a campaign on what is parked', await skipWithout('postgres'), () => {
     ])
   })
 
-  test('what fails again keeps its number and its place, and those behind it stay behind', async t => {
+  test('a message that fails again keeps its id and its place, and those behind it stay behind', async t => {
     const scene = await parkedScene(t, 'k1')
     const before = await scene.rows('select id, message_id, first_at from onceward.held order by id')
     const replay = await scene.replay(scene.contract({ ...inOrder, handle: refusing('k1') }))
@@ -144,7 +144,7 @@ describe('a campaign on what is parked', await skipWithout('postgres'), () => {
     assert.deepEqual((await scene.rows(order)).slice(2), once('live', 'k1', 'k2', 'k3'))
   })
 
-  test('an operator who replays the same rows at the same time: one effect each, whoever is first', async t => {
+  test('a concurrent redrive of the same rows: one effect each', async t => {
     const scene = await parkedScene(t, 'k1', 'j1')
     const claimed = Promise.withResolvers<void>()
     const moved = Promise.withResolvers<void>()
@@ -193,7 +193,7 @@ describe('a campaign on what is parked', await skipWithout('postgres'), () => {
     assert.equal((await verifyCampaign(scene.pool, id)).complete, true)
   })
 
-  test('leaves what was fixed or skipped since it was selected, and says so', async t => {
+  test('leaves rows that were fixed or skipped since the selection, and reports them', async t => {
     const scene = await parkedScene(t, 'k1', 'j1')
     const consumer = scene.contract(inOrder)
     const replay = await scene.replay(consumer)
@@ -220,7 +220,7 @@ describe('a campaign on what is parked', await skipWithout('postgres'), () => {
     ])
   })
 
-  test('cancelled on its way it leaves no key without a head', async t => {
+  test('cancelled midway it leaves no key without a head', async t => {
     const scene = await parkedScene(t, 'k1')
     const stopping = new AbortController()
     const handle = (async context => {
@@ -241,7 +241,7 @@ describe('a campaign on what is parked', await skipWithout('postgres'), () => {
     ])
   })
 
-  test('runs exactly the rows of its plan: the database refuses others', async t => {
+  test('applies exactly the rows of its plan: the database refuses others', async t => {
     const scene = await parkedScene(t, 'k1', 'j1')
     const replay = await scene.replay(scene.contract(inOrder))
     const id = await scene.planned(replay, { selection: { ...selection, keys: ['j'] } })

@@ -27,7 +27,7 @@ const accept = { effect: 'somebody spoilt the live rows' }
 const sums = `select count(*)::int as rows, sum(times)::int as times from effect`
 
 describe('a rebuild', await skipWithout('postgres'), () => {
-  test('leaves the live table alone until it is swapped in, with what came meanwhile, once each', async t => {
+  test('leaves the live table alone until it is swapped in, with the messages that arrived meanwhile, once each', async t => {
     const { scene, consumer, replay, id } = await rebuilt(t)
     assert.deepEqual(await scene.rows(sums), [{ rows: 60, times: 120 }])
     await scene.write(...facts(5, 'live'))
@@ -54,7 +54,7 @@ describe('a rebuild', await skipWithout('postgres'), () => {
     ])
   })
 
-  test('is rolled back to the old table, and a replay brings what was applied since', async t => {
+  test('is rolled back to the old table, and a replay applies what was applied since', async t => {
     const { scene, consumer, replay, id } = await rebuilt(t)
     await replay.swap(id, { accept })
     await scene.write(...facts(4, 'after'))
@@ -68,7 +68,7 @@ describe('a rebuild', await skipWithout('postgres'), () => {
     assert.deepEqual(await scene.rows(sums), [{ rows: 64, times: 124 }])
   })
 
-  test('is rolled back together with the markers that the swap carried, whoever committed beside it', async t => {
+  test('is rolled back together with the markers that the swap carried, beside concurrent commits', async t => {
     const scene = await Scene.open(t)
     await scene.write(...facts(10))
     // Nothing is asked outside, so the rebuild may be ahead of live.
@@ -125,7 +125,7 @@ describe('a rebuild', await skipWithout('postgres'), () => {
     assert.equal((await finishCampaign(scene.pool, id)).state, 'finished')
   })
 
-  test('that lacks what is applied live is not swapped in unless that is accepted', async t => {
+  test('that lacks live applied messages is not swapped in unless that is accepted', async t => {
     const { scene, replay, id } = await rebuilt(t)
     await scene.pool.query(
       `insert into onceward.inbox (consumer_id, run_id, status, message_id, digest) select 1, 1, 'applied', 'from elsewhere', '\\x00'`,
@@ -194,7 +194,7 @@ describe('a rebuild', await skipWithout('postgres'), () => {
     await scene.pool.query(`drop owned by ${owner}; drop role ${owner}`)
   })
 
-  test('of a declared projection makes its table anew', async t => {
+  test('of a declared projection rebuilds its table', async t => {
     const scene = await Scene.open(t)
     await scene.pool.query('create table latest (id text primary key, version bigint not null, fact text)')
     const versions = [1, 2, 3].map(version => ({ id: `k ${version}`, key: 'k', version }))
@@ -226,7 +226,7 @@ describe('a rebuild', await skipWithout('postgres'), () => {
     ['swap.done', 'swap'],
     ['swap.undone', 'rollBack'],
   ] as const) {
-    test(`killed at ${point} is whole, on one side or the other`, async t => {
+    test(`killed at ${point} is complete, before or after the swap`, async t => {
       const { scene, replay, id } = await rebuilt(t)
       if (step === 'rollBack') await replay.swap(id, { accept })
       const witness = `${scene.path}.witness`

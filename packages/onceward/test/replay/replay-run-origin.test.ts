@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { park, runConsumer } from 'onceward'
 import { until } from 'onceward/testing'
-import { skipParked } from '../../src/operations/parking/decide-parked.ts'
 import { listParked } from '../../src/operations/parking/list-parked.ts'
 import { previewParked } from '../../src/operations/parking/preview-parked.ts'
+import { skipParked } from '../../src/operations/parking/skip-parked.ts'
 import { replayAll } from '../parking/parked-scene.ts'
 import { skipWithout } from '../services/services.ts'
 import { type FactContract, factContract, Scene } from './scene.ts'
@@ -36,7 +36,7 @@ const asked = async (scene: Scene) =>
   (await scene.rows<{ key: string }>('select effect_key as key from onceward.ledger')).map(row => row.key)
 
 describe('what "run --mode replay" held', await skipWithout('postgres'), () => {
-  test('and the source delivers live is live work: its effects are asked for, once', async t => {
+  test('and the source delivers live is live work: its effects are requested once', async t => {
     const scene = await Scene.open(t)
     await heldByReplay(scene)
     const seen = await previewParked(scene.pool, { consumer: 'facts', countMax: 10 })
@@ -63,7 +63,7 @@ describe('what "run --mode replay" held', await skipWithout('postgres'), () => {
     assert.equal((await scene.rows('select from onceward.outbox')).length, 1)
   })
 
-  test('stays in its mode while nobody delivers it live', async t => {
+  test('stays in its mode while it is not delivered live', async t => {
     const scene = await Scene.open(t)
     await heldByReplay(scene)
     await replayAll(scene, 'facts', 'r')
@@ -72,7 +72,7 @@ describe('what "run --mode replay" held', await skipWithout('postgres'), () => {
     assert.deepEqual(await asked(scene), [])
   })
 
-  test('and a worker has in that mode when it is delivered live: the worker finishes nothing, the live one asks', async t => {
+  test('and a worker has in that mode when it is delivered live: the worker finishes nothing, the live one requests the effects', async t => {
     const scene = await Scene.open(t)
     await heldByReplay(scene)
     await replayAll(scene, 'facts', 'r')

@@ -33,8 +33,8 @@ async function colleague(scene: Scene, t: { after(work: () => Promise<void>): vo
   return { name, pool }
 }
 
-describe("the rules of campaigns are the database's", await skipWithout('postgres'), () => {
-  test('what cannot be read is refused when it is asked for, and nothing is written down', async t => {
+describe('the database enforces the rules of campaigns', await skipWithout('postgres'), () => {
+  test('an unreadable selection is refused at creation, and nothing is recorded', async t => {
     const scene = await Scene.open(t)
     const ask = async (consumer: Parameters<Scene['replay']>[0], selection: Selection) =>
       (await scene.replay(consumer)).create({ mode: 'replay', selection, reason: 'a look' })
@@ -158,7 +158,7 @@ describe("the rules of campaigns are the database's", await skipWithout('postgre
     )
   })
 
-  test('what a shared role asked for nobody can approve', async t => {
+  test('a request of a shared role cannot be approved', async t => {
     const scene = await Scene.open(t)
     const other = await colleague(scene, t)
     await scene.pool.query('delete from onceward.person where role_name = session_user')
@@ -174,7 +174,7 @@ describe("the rules of campaigns are the database's", await skipWithout('postgre
     )
   })
 
-  test('an approval that has expired is none', async t => {
+  test('an expired approval is not valid', async t => {
     const scene = await Scene.open(t)
     const other = await colleague(scene, t)
     await scene.write(...facts(5))
@@ -225,7 +225,7 @@ describe("the rules of campaigns are the database's", await skipWithout('postgre
       await assert.rejects(approveCampaign(other.pool, id, approval), /no campaign .* waits to run/)
     })
 
-  test('nobody changes who asked, what for, the plan of what runs, or the order of the steps', async t => {
+  test('the requester, the request, a running plan and the order of steps cannot be changed', async t => {
     const scene = await Scene.open(t)
     await scene.write(...facts(5))
     await scene.passed(scene.contract())
@@ -258,7 +258,7 @@ describe("the rules of campaigns are the database's", await skipWithout('postgre
     assert.ok(events.every(one => one.actor === me))
   })
 
-  test('what the contract does not allow is refused when it is asked for', async t => {
+  test('a mode that the contract does not allow is refused at creation', async t => {
     const scene = await Scene.open(t)
     await scene.write(...facts(5))
     const log = { of: 'log', start: 'first', end: 'next' } as const
@@ -293,7 +293,7 @@ describe("the rules of campaigns are the database's", await skipWithout('postgre
     await assert.rejects(forgetful.create({ mode: 'replay', selection: log, reason: 'x' }), /allows forensic/)
   })
 
-  test('two operators: one runs it, the other is told who does', async t => {
+  test('two operators: one runs it, the other gets an error that names the first', async t => {
     const scene = await Scene.open(t)
     const consumer = scene.contract()
     await scene.write(...facts(300))
@@ -311,7 +311,7 @@ describe("the rules of campaigns are the database's", await skipWithout('postgre
     assert.deepEqual(await scene.rows('select max(times) as most from effect'), [{ most: 1 }])
   })
 
-  test('paused by somebody else it keeps its place, and goes on from there', async t => {
+  test('paused by another person it keeps its position, and continues from there', async t => {
     const scene = await Scene.open(t)
     const consumer = scene.contract()
     await scene.write(...facts(200))

@@ -234,7 +234,7 @@ const carried: Readonly<Record<string, readonly [make: string, ask: string]>> = 
   ],
 }
 
-describe('what hangs on a table between preview and swap', await skipWithout('postgres'), () => {
+describe('objects that depend on a table between preview and swap', await skipWithout('postgres'), () => {
   let opened: Awaited<ReturnType<typeof rebuilt>>
   const ends: (() => Promise<void>)[] = []
   before(async () => {
@@ -278,7 +278,7 @@ describe('what hangs on a table between preview and swap', await skipWithout('po
     await scene.pool.query('drop trigger inside on onceward_shadow_1.effect')
   })
 
-  test('cancel drops nothing of others either, and says what is left', async t => {
+  test('cancel drops no objects of others either, and reports what is left', async t => {
     const { scene, id } = await rebuilt(t)
     await scene.pool.query('create view beside as select * from onceward_shadow_1.effect')
     await assert.rejects(
@@ -289,7 +289,7 @@ describe('what hangs on a table between preview and swap', await skipWithout('po
     assert.equal((await scene.rows('select from beside')).length, 5)
   })
 
-  test('swap, rollback and finish each look again, and drop nothing of others', async () => {
+  test('swap, rollback and finish each check again, and drop no objects of others', async () => {
     const { scene, replay, id } = opened
     await replay.swap(id)
     await scene.pool.query('create view report as select * from effect')
@@ -349,7 +349,7 @@ describe('what hangs on a table between preview and swap', await skipWithout('po
     assert.equal((await scene.rows('select from effect')).length, 6)
   })
 
-  test('everything that hangs on a table at once is named at once', async t => {
+  test('all dependent objects are named at once', async t => {
     const { scene, replay, id } = await rebuilt(
       t,
       'create function stamp() returns trigger language plpgsql as $$ begin return new; end $$',

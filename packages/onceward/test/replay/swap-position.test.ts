@@ -10,7 +10,7 @@ import { verifyCampaign } from '../../src/replay/campaign/steer-campaign.ts'
 import { replayAll } from '../parking/parked-scene.ts'
 import { skipWithout } from '../services/services.ts'
 import { type FactContract, factContract, facts, Scene } from './scene.ts'
-import { waitingWorld } from './waiting-world.ts'
+import { waitingConsumer } from './waiting-consumer.ts'
 
 type Changes = Partial<FactContract>
 
@@ -75,7 +75,7 @@ describe('the position of a swap', await skipWithout('postgres'), () => {
     await assertAll(scene, ids(facts(3), facts(4, 'later')))
   })
 
-  test('is where live stands: what it has not read is left to it', async t => {
+  test('is the live position: unread messages are left to live', async t => {
     const scene = await Scene.open(t)
     await scene.write(...facts(3))
     await scene.live(scene.contract())
@@ -95,7 +95,7 @@ describe('the position of a swap', await skipWithout('postgres'), () => {
     await scene.write(...facts(3))
     await scene.live(scene.contract())
     await scene.write(...facts(30, 'later'))
-    const { env, untilItWaits } = waitingWorld()
+    const { env, untilItWaits } = waitingConsumer()
     const { replay, id } = await rebuilt(scene, {}, { env })
     const open = Promise.withResolvers<void>()
     const slow: Changes = {
@@ -112,7 +112,7 @@ describe('the position of a swap', await skipWithout('postgres'), () => {
     await assertAll(scene, ids(facts(3), facts(30, 'later')))
   })
 
-  test('is refused while live holds what the rebuild has applied; once people let it go, its effects are asked for', async t => {
+  test('is refused while live holds a message that the rebuild has applied; once released, its effects are requested', async t => {
     const scene = await Scene.open(t)
     await scene.write(...facts(3), { id: 'bad' })
     await scene.live(scene.contract(unless(id => id === 'bad')))
@@ -126,7 +126,7 @@ describe('the position of a swap', await skipWithout('postgres'), () => {
     await assertAll(scene, ['bad', ...ids(facts(3))])
   })
 
-  test('leaves what live parked meanwhile to live, also after a swap that was refused', async t => {
+  test('leaves messages that live parked meanwhile to live, also after a refused swap', async t => {
     const scene = await Scene.open(t)
     await scene.write(...facts(3))
     await scene.live(scene.contract())
@@ -149,7 +149,7 @@ describe('the position of a swap', await skipWithout('postgres'), () => {
     assert.deepEqual(await scene.outcomes(id), { applied: 25 })
   })
 
-  test('leaves what live could not read to live: the row has no id', async t => {
+  test('leaves messages that live could not read to live: the row has no id', async t => {
     const scene = await Scene.open(t)
     const failure = { policies: { poison: { terminal: 'parked' as const } } }
     await scene.write(...facts(2))
@@ -165,7 +165,7 @@ describe('the position of a swap', await skipWithout('postgres'), () => {
     await assertAll(scene, ids(facts(2), facts(1, 'good')))
   })
 
-  test('of stored mode: what is stored stays work of the live workers', async t => {
+  test('of stored mode: stored messages stay with the live workers', async t => {
     const scene = await Scene.open(t)
     const inbox = { mode: 'stored' as const }
     await scene.write(...facts(3))
@@ -185,7 +185,7 @@ describe('the position of a swap', await skipWithout('postgres'), () => {
     await assertAll(scene, ids(facts(3), facts(4, 'stored')))
   })
 
-  test('is exact under a live consumer that goes on', async t => {
+  test('is exact beside a running live consumer', async t => {
     const scene = await Scene.open(t)
     await scene.write(...facts(50))
     await scene.live(scene.contract())
@@ -221,7 +221,7 @@ describe('the position of a swap', await skipWithout('postgres'), () => {
     )
   })
 
-  test('counts a message that is on its way back as a retry copy, and not one that live never had to do', async t => {
+  test('counts a message that is under way as a retry copy, and not one that live never had', async t => {
     const scene = await Scene.open(t)
     await scene.write(...facts(3))
     await scene.live(scene.contract())
@@ -236,7 +236,7 @@ describe('the position of a swap', await skipWithout('postgres'), () => {
     assert.equal((await replay.swap(id)).messages, 2)
   })
 
-  test('of a rebuild from a file needs its messages live: a replay of the same file says what becomes of their effects', async t => {
+  test('of a rebuild from a file needs its messages live: a replay of the same file decides about their effects', async t => {
     const scene = await Scene.open(t)
     await scene.write(...facts(3))
     await scene.live(scene.contract())
@@ -275,7 +275,7 @@ describe('the position of a swap', await skipWithout('postgres'), () => {
     await assertAll(scene, ids(facts(3)))
   })
 
-  test('of a consumer without external effects may be before live: nothing is lost by that', async t => {
+  test('of a consumer without external effects may be before live, without a loss', async t => {
     const scene = await Scene.open(t)
     const silent: Changes = {
       effect: {},

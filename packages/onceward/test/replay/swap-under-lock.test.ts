@@ -17,7 +17,7 @@ const giveBack = `
 const waits = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like 'lock table%'`
 
 describe('a swap that waits for its lock', await skipWithout('postgres'), () => {
-  test('looks once more under it: what live has not finished by then refuses it', async t => {
+  test('checks again under the lock: messages that live has not finished refuse it', async t => {
     const scene = await Scene.open(t)
     await scene.write(...facts(3))
     await scene.live(scene.contract())

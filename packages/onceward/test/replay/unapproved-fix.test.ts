@@ -37,7 +37,7 @@ async function fixed(scene: Scene, people: People, handle: Handle) {
   return { seen, run, approval: approval! }
 }
 
-describe('a fix that nobody has approved', await skipWithout('postgres'), () => {
+describe('an unapproved fix', await skipWithout('postgres'), () => {
   for (const approves of [false, true])
     test(`is ${approves ? 'archived once it is approved' : 'not archived: the message is, as it came'}`, async t => {
       const scene = await Scene.open(t)
@@ -55,7 +55,7 @@ describe('a fix that nobody has approved', await skipWithout('postgres'), () => 
       }
     })
 
-  test('is not read from what is held, where a rebuild would apply it', async t => {
+  test('is not read from held rows, where a rebuild would apply it', async t => {
     const scene = await Scene.open(t)
     await scene.pool.query('select onceward.create_roles()')
     const people = new People(scene.pool, scene.url)

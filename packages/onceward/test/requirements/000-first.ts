@@ -18,7 +18,7 @@ export const first: RequirementsOf = {
   '1': [
     met('Redelivery is an input like any other.', ['engine/batch/claim-batch.ts'], spine.again),
     met('The business operation is safe to repeat.', ['engine/batch/business-keys.ts'], spine.oneKey),
-    met('Known message ids are detected.', ['drivers/postgres/sql/insert-markers.ts'], spine.once),
+    met('Known message ids are detected.', ['drivers/postgres/sql/insert-markers.ts'], spine.again),
     met('Marker and state change share a transaction.', ['engine/batch/commit-batch.ts'], spine.together),
     met('Racing duplicates have one effect.', ['engine/batch/claim-batch.ts'], spine.racing),
     met(
@@ -188,7 +188,7 @@ export const first: RequirementsOf = {
     met(
       'A stable key goes to the provider with every attempt.',
       ['effects/external/call-target.ts'],
-      effects.storedKey,
+      effects.sameKey,
     ),
     met('The same key leads to one charge.', ['effects/external/decide-result.ts'], effects.noKeyTwice),
   ],

@@ -42,7 +42,11 @@ export const second: RequirementsOf = {
   '18': [
     met('The ack follows the durable effect.', ['engine/settle/settlement.ts'], spine.crash),
     met('An ack never covers unfinished messages.', ['drivers/rabbitmq/ack-tracker.ts'], spine.ackRange),
-    met('Acking first must be declared with a reason.', ['contract/settle-problems.ts'], seen.rules),
+    met(
+      'Acking first must be declared with a reason.',
+      ['contract/settle-problems.ts'],
+      seen.contractRefused,
+    ),
     met('Acking after a durable store is safe.', ['engine/batch/stored-mode.ts'], spine.crash),
     met('A tag of a lost channel is never acked.', ['drivers/rabbitmq/session.ts'], spine.staleTag),
   ],

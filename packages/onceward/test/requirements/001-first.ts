@@ -23,7 +23,7 @@ export const first: RequirementsOf = {
     met(
       'It needs a reason, and money and regulatory refuse it.',
       ['contract/settle-problems.ts'],
-      seen.rules,
+      seen.contractRefused,
     ),
   ],
   '3': [
@@ -85,7 +85,11 @@ export const first: RequirementsOf = {
     met('A partition may be blocked.', ['engine/retry/pending-retries.ts'], failure.partitionStops),
     met('A parked message holds its key only.', ['drivers/postgres/sql/blocked-keys.ts'], failure.behindHead),
     met('Gaps in versions are detected.', ['effects/projection/resolve-gaps.ts'], effects.waitGap),
-    met('A key waits in a retry topic or in the store.', ['engine/retry/retry-copy.ts'], failure.retryTopic),
+    met(
+      'A key waits in a retry topic or in the store.',
+      ['engine/retry/write-retry-copies.ts'],
+      failure.retryTopic,
+    ),
     met('A projection tolerates disorder.', ['effects/projection/apply-facts.ts'], effects.interleavings),
     met(
       'Order beyond a partition is refused at start.',
@@ -136,7 +140,7 @@ export const first: RequirementsOf = {
     ),
   ],
   '11': [
-    met('Applied, ignored, stale, duplicate.', ['ports/store.ts'], spine.verdicts),
+    met('Applied, ignored, stale, duplicate.', ['ports/markers.ts'], spine.verdicts),
     met('In progress: stored under a lease.', ['work/held-source.ts'], inbox.extended),
     met('Retryable: kept with its next time.', ['drivers/postgres/sql/hold-messages.ts'], inbox.putsOff),
     met('Terminal: dead-lettered or quarantined.', ['engine/batch/decide-outcome.ts'], failure.decides),
@@ -210,20 +214,30 @@ export const first: RequirementsOf = {
     ),
     met(
       'Consumer, reason, class and attempts.',
+      ['drivers/postgres/sql/dead-letter-copy.ts'],
+      failure.copiesReadBack,
+    ),
+    met(
+      'First and last failure time, schema version, correlation id, owner.',
+      ['drivers/postgres/sql/dead-letter-copy.ts', 'engine/batch/held-identities.ts'],
+      failure.copiesReadBack,
+    ),
+    met(
+      'The attempts are the true number of tries, for each way a message ends.',
+      ['engine/batch/decide-outcome.ts'],
+      failure.trueTries,
+    ),
+    met(
+      'The words of other tools are beside ours.',
       ['drivers/postgres/sql/dead-letter-headers.ts'],
       failure.springHeaders,
     ),
     met(
-      'First and last failure time, schema version, correlation id, owner.',
-      ['drivers/postgres/sql/dead-letter-copy.ts'],
-      failure.trueTries,
-    ),
-    met(
       'Exhausted messages reach the named dead-letter destination.',
       ['engine/batch/decide-outcome.ts'],
-      failure.trueTries,
+      failure.copiesReadBack,
     ),
-    met('An owner is required.', ['contract/options/consumer.ts'], seen.thresholds),
+    met('An owner is required.', ['contract/options/consumer.ts'], seen.contractProblems),
     met('An alert and a replay tool.', ['operations/parking/redrive-parked.ts'], parking.redrives),
   ],
   '18': [
@@ -231,7 +245,7 @@ export const first: RequirementsOf = {
     met('Classify.', ['operations/parking/group-parked.ts'], parking.groups),
     met('Fix payload or state.', ['operations/parking/fix-parked.ts'], parking.fixes),
     met('Replay.', ['operations/parking/redrive-parked.ts'], parking.redrives),
-    met('Skip with an audit.', ['operations/parking/decide-parked.ts'], parking.skips),
+    met('Skip with an audit.', ['operations/parking/skip-parked.ts'], parking.skips),
     met('Delete with an approval.', ['operations/parking/delete-parked.ts'], parking.approval),
     met('A runbook.', ['telemetry/alerts/runbooks/held.ts'], examples.parkingDrill),
     met('Every held message has one reason.', ['telemetry/attention-reason.ts'], failure.reasons),

@@ -1,4 +1,16 @@
-import { effects, evidence, examples, failure, inbox, logs, parking, replay, seen, spine } from './proofs.ts'
+import {
+  effects,
+  evidence,
+  examples,
+  failure,
+  inbox,
+  logs,
+  parking,
+  replay,
+  retention,
+  seen,
+  spine,
+} from './proofs.ts'
 import { met, partly, type RequirementsOf } from './requirement.ts'
 
 /** Document 003, sections 1 to 14. */
@@ -9,7 +21,11 @@ export const first: RequirementsOf = {
       ['drivers/postgres/sql/advance-partitions.ts'],
       logs.neverLeads,
     ),
-    met('A redelivery months later is still recognised.', ['engine/batch/horizon-guard.ts'], replay.nothing),
+    met(
+      'A redelivery months later is still recognised.',
+      ['engine/batch/horizon-guard.ts'],
+      retention.behindHorizon,
+    ),
   ],
   '1': [met('A crash between write and commit repeats nothing.', ['crash-points.ts'], spine.crash)],
   '2': [
@@ -102,7 +118,7 @@ export const first: RequirementsOf = {
   ],
   '8': [
     met('Received and leased: stored.', ['engine/batch/stored-mode.ts'], inbox.extended),
-    met('Processed, duplicate, ignored, superseded.', ['ports/store.ts'], spine.verdicts),
+    met('Processed, duplicate, ignored, superseded.', ['ports/markers.ts'], spine.verdicts),
     met('Retryable and quarantined.', ['engine/batch/decide-outcome.ts'], failure.decides),
     met('Each state says whether the source may advance.', ['docs/inbox.md'], spine.crash),
   ],

@@ -78,6 +78,11 @@ export const second: RequirementsOf = {
     met('The derived signals have alerts.', ['telemetry/alerts/flow-alerts.ts'], seen.alerts),
     met('Broker lag and inbox lag are two metrics.', ['telemetry/catalogue/source.ts'], seen.twoLags),
     met('Offset commits are counted by result.', ['telemetry/catalogue/source.ts'], seen.staged),
+    met(
+      'The age of a message without a timestamp survives a restart.',
+      ['runtime/first-seen-ages.ts', 'drivers/postgres/gauges/first-seen.ts'],
+      seen.ageSurvives,
+    ),
   ],
   '20': [
     met(
@@ -136,9 +141,13 @@ export const second: RequirementsOf = {
   ],
   '24': [
     met('Each question has its answer.', ['docs/checklists.md'], seen.answers),
-    met('A hundred failures end in one parked row.', ['engine/batch/decide-outcome.ts'], inbox.putsOff),
+    met(
+      'A message that fails without end is parked, and others go on.',
+      ['engine/batch/decide-outcome.ts'],
+      inbox.putsOff,
+    ),
     met('An operator can explain a row.', ['evidence/explain.ts'], seen.findsRow),
-    met('Quarantine has a workflow.', ['operations/parking/decide-parked.ts'], parking.fixes),
+    met('Quarantine has a workflow.', ['operations/parking/fix-parked.ts'], parking.fixes),
   ],
   '25': [prose('Repeats the rules of the sections before.')],
   refs: [prose('Links.')],

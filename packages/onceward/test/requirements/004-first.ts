@@ -21,7 +21,13 @@ export const first: RequirementsOf = {
     met('An error policy is part of it.', ['engine/batch/decide-outcome.ts'], failure.decides),
   ],
   '3': [prose('Heading of the four semantics.')],
-  '3.1': [met('Only where loss is acceptable, with a reason.', ['contract/settle-problems.ts'], seen.rules)],
+  '3.1': [
+    met(
+      'Only where loss is acceptable, with a reason.',
+      ['contract/settle-problems.ts'],
+      seen.contractRefused,
+    ),
+  ],
   '3.2': [met('Process first, then commit.', ['engine/settle/settlement.ts'], spine.once)],
   '3.3': [
     met(
@@ -51,7 +57,7 @@ export const first: RequirementsOf = {
   ],
   '5': [prose('Heading of pattern 1.')],
   '5.1': [met('Commit before processing.', ['engine/settle/settlement.ts'], logs.before)],
-  '5.2': [met('Its use needs a declared reason.', ['contract/settle-problems.ts'], seen.rules)],
+  '5.2': [met('Its use needs a declared reason.', ['contract/settle-problems.ts'], seen.contractRefused)],
   '5.3': [
     met('A crash loses what was in flight, and nothing else.', ['engine/settle/settlement.ts'], logs.before),
   ],
@@ -158,7 +164,16 @@ export const first: RequirementsOf = {
     met('Overload: backoff, breaker, pause.', ['engine/retry/breaker.ts'], failure.breaker),
     met('Validation: dead letter.', ['engine/batch/decide-outcome.ts'], failure.decides),
     met('Poison: set aside.', ['engine/batch/decide-outcome.ts'], failure.hostile),
-    met('Configuration: stop and alert.', ['engine/retry/halt-cause.ts'], failure.halts),
+    met(
+      'Configuration: stop and alert, where the contract says so.',
+      ['engine/retry/halt-cause.ts'],
+      failure.refusedHalts,
+    ),
+    met(
+      'Otherwise the consumer pauses and keeps every message.',
+      ['engine/retry/breaker.ts'],
+      failure.refusedPauses,
+    ),
     met(
       'Business conflict: success, where the contract says so.',
       ['engine/batch/decide-outcome.ts'],

@@ -163,7 +163,7 @@ export const second: RequirementsOf = {
   '30.2': [
     met('A position must be declared as identity.', ['contract/options/identity.ts'], logs.byPosition),
   ],
-  '30.3': [met('Duplicates are expected.', ['engine/batch/claim-batch.ts'], spine.once)],
+  '30.3': [met('Duplicates are expected.', ['engine/batch/claim-batch.ts'], spine.again)],
   '30.4': [
     met('Facts are counted, not deliveries.', ['effects/contribution/add-facts.ts'], effects.factOnce),
   ],

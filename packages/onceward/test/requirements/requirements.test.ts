@@ -16,7 +16,7 @@ const rows = documents.flatMap(({ id }) =>
 )
 
 describe('docs/requirements.md', () => {
-  test('is what the data says (else: npm run reference)', () => {
+  test('matches the data (else: npm run reference)', () => {
     assert.equal(readFileSync(join(root, 'docs/requirements.md'), 'utf8'), requirementsPage())
   })
 
@@ -50,7 +50,7 @@ describe('docs/requirements.md', () => {
     )
   })
 
-  test('a requirement that is not met says what is missing, in one sentence', () => {
+  test('a requirement that is not met has one sentence on what is missing', () => {
     const wrong = rows.filter(({ requirement }) => !isHonest(requirement))
     assert.deepEqual(
       wrong.map(({ at }) => at),
@@ -58,7 +58,7 @@ describe('docs/requirements.md', () => {
     )
   })
 
-  test('no requirement stands twice in one section', () => {
+  test('no requirement occurs twice in one section', () => {
     const keys = rows.map(({ at }) => at)
     assert.deepEqual(
       keys.filter((key, index) => keys.indexOf(key) !== index),

@@ -17,7 +17,7 @@ const deadlineMs = 60_000
 const bodies = (prefix: string, count: number) => facts(prefix, count).map(fact => JSON.stringify(fact))
 
 describe('a standby that lags and is promoted', await skipWithout('kafka'), () => {
-  test('halts consumers, says what may be lost, and once accepted the log is read again: all applied once', async t => {
+  test('halts consumers, reports what may be lost, and once accepted the log is read again: all applied once', async t => {
     await using servers = new Servers()
     const kafka = await openKafka(t)
     const name = await kafka.createTopic()

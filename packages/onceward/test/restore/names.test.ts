@@ -30,7 +30,7 @@ async function open(environment?: string) {
 }
 
 describe('a consumer under another name', await skipWithout('postgres'), () => {
-  test('is refused with the fix; renamed it keeps its memory, separated it has its own', async () => {
+  test('is refused with the fix; renamed it keeps its markers, separated it has its own', async () => {
     await using scene = await open()
     const start = (name: string) =>
       runConsumer(applying({ name, source: postgresQueue('facts') }), { databaseUrl: scene.url })
@@ -67,7 +67,7 @@ describe('a consumer under another name', await skipWithout('postgres'), () => {
 })
 
 describe('a broker of another environment', await skipWithout('postgres'), () => {
-  test('is refused where the database belongs to a named one, until a person adds it; elsewhere people are told', async () => {
+  test('is refused where the database belongs to a named one, until an operator adds it; elsewhere it is logged', async () => {
     await using scene = await open('staging')
     const store = createPostgresStore({ pool: scene.pool })
     await store.registry!.registerBroker({ kind: 'kafka', cluster: 'staging-1' })
@@ -99,7 +99,7 @@ describe('which RabbitMQ feeds a database of a named environment', await skipWit
   })
   const other = { code: 'wrong_environment' }
 
-  test('any node of the cluster that is marked, no other cluster, under whatever name', async () => {
+  test('any node of the marked cluster, no other cluster, under any name', async () => {
     await using scene = await open('production')
     const registerBroker = meeting({ pool: scene.pool })
     const [ours, theirs] = [exchanges(), exchanges()]
@@ -130,7 +130,7 @@ describe('which RabbitMQ feeds a database of a named environment', await skipWit
     await assert.rejects(registerBroker(rabbit('rabbit@c', locked, 'third')), other)
   })
 
-  test('without the right to a mark: a set name decides, and a node name halts nobody', async () => {
+  test('without the right to a mark: a set name decides, and a node name halts no consumer', async () => {
     await using scene = await open('production')
     const warnings: unknown[] = []
     const log = { debug() {}, info() {}, error() {}, warn: (...said: unknown[]) => void warnings.push(said) }
@@ -146,7 +146,7 @@ describe('which RabbitMQ feeds a database of a named environment', await skipWit
     await assert.rejects(strict.registerBroker(rabbit('eu-2', locked)), other)
   })
 
-  test('processes that meet its nodes at the same time agree', async () => {
+  test('processes that register its nodes concurrently agree', async () => {
     await using scene = await open('production')
     const registerBroker = meeting({ pool: scene.pool })
     const marks = exchanges()
@@ -164,8 +164,8 @@ function exchanges(...given: string[]): BrokerMarks & { readonly names: Set<stri
   return { names, has: async name => names.has(name), put: async name => names.add(name).has(name) }
 }
 
-describe('who may say so', await skipWithout('postgres'), () => {
-  test('a consumer notices and may accept nothing; an operator does, without a right on the tables', async () => {
+describe('who may accept a broker', await skipWithout('postgres'), () => {
+  test('a consumer detects it and cannot accept it; an operator can, without rights on the tables', async () => {
     await using scene = await open()
     await scene.pool.query('select onceward.create_roles()')
     const people = new People(scene.pool, scene.url)

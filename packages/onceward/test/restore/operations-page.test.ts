@@ -35,7 +35,7 @@ describe('the page on operations', () => {
     }
   })
 
-  test('has statements that run as written, on a database as it says', without, async () => {
+  test('has statements that run as written, on the described database', without, async () => {
     const database = await createDatabase()
     const pool = createPool(database.url, { max: 1 })
     try {

@@ -17,8 +17,8 @@ const lines = (prefix: string, count: number) =>
     .map(fact => `${JSON.stringify(fact)}\n`)
     .join('')
 
-describe('a database restored to a moment before', () => {
-  test('starts no consumer until a person accepts it, then goes on from what it knows; an archive brings back the rest', async () => {
+describe('a database restored to an earlier time', () => {
+  test('starts no consumer until a person accepts it, then continues from its state; an archive restores the rest', async () => {
     await using servers = new Servers()
     const folder = mkdtempSync(join(tmpdir(), 'onceward-restored-'))
     const path = join(folder, 'facts.jsonl')

@@ -44,7 +44,7 @@ type Tx = { query(text: string, values: unknown[]): Promise<unknown> }
 
 for (const library of libraries) replicationConformance(library.name, factoryOf(library), standby)
 
-describe('a library that cannot hear warnings', () => {
+describe('a library that does not pass on warnings', () => {
   const port = (pool: ReturnType<typeof userPool>): SqlPort<null> => ({
     dialect: 'postgres',
     query: (text, values) => pool.query(text, values as unknown[]),
@@ -92,7 +92,7 @@ describe('a library that cannot hear warnings', () => {
     await Promise.all([store.close(), other.end()])
   })
 
-  test('a role that hears no warnings is refused at start', async () => {
+  test('a role that gets no warnings is refused at start', async () => {
     const pool = userPool(url, { options: '-c client_min_messages=error' })
     const store = createPostgresStore({ pool: pool as never })
     const silent = { code: 'configuration', message: /client_min_messages is error/ }
@@ -112,7 +112,7 @@ const dispatching = {
 
 describe('a dispatcher on a server with a synchronous standby', () => {
   for (const ending of ['cancel', 'terminate'] as const)
-    test(`makes no call for a claim that stopped waiting for the standby (${ending})`, async t => {
+    test(`makes no call for a lease that stopped waiting for the standby (${ending})`, async t => {
       const gateway = await new Gateway().open()
       const [consumerName, key] = [`payments_${ending}`, `key_${ending}`]
       await intend(outside, consumerName, [key])

@@ -68,7 +68,7 @@ describe('a server that is not the primary', () => {
     await front.close()
   })
 
-  test('behind a pooler that moves clients without their noticing: halts at the next sign of life', async () => {
+  test('behind a pooler that moves clients silently: halts at the next heartbeat', async () => {
     await using servers = new Servers()
     const primary = await servers.primary()
     await prepare(primary)

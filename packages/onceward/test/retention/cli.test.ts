@@ -44,7 +44,7 @@ describe('onceward retention', await skipWithout('postgres'), () => {
   }
   const terms = `{ markers: '30d', sourceKeeps: '7d', action: 'archive' }`
 
-  test('plans, rehearses, removes with the name typed, and shows what is left', async () => {
+  test('plans, runs dry, removes with the name as confirmation, and shows what is left', async () => {
     await scene.markers('old-', 300, 40)
     const file = contract(terms)
     const plan = JSON.parse((await run('plan', file, '--json')).stdout)
@@ -85,7 +85,7 @@ describe('onceward retention', await skipWithout('postgres'), () => {
     assert.match((await run('status')).stdout, /remembering\s+1\s+markers\s+30d\s+archive\s+300/)
   })
 
-  test('refuses terms that are too short, contracts without any, and consumers it does not know', async () => {
+  test('refuses terms that are too short, contracts without terms, and unknown consumers', async () => {
     const short = await run('plan', contract(`{ markers: '3d', sourceKeeps: '7d' }`))
     assert.equal(short.code, 1)
     assert.match(short.stderr, /would remove markers after 3d.*sourceKeeps: 7d.*Nothing was started/s)

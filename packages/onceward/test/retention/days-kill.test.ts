@@ -15,7 +15,7 @@ const wide = { markers: '90d', partitions: 'daily' } as const
 
 describe('a process killed at the days of markers', await skipWithout('postgres'), () => {
   for (const point of ['days.built', 'days.attached', 'days.standing'] as const) {
-    test(`at ${point}: all markers lie where they lay, or all in days, and the verb goes through again`, async () => {
+    test(`at ${point}: all markers are where they were, or all in days, and the command succeeds when repeated`, async () => {
       await using scene = await daysScene()
       await scene.write(40, 100)
       await scene.markers('odd-', 10, 1)
@@ -36,7 +36,7 @@ describe('a process killed at the days of markers', await skipWithout('postgres'
   }
 
   for (const point of ['days.made', 'days.sealed', 'days.dropped', 'days.gone'] as const) {
-    test(`at ${point}: a day is there with its markers, or gone with the horizon moved`, async () => {
+    test(`at ${point}: a day exists with its markers, or is removed and the horizon moved`, async () => {
       await using scene = await daysScene()
       await scene.write(40, 100)
       const [late] = await scene.write(40, 1, { appliedAgo: 5, from: 1_000 })

@@ -9,7 +9,7 @@ import { type IdForm, idAt, noon } from './days-scene.ts'
 
 const turns = ['apply', 'ignore', 'park', 'again', 'apply']
 
-describe('the life of a consumer whose markers come to lie in days', await skipWithout('postgres'), () => {
+describe('a consumer whose markers are moved into days', await skipWithout('postgres'), () => {
   for (const form of ['uuidv7', 'ulid'] as const) {
     for (const mode of ['transactional', 'stored'] as const) {
       test(`one effect for each id, before, across and after (${form}, ${mode})`, async t => {

@@ -17,8 +17,8 @@ const wide = { markers: '90d', partitions: 'daily' } as const
 const claim = `insert into onceward.inbox (consumer_id, run_id, status, message_id, digest)
   values ($1, 1, 'applied', $2, sha256('x')) on conflict do nothing`
 
-describe('dropping a day beside the spine', await skipWithout('postgres'), () => {
-  test('a claim of the day that is not committed is not waited for; the day goes with the next pass, and the claim stays', async () => {
+describe('dropping a day beside running batches', await skipWithout('postgres'), () => {
+  test('an uncommitted marker of the day is not waited for; the next pass drops the day, and the marker stays', async () => {
     await using scene = await daysScene()
     await scene.write(40, 10)
     await scene.partition(wide)
@@ -33,7 +33,7 @@ describe('dropping a day beside the spine', await skipWithout('postgres'), () =>
     assert.equal(await scene.tableOf(id), `inbox_${scene.consumerId}_rest`)
   })
 
-  test('a claim that comes while the day is dropped waits, and finds what stayed and nothing else', async () => {
+  test('an insert while the day is dropped waits, and finds only the markers that stayed', async () => {
     await using scene = await daysScene()
     const [gone] = await scene.write(40, 10)
     const [kept] = await scene.write(40, 1, { appliedAgo: 5, from: 50 })
@@ -58,7 +58,7 @@ describe('dropping a day beside the spine', await skipWithout('postgres'), () =>
     assert.equal(await scene.left(), 2)
   })
 
-  test('what was written since the day was looked through keeps it, and is found by the next pass', async () => {
+  test('markers written since the day was scanned keep it, and are found by the next pass', async () => {
     await using scene = await daysScene()
     const [first] = await scene.write(40, 10)
     await scene.partition(wide)
@@ -90,7 +90,7 @@ describe('dropping a day beside the spine', await skipWithout('postgres'), () =>
     assert.equal((await pool.query('select count(*)::int from onceward.late_marker')).rows[0].count, 0)
   })
 
-  test('a day is not dropped under a snapshot that may not show what was written since', async () => {
+  test('a day is not dropped under a snapshot that may miss newer markers', async () => {
     await using scene = await daysScene()
     await scene.write(40, 10)
     await scene.partition(wide)
@@ -122,7 +122,7 @@ describe('dropping a day beside the spine', await skipWithout('postgres'), () =>
     assert.equal(await scene.tableOf(late), `inbox_${consumerId}_rest`)
   })
 
-  test('a process that freezes before it commits holds claims up for a moment, and has dropped nothing', async () => {
+  test('a process that freezes before it commits delays inserts briefly, and has dropped nothing', async () => {
     await using scene = await daysScene()
     await scene.write(40, 10)
     await scene.partition(wide)
@@ -134,7 +134,7 @@ describe('dropping a day beside the spine', await skipWithout('postgres'), () =>
     assert.equal((await scene.pass()).removed.markers, 10)
   })
 
-  test('a claim that comes while its day is made goes to that day', async () => {
+  test('a marker inserted while its day is created goes to that day', async () => {
     await using scene = await daysScene()
     const { pool, consumerId } = scene
     await scene.partition()
@@ -150,7 +150,7 @@ describe('dropping a day beside the spine', await skipWithout('postgres'), () =>
     for (const id of [there, fresh]) assert.equal(await scene.tableOf(id!), scene.dayTable(0))
   })
 
-  test('a claim that comes while the markers of its consumer move waits, whoever has moved before', async () => {
+  test('an insert while the markers of its consumer move waits', async () => {
     await using scene = await daysScene()
     const { consumerId, otherId } = scene
     for (const whose of [consumerId, otherId]) {
@@ -166,7 +166,7 @@ describe('dropping a day beside the spine', await skipWithout('postgres'), () =>
     }
   })
 
-  test('with the table of the consumer held for long, nobody waits for us for longer than a moment', async () => {
+  test('with the table of the consumer locked for long, other transactions wait only briefly', async () => {
     await using scene = await daysScene()
     await scene.write(40, 10)
     await scene.partition(wide)
@@ -184,7 +184,7 @@ describe('dropping a day beside the spine', await skipWithout('postgres'), () =>
     })
   })
 
-  test('a batch that has claimed already can go on to an id of the day while the drop waits for it: no circle', async () => {
+  test('a batch that has inserted markers can insert another of the day while the drop waits for it: no deadlock', async () => {
     await using scene = await daysScene()
     await scene.write(40, 10)
     await scene.partition(wide)
@@ -200,7 +200,7 @@ describe('dropping a day beside the spine', await skipWithout('postgres'), () =>
     assert.equal((await scene.pass()).removed.markers, 10)
   })
 
-  test('two processes that drop and two consumers that claim the same ids never deadlock', async () => {
+  test('two processes that drop and two consumers that insert the same ids never deadlock', async () => {
     await using scene = await daysScene()
     const { pool, consumerId } = scene
     await prepareRemembering(pool)

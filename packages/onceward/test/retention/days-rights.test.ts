@@ -12,7 +12,7 @@ const wide = { ...daily, markers: '90d' }
 const drop = (ago: string) => `select onceward.drop_day($1, $2::date, clock_timestamp() - interval '${ago}')`
 
 describe('the role of a consumer', await skipWithout('postgres'), () => {
-  test('does a whole pass: makes days, drops them, walks the rest and writes to new days', async () => {
+  test('can run a whole pass: create days, drop them, scan the rest and write to new days', async () => {
     await using scene = await daysScene()
     await using run = await runRole(scene)
     await scene.write(40, 10)
@@ -36,7 +36,7 @@ describe('the role of a consumer', await skipWithout('postgres'), () => {
     )
   })
 
-  test('cannot have a day dropped that is too young, by whatever cutoff, nor one that unfinished work holds back', async () => {
+  test('cannot drop a day that is too young, with any cutoff, nor one that unfinished work retains', async () => {
     await using scene = await daysScene()
     await using run = await runRole(scene)
     await scene.write(5, 10)
@@ -68,7 +68,7 @@ describe('the role of a consumer', await skipWithout('postgres'), () => {
     assert.match(await refusal(run.pool, 'select onceward.make_days(77)'), /are not partitioned by day/)
   })
 
-  test('cannot have a young day dropped by the name it shares with one before Christ', async () => {
+  test('cannot drop a young day by the name it shares with one before year 1', async () => {
     await using scene = await daysScene()
     await using run = await runRole(scene)
     await scene.write(0, 10)
@@ -79,7 +79,7 @@ describe('the role of a consumer', await skipWithout('postgres'), () => {
     assert.ok((await scene.tables()).includes(scene.dayTable(0)))
   })
 
-  test('cannot have more moved while others wait than a pass would, by sealing a day itself', async () => {
+  test('cannot move more under lock than a pass would, by sealing a day itself', async () => {
     await using scene = await daysScene()
     await using run = await runRole(scene)
     await scene.write(40, 1_001, { appliedAgo: 5 })

@@ -45,7 +45,7 @@ describe('onceward retention partition', await skipWithout('postgres'), () => {
   }
   const daily = `, partitions: 'daily'`
 
-  test('rehearses, wants the name typed, moves, and says so a second time', async () => {
+  test('runs dry, requires the name as confirmation, moves, and reports it when repeated', async () => {
     await using scene = await daysScene()
     await scene.write(5, 20)
     const file = contract(daily)
@@ -76,7 +76,7 @@ describe('onceward retention partition', await skipWithout('postgres'), () => {
     assert.equal(plan.planned.find((one: { kind: string }) => one.kind === 'markers').rows, 0)
   })
 
-  test('two at once: one moves, the other is told', async () => {
+  test('two at once: one moves, the other is refused', async () => {
     await using scene = await daysScene()
     await scene.write(5, 2_000)
     const ends = await Promise.allSettled([scene.partition(), scene.partition()])
@@ -86,7 +86,7 @@ describe('onceward retention partition', await skipWithout('postgres'), () => {
     assert.equal(await scene.left(), 2_000)
   })
 
-  test('is refused while another is at it, while a pass of the consumer is under way, while the ids are of another form, and while somebody holds the markers', async () => {
+  test('is refused during another move, during a pass of the consumer, for ids of another form, and while the markers are locked', async () => {
     await using scene = await daysScene()
     const holder = await scene.pool.connect()
     await holder.query(`begin; select pg_advisory_xact_lock(hashtext('onceward.partition'))`)
@@ -111,7 +111,7 @@ describe('onceward retention partition', await skipWithout('postgres'), () => {
     )
   })
 
-  test('holds others up for no longer than it may', async () => {
+  test('delays others no longer than its limit', async () => {
     await using scene = await daysScene()
     await scene.write(5, 20_000)
     await assert.rejects(
@@ -121,7 +121,7 @@ describe('onceward retention partition', await skipWithout('postgres'), () => {
     assert.deepEqual(await scene.tables(), [], 'one table as before')
   })
 
-  test('holds nobody up when its process freezes', async () => {
+  test('delays no transaction when its process freezes', async () => {
     await using scene = await daysScene()
     await scene.write(5, 10)
     const reach = (point: string) => {
@@ -132,7 +132,7 @@ describe('onceward retention partition', await skipWithout('postgres'), () => {
     assert.equal(await scene.left(), 10)
   })
 
-  test('leaves everything to the owner of the schema, whoever has run it', async () => {
+  test('leaves all objects to the owner of the schema', async () => {
     const database = await createEmptyDatabase()
     const admin = createPool(database.url, { max: 2 })
     const name = `test_${randomBytes(5).toString('hex')}`
@@ -163,7 +163,7 @@ describe('onceward retention partition', await skipWithout('postgres'), () => {
     }
   })
 
-  test('many markers of a consumer that runs are not moved under its hands', async () => {
+  test('many markers of a running consumer are not moved', async () => {
     await using scene = await daysScene()
     await scene.markers('odd-', 100_001, 1)
     const { rows } = await scene.pool.query(
@@ -179,7 +179,7 @@ describe('onceward retention partition', await skipWithout('postgres'), () => {
     assert.equal(await scene.left(), 100_001)
   })
 
-  test('what comes while many markers move is moved when everybody is held up', async () => {
+  test('markers inserted during a large move are moved under the final lock', async () => {
     await using scene = await daysScene()
     await scene.write(5, 10)
     const owner = await scene.pool.connect()

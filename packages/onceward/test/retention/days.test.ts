@@ -11,7 +11,7 @@ const wide = { markers: '90d', partitions: 'daily' } as const
 
 describe('markers in days', await skipWithout('postgres'), () => {
   for (const form of ['uuidv7', 'ulid'] as const) {
-    test(`move to the day of their id, whatever it looks like (${form})`, async () => {
+    test(`move to the day of their id (${form})`, async () => {
       await using scene = await daysScene(form)
       const { pool, consumerId } = scene
       const [today] = await scene.write(0, 5)
@@ -35,7 +35,7 @@ describe('markers in days', await skipWithout('postgres'), () => {
       assert.deepEqual(await scene.partition(), { already: true, moved: 0 })
     })
 
-    test(`a day behind the cutoff goes whole, with what must stay kept (${form})`, async () => {
+    test(`a day before the cutoff is dropped, and markers that must stay are kept (${form})`, async () => {
       await using scene = await daysScene(form)
       const { pool, consumerId } = scene
       await scene.write(40, 500)
@@ -69,7 +69,7 @@ describe('markers in days', await skipWithout('postgres'), () => {
     })
   }
 
-  test('a day of which too much must stay is left alone for another day, then walked through', async () => {
+  test('a day with too many markers to keep waits a day, then is removed row by row', async () => {
     await using scene = await daysScene()
     await scene.write(31, 10)
     await scene.write(31, 1_001, { appliedAgo: 5, from: 100 })
@@ -82,7 +82,7 @@ describe('markers in days', await skipWithout('postgres'), () => {
     assert.ok(tables.includes(scene.dayTable(31)) && tables.includes(scene.dayTable(40)))
   })
 
-  test('a sealed day into which much was written since is walked through, and dropped when it is empty', async () => {
+  test('a sealed day with many newer markers is removed row by row, and dropped when it is empty', async () => {
     await using scene = await daysScene()
     const { pool, consumerId } = scene
     await scene.write(40, 10)
@@ -112,7 +112,7 @@ describe('markers in days', await skipWithout('postgres'), () => {
     )
   })
 
-  test('while a message is unfinished, no day since goes', async () => {
+  test('while a message is unfinished, no later day is dropped', async () => {
     await using scene = await daysScene()
     await scene.write(50, 10)
     await scene.write(40, 10)
@@ -122,7 +122,7 @@ describe('markers in days', await skipWithout('postgres'), () => {
     assert.ok((await scene.tables()).includes(scene.dayTable(40)))
   })
 
-  test('a contract that wants no days any more is gone through row by row', async () => {
+  test('markers of a contract without days are removed row by row', async () => {
     await using scene = await daysScene()
     await scene.write(40, 10)
     await scene.write(5, 10)
@@ -132,7 +132,7 @@ describe('markers in days', await skipWithout('postgres'), () => {
     assert.ok((await scene.tables()).includes(scene.dayTable(40)))
   })
 
-  test('days that were missed are made up for, with the few markers that lie in the rest', async () => {
+  test('missed days are created later, with the few markers in the default partition', async () => {
     await using scene = await daysScene()
     const { pool, consumerId } = scene
     await scene.partition()
@@ -146,7 +146,7 @@ describe('markers in days', await skipWithout('postgres'), () => {
     assert.equal(await scene.tableOf(id!), part)
   })
 
-  test('a day with many markers in the rest stays there, and the pass says so', async () => {
+  test('a day with many markers in the default partition stays there, and the pass reports it', async () => {
     await using scene = await daysScene()
     const { pool, consumerId } = scene
     await scene.partition()
@@ -178,7 +178,7 @@ describe('markers in days', await skipWithout('postgres'), () => {
     assert.deepEqual(await places(), [`inbox_${consumerId}_rest`, scene.dayTable(0)])
   })
 
-  test('a pass that began before the markers moved takes nothing at the same places of other tables', async () => {
+  test('a pass that began before the markers moved removes nothing from other tables', async () => {
     for (const whose of ['its own', 'of another']) {
       await using scene = await daysScene()
       await scene.markers('old-', 3_000, 40)
@@ -203,7 +203,7 @@ describe('markers in days', await skipWithout('postgres'), () => {
     }
   })
 
-  test('the other consumers of the database are gone through as before', async () => {
+  test('other consumers of the database are processed as before', async () => {
     await using scene = await daysScene()
     await scene.partition()
     await scene.markers('old-', 200, 40, 'applied', scene.otherId)

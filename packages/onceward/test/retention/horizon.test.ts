@@ -52,8 +52,8 @@ async function forgetful(changes: Changes, mode: Mode = 'live') {
   }
 }
 
-describe('a message older than the markers that are left', await skipWithout('postgres'), () => {
-  test('is not applied again but parked, and neighbours flow', async () => {
+describe('a message older than the remaining markers', await skipWithout('postgres'), () => {
+  test('is parked instead of applied again, and other messages continue', async () => {
     await using scene = await forgetful({})
     scene.deliver('k', 'm', Date.now() - 40 * day)
     scene.deliver('k', 'new', Date.now())
@@ -89,7 +89,7 @@ describe('a message older than the markers that are left', await skipWithout('po
     assert.equal(scene.counted(), 1)
   })
 
-  test('is noticed by its id on sources that tell no time', async () => {
+  test('is detected by its id on sources without timestamps', async () => {
     const hex = (Date.now() - 40 * day).toString(16).padStart(12, '0')
     const id = `${hex.slice(0, 8)}-${hex.slice(8)}-7cc3-98c4-dc0c0c07398f`
     await using scene = await forgetful({ identity: { id: m => m.id, idTime: 'uuidv7' } })
@@ -102,7 +102,7 @@ describe('a message older than the markers that are left', await skipWithout('po
     )
   })
 
-  test('keeps its turn: under key order later ones of its key wait behind it', async () => {
+  test('keeps its place: with key order, later messages of its key wait behind it', async () => {
     await using scene = await forgetful({ order: 'key', identity: { id: m => m.id, orderKey: m => m.key } })
     scene.deliver('k', 'm', Date.now() - 40 * day)
     scene.deliver('k', 'next', Date.now())
@@ -135,7 +135,7 @@ describe('a message older than the markers that are left', await skipWithout('po
     )
   })
 
-  test('is noticed by a process without a term of its own, once another one has declared a term', async () => {
+  test('is detected by a process without a term, once another one has declared a term', async () => {
     await using database = await countingDatabase()
     let laterMs = 0
     const env = realEnvironment()
@@ -170,7 +170,7 @@ describe('a message older than the markers that are left', await skipWithout('po
 })
 
 describe('a replay', await skipWithout('postgres'), () => {
-  test('that reaches behind the horizon is refused, with consumers, time and keys', async () => {
+  test('that reaches before the horizon is refused, with consumers, time and keys', async () => {
     await using scene = await memoryScene()
     const { pool, consumerId, otherId } = scene
     const from = new Date(Date.now() - 40 * day)

@@ -12,7 +12,7 @@ const markers = 6_000
 describe('a process killed while it removes', await skipWithout('postgres'), () => {
   for (const point of ['retention.archived', 'retention.removed', 'retention.committed'] as const) {
     for (const hit of [1, 2]) {
-      test(`at ${point}, passage ${hit}: no row is gone that the archive lacks, and the horizon fits`, async () => {
+      test(`at ${point}, passage ${hit}: no row is removed that the archive lacks, and the horizon is right`, async () => {
         await using scene = await memoryScene()
         const folder = mkdtempSync(join(tmpdir(), 'onceward-purge-'))
         await scene.markers('old-', markers, 40)

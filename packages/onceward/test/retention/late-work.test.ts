@@ -8,8 +8,8 @@ import { blockedKeys, replayAll } from '../parking/parked-scene.ts'
 import { skipWithout } from '../services/services.ts'
 import { day, purgeOptions } from './scene.ts'
 
-describe('what is done late', await skipWithout('postgres'), () => {
-  test('has its business key remembered from then on', async t => {
+describe('messages that are applied late', await skipWithout('postgres'), () => {
+  test('have their business key remembered from then on', async t => {
     const scene = await Scene.open()
     t.after(() => scene.close())
     const identity = { id: (job: Job) => job.id, businessKey: (job: Job) => job.key }
@@ -27,7 +27,7 @@ describe('what is done late', await skipWithout('postgres'), () => {
     assert.deepEqual(await scene.markers('late'), ['a applied', 'b duplicate'])
   })
 
-  test('keeps its turn where work is stored: later ones of its key wait behind what is behind the horizon', async t => {
+  test('keep their place in stored mode: later messages of the key wait behind one from before the horizon', async t => {
     const scene = await Scene.open()
     t.after(() => scene.close())
     const changes = {

@@ -24,7 +24,7 @@ function loopOn(scene: MemoryScene, changes: Partial<ConstructorParameters<typeo
 }
 
 describe('the removal beside a consumer', await skipWithout('postgres'), () => {
-  test('begins some time after the start and comes again, never at the start', async () => {
+  test('runs some time after the start and periodically, never at the start', async () => {
     await using scene = await memoryScene()
     const { env, loop } = loopOn(scene)
     await scene.markers('old-', 100, 40)
@@ -77,7 +77,7 @@ describe('the removal beside a consumer', await skipWithout('postgres'), () => {
     await loop.drain()
   })
 
-  test('does not let trouble end the consumer: it is said, and tried again', async () => {
+  test('does not end the consumer when it fails: the error is logged, and the pass is retried', async () => {
     await using scene = await memoryScene()
     const { env, loop } = loopOn(scene, {
       clocks: { wallMs: () => Date.now() + 3 * 86_400_000, clock: realEnvironment().clock },
@@ -96,7 +96,7 @@ describe('the removal beside a consumer', await skipWithout('postgres'), () => {
     await loop.drain()
   })
 
-  test('stops between two batches when told to leave', async () => {
+  test('stops between two batches when the consumer leaves', async () => {
     await using scene = await memoryScene()
     const { env, loop } = loopOn(scene, { share: 0.1 })
     await scene.markers('old-', 20_000, 40)
@@ -109,7 +109,7 @@ describe('the removal beside a consumer', await skipWithout('postgres'), () => {
     assert.ok(left > 0 && left < 20_000, String(left))
   })
 
-  test('is a part of a running consumer, which forgets and goes on', async () => {
+  test('is a part of a running consumer, which removes markers and continues', async () => {
     await using scene = await memoryScene()
     await createQueue(scene.pool, 'q')
     await scene.markers('old-', 1_000, 40)
@@ -130,7 +130,7 @@ describe('the removal beside a consumer', await skipWithout('postgres'), () => {
     await running.finished
   })
 
-  test('is refused at start when it would forget too early, and nothing is started', async () => {
+  test('is refused at start when it would remove markers too early, and nothing is started', async () => {
     await using scene = await memoryScene()
     const consumer = defineConsumer<{ id: string }>({
       name: 'remembering',

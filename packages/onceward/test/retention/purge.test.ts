@@ -12,8 +12,8 @@ import { People } from '../parking/people.ts'
 import { skipWithout } from '../services/services.ts'
 import { day, memoryScene, purge, purgeOptions } from './scene.ts'
 
-describe('what a consumer may forget', await skipWithout('postgres'), () => {
-  test('goes when it is older than its term, and the horizon says how far', async () => {
+describe('what retention removes', await skipWithout('postgres'), () => {
+  test('is removed when it is older than its term, and the horizon moves', async () => {
     await using scene = await memoryScene()
     await scene.markers('old-', 5_000, 31)
     await scene.markers('young-', 500, 29)
@@ -37,7 +37,7 @@ describe('what a consumer may forget', await skipWithout('postgres'), () => {
     assert.ok(Math.abs(horizon.purged_before.getTime() - (Date.now() - 30 * day)) < 60_000)
   })
 
-  test('goes under the rights of a consumer, but for what people did, which is for the owner', async () => {
+  test('is removed with the rights of a consumer, except the audit, which only the owner can remove', async () => {
     await using scene = await memoryScene()
     await scene.pool.query('select onceward.create_roles()')
     await scene.markers('old-', 10, 31)
@@ -88,7 +88,7 @@ describe('what a consumer may forget', await skipWithout('postgres'), () => {
     assert.equal(planned!.heldBack, true)
   })
 
-  test('of business keys, notes, attempts and completed effects goes by its own term', async () => {
+  test('of business keys, notes, attempts and completed effects has its own term', async () => {
     await using scene = await memoryScene()
     const { pool, consumerId } = scene
     await scene.markers('m-', 4, 100)
@@ -140,7 +140,7 @@ describe('what a consumer may forget', await skipWithout('postgres'), () => {
     assert.equal(await scene.left('m-00000002', 'attempt'), 2, 'none while the last of them is young')
   })
 
-  test('of suppressed effects and of what people did goes with what it was about, by its own term', async () => {
+  test('of suppressed effects and of acts is removed with its subject, by its own term', async () => {
     await using scene = await memoryScene()
     const { pool, consumerId } = scene
     await pool.query(
@@ -171,7 +171,7 @@ describe('what a consumer may forget', await skipWithout('postgres'), () => {
     assert.ok(audit.rows[0].n > 0)
   })
 
-  test('is written to the archive before it goes, plain or compressed', async () => {
+  test('is written to the archive before it is removed, plain or compressed', async () => {
     for (const gzip of [false, true]) {
       await using scene = await memoryScene()
       const folder = mkdtempSync(join(tmpdir(), 'onceward-archive-'))
@@ -223,7 +223,7 @@ describe('what a consumer may forget', await skipWithout('postgres'), () => {
     assert.equal(await scene.horizon(), undefined)
   })
 
-  test('goes by one process at a time', async () => {
+  test('is removed by one process at a time', async () => {
     await using scene = await memoryScene()
     await scene.markers('old-', 2_000, 40)
     const held = await scene.pool.connect()
@@ -235,7 +235,7 @@ describe('what a consumer may forget', await skipWithout('postgres'), () => {
     assert.equal((await purge(scene)).ended, null)
   })
 
-  test('and is locked by somebody is left for the next pass, without a wait', async () => {
+  test('and is locked is left for the next pass, without a wait', async () => {
     await using scene = await memoryScene()
     await scene.markers('old-', 1_000, 40)
     const busy = await scene.pool.connect()
@@ -248,7 +248,7 @@ describe('what a consumer may forget', await skipWithout('postgres'), () => {
     assert.equal((await purge(scene)).removed.markers, 2)
   })
 
-  test('goes no more once told to stop', async () => {
+  test('is no longer removed after a stop', async () => {
     await using scene = await memoryScene()
     await scene.markers('old-', 20_000, 40)
     const stop = new AbortController()
@@ -263,7 +263,7 @@ describe('what a consumer may forget', await skipWithout('postgres'), () => {
     assert.equal((await scene.horizon())!.purged_count, 20_000 - left)
   })
 
-  test('goes slowly: for a share of the time it pauses the rest', async () => {
+  test('is removed slowly: it works for a share of the time and pauses for the rest', async () => {
     await using scene = await memoryScene()
     await scene.markers('old-', 20_000, 40)
     const real = realEnvironment()
@@ -287,7 +287,7 @@ describe('what a consumer may forget', await skipWithout('postgres'), () => {
     assert.deepEqual(new Set(pauses), new Set([90]), 'a tenth of the time it works')
   })
 
-  test('goes past rows that were written meanwhile', async () => {
+  test('does not stop at rows that were written meanwhile', async () => {
     await using scene = await memoryScene()
     await scene.markers('old-', 3_000, 40)
     const written: Promise<void>[] = []

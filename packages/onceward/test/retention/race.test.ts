@@ -10,8 +10,8 @@ import { spawnPurge } from './spawn-purge.ts'
 
 const count = 20_000
 
-describe('removing beside the spine', await skipWithout('postgres'), () => {
-  test('two processes that remove and two consumers that claim the same ids never deadlock', async () => {
+describe('removing beside running batches', await skipWithout('postgres'), () => {
+  test('two processes that remove and two consumers that insert the same ids never deadlock', async () => {
     await using scene = await memoryScene()
     const { pool } = scene
     await prepareRemembering(pool)

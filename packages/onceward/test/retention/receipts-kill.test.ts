@@ -12,7 +12,7 @@ const ages = [12, 15, 20]
 
 describe('a process killed while it removes receipts', await skipWithout('postgres'), () => {
   for (const point of ['receipts.archived', 'receipts.removed', 'receipts.gone'] as const)
-    test(`at ${point}: no day is gone that the archive lacks, and the next pass removes the rest`, async () => {
+    test(`at ${point}: no day is removed that the archive lacks, and the next pass removes the rest`, async () => {
       await using scene = await memoryScene()
       for (const days of ages) await receipts(scene, days)
       await receipts(scene, 2)

@@ -12,8 +12,8 @@ import { rabbitmqManagementUrl, rabbitmqUrl, skipWithout } from '../services/ser
 
 const day = 86_400_000
 
-describe('how long Kafka may hand a record over again', await skipWithout('kafka'), () => {
-  test('is the retention of the topic and of its segments, or for ever', async t => {
+describe('how long Kafka may redeliver a record', await skipWithout('kafka'), () => {
+  test('is the retention of the topic and of its segments, or unlimited', async t => {
     const kafka = await openKafka(t)
     const name = await kafka.createTopic()
     const window = () => readSourceWindow(topic(name), { kafkaBootstrap: kafka.bootstrap })
@@ -30,7 +30,7 @@ describe('how long Kafka may hand a record over again', await skipWithout('kafka
     })
   })
 
-  test('is not known of a topic that is not there', async t => {
+  test('is unknown for a missing topic', async t => {
     const { bootstrap } = await openKafka(t)
     const found = await readSourceWindow(topic(`absent-${randomBytes(4).toString('hex')}`), {
       kafkaBootstrap: bootstrap,
@@ -39,7 +39,7 @@ describe('how long Kafka may hand a record over again', await skipWithout('kafka
   })
 })
 
-describe('how long RabbitMQ may hand a message over again', await skipWithout('rabbitmq'), () => {
+describe('how long RabbitMQ may redeliver a message', await skipWithout('rabbitmq'), () => {
   test('is the TTL of the queue or the max-age of the stream', async () => {
     const url = await rabbitmqUrl()
     const managementUrl = await rabbitmqManagementUrl()

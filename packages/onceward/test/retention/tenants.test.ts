@@ -64,6 +64,7 @@ describe('retention by tenant', await skipWithout('postgres'), () => {
       insert into onceward.note (consumer_id, message_id, code, detail) select consumer_id, message_id, 'c', 'd' from onceward.inbox;
       insert into onceward.attempt (consumer_id, message_id, number, run_id, failure_class, code, error)
         select consumer_id, message_id, 1, 1, 'transient', 'c', 'e' from onceward.inbox;
+      insert into onceward.first_seen select consumer_id, message_id, at from onceward.inbox;
       insert into onceward.business_key (consumer_id, at, key, message_id) select consumer_id, at, message_id, message_id from onceward.inbox;
       insert into onceward.ledger (consumer_name, target, effect_key, state, completed_at, run_id, message_id, request_digest, content_type, body)
         select 'remembering', 't', message_id, 'completed', at, 1, message_id, '', '', '' from onceward.inbox`)
@@ -79,7 +80,7 @@ describe('retention by tenant', await skipWithout('postgres'), () => {
       suppressedEffects: 0,
       receipts: 0,
     })
-    for (const table of ['inbox', 'note', 'attempt', 'business_key']) {
+    for (const table of ['inbox', 'note', 'attempt', 'business_key', 'first_seen']) {
       assert.equal(await scene.left('acme/', table), 0, table)
       assert.equal(await scene.left('', table), 9, table)
     }

@@ -45,7 +45,7 @@ describe('draining a running consumer', await skipWithout('postgres'), () => {
     assert.ok(tookMs < bound, `it took ${tookMs} ms`)
   })
 
-  test('a part that halts is told to who waits for the end, and to nobody else', async t => {
+  test('a part that halts is reported to the caller that waits for the end, and to no other', async t => {
     await using env = await openWorld()
     const unheard: unknown[] = []
     const hear = (reason: unknown) => void unheard.push(reason)
@@ -61,7 +61,7 @@ describe('draining a running consumer', await skipWithout('postgres'), () => {
     assert.deepEqual(unheard, [])
   })
 
-  test('with nothing under way it is over long before', async () => {
+  test('with no work in progress it ends long before', async () => {
     await using env = await openWorld()
     const running = await env.run({ handle: () => env.handled() })
     assert.ok((await timed(() => running.drain(60_000))) < 30_000)

@@ -8,7 +8,7 @@ import { openKafka, randomName } from '../kafka/fixture.ts'
 import { createDatabase, skipWithout } from '../services/services.ts'
 
 describe('a start that fails', await skipWithout('postgres'), () => {
-  test('says why although a worker was to be started with it', { timeout: 120_000 }, async t => {
+  test('reports its cause although a worker was to be started with it', { timeout: 120_000 }, async t => {
     const database = await createDatabase()
     t.after(() => database.drop())
     const pool = createPool(database.url, { max: 1 })
@@ -30,7 +30,7 @@ describe('a start that fails', await skipWithout('postgres'), () => {
 })
 
 describe('a start that fails after the reader has begun', await skipWithout('postgres', 'kafka'), () => {
-  test('leaves no reader behind that keeps its partitions', { timeout: 120_000 }, async t => {
+  test('leaves no reader that keeps its partitions', { timeout: 120_000 }, async t => {
     await using cleanup = new AsyncDisposableStack()
     const database = await createDatabase()
     cleanup.defer(() => database.drop())

@@ -30,7 +30,7 @@ describe('runs that status counts as open', await skipWithout('postgres', 'rabbi
     return one && { open: one.openRuns, silent: one.silentRuns }
   }
 
-  test('a consumer that halted over a missing table has none, and what it held is not suspected', {
+  test('a consumer that halted because of a missing table has none, and its deliveries are not suspected', {
     timeout: 120_000,
   }, async () => {
     await createQueue(pool, 'runs_halt')
@@ -50,7 +50,9 @@ describe('runs that status counts as open', await skipWithout('postgres', 'rabbi
     assert.equal(rows[0].halted_reason, null)
   })
 
-  test('one that is ended by SIGTERM while its broker is away has none', { timeout: 120_000 }, async () => {
+  test('one that is ended by SIGTERM while its broker is unavailable has none', {
+    timeout: 120_000,
+  }, async () => {
     const proxy = await startProxyFor(await rabbitmqUrl())
     try {
       const name = `runs_away_${process.pid}`
@@ -100,7 +102,7 @@ describe('runs that status counts as open', await skipWithout('postgres', 'rabbi
       }
     })
 
-  test('one that was killed is silent once it is not heard, and no longer open', {
+  test('one that was killed counts as silent without heartbeats, and no longer as open', {
     timeout: 120_000,
   }, async () => {
     const running = start(['run', scene.consumer('runs_killed', `postgresQueue('runs_killed')`)])

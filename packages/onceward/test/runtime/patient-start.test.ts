@@ -13,7 +13,7 @@ import { openFolder } from './cli-process.ts'
 
 const withKafka = await skipWithout('kafka')
 
-describe('a start whose servers are away', await skipWithout('postgres', 'rabbitmq'), () => {
+describe('a start whose servers are unavailable', await skipWithout('postgres', 'rabbitmq'), () => {
   let database: Awaited<ReturnType<typeof createDatabase>>
   let scene: ReturnType<typeof openFolder>
 
@@ -26,7 +26,7 @@ describe('a start whose servers are away', await skipWithout('postgres', 'rabbit
     await database.drop()
   })
 
-  test('waits, alive and not ready, and works when they are there', { timeout: 120_000 }, async () => {
+  test('waits, alive and not ready, and works when they are available', { timeout: 120_000 }, async () => {
     const [store, broker] = await Promise.all([
       startProxyFor(database.url),
       startProxyFor(await rabbitmqUrl()),
@@ -192,7 +192,7 @@ describe('a start whose servers are away', await skipWithout('postgres', 'rabbit
     assert.deepEqual([code, JSON.parse(stdout).code], [1, 'configuration'], stdout)
   })
 
-  test('a Kafka that listens and is not ready is waited for, with a retention section as well', {
+  test('a Kafka broker that listens and is not ready is waited for, with a retention section as well', {
     timeout: 120_000,
   }, async () => {
     let asked = 0

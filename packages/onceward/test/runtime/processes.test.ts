@@ -7,7 +7,7 @@ import { createDatabase, skipWithout } from '../services/services.ts'
 import { openFolder } from './cli-process.ts'
 
 describe('onceward run --processes 2', await skipWithout('postgres'), () => {
-  test('applies each message once in both, shows one page, and survives the death of one', async () => {
+  test('applies each message once in both, shows one page, and survives the crash of one', async () => {
     await using env = await openScene()
     const { child, output, ended } = env.run('2')
     await until('both processes are ready', async () => (await env.page(output, '/readyz'))?.status === 200, {

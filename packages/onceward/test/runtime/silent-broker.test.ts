@@ -33,7 +33,7 @@ describe(
     } as const
 
     for (const [name, contract] of Object.entries(contracts))
-      test(`keeps no start that is stopped (${name}), and nothing is claimed`, async t => {
+      test(`does not delay a start that is stopped (${name}), and nothing is leased`, async t => {
         const { url, pool, broker } = await open(t)
         const stop = new AbortController()
         const started = runConsumer(
@@ -64,7 +64,7 @@ describe(
         await until('no connection is left', () => broker.open() === 0)
       })
 
-    test('that fell silent keeps a running consumer no longer than the deadline of its stop', async t => {
+    test('that falls silent delays the stop of a consumer no longer than its deadline', async t => {
       const { url } = await open(t)
       const proxy = await startProxyFor(await rabbitmqUrl())
       t.after(() => proxy.close())
@@ -88,7 +88,7 @@ describe(
       assert.ok(tookMs < boundMs, `it took ${tookMs} ms`)
     })
 
-    test('keeps no relay that is stopped', async t => {
+    test('does not delay a relay that is stopped', async t => {
       const { url, broker } = await open(t)
       const relay = await runRelay({
         databaseUrl: url,

@@ -32,7 +32,7 @@ describe('what must be installed', () => {
     ])
   })
 
-  it('leaves development packages out of the production need', () => {
+  it('leaves development packages out of production', () => {
     assert.deepEqual(missingPackages(lock, without('node_modules/zod'), 'production', linux), [])
     assert.deepEqual(missingPackages(lock, without('node_modules/zod'), 'everything', linux), [
       'node_modules/zod',

@@ -12,7 +12,7 @@ for (const version of ['4.0', '4.3'] as const) {
   describe(`a cluster of RabbitMQ ${version}`, async () => {
     const skip = await skipWithoutPrivateRabbitmq(version)
 
-    it('loses and takes back each of its nodes, and leaves nothing behind', skip, async () => {
+    it('loses and rejoins each of its nodes, and leaves no process behind', skip, async () => {
       const cluster = await startRabbitmqCluster({ version, ...pauseMinority })
       const [first, second, third] = cluster.nodes
       await first.kill()

@@ -154,15 +154,20 @@ async function untilFormed(nodes: readonly PrivateNode[]): Promise<void> {
   )
 }
 
-async function runningNodes({ ports }: PrivateNode): Promise<string[]> {
+async function runningNodes(node: PrivateNode): Promise<string[]> {
+  const nodes = await askNode<{ name: string; running: boolean }[]>(node, 'nodes?columns=name,running')
+  return (nodes ?? []).flatMap(({ name, running }) => (running ? [name] : [])).sort()
+}
+
+/** The management API of one node. Null while it does not answer: it may wait for a node that is frozen. */
+export async function askNode<T>({ ports }: Pick<PrivateNode, 'ports'>, path: string): Promise<T | null> {
   try {
-    const answer = await fetch(`http://127.0.0.1:${ports.management}/api/nodes?columns=name,running`, {
+    const answer = await fetch(`http://127.0.0.1:${ports.management}/api/${path}`, {
       headers: { authorization: `Basic ${Buffer.from('guest:guest').toString('base64')}` },
       signal: AbortSignal.timeout(5_000),
     })
-    const nodes = (await answer.json()) as { name: string; running: boolean }[]
-    return nodes.flatMap(node => (node.running ? [node.name] : [])).sort()
+    return answer.ok ? ((await answer.json()) as T) : null
   } catch {
-    return []
+    return null
   }
 }

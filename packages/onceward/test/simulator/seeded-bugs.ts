@@ -1,5 +1,5 @@
 import type { Delivery, Source, Subscription } from '../../src/ports/source.ts'
-import type { StoreSession } from '../../src/ports/store.ts'
+import type { StoreSession } from '../../src/ports/store-session.ts'
 import type { SimulatedTx } from '../../src/testing/simulator/handler-transaction.ts'
 import type { Around } from '../../src/testing/simulator/schedule.ts'
 import type { SimulatedSession } from '../../src/testing/simulator/session.ts'

@@ -33,7 +33,7 @@ describe('the shipped engine keeps its promises in every schedule', () => {
     })
   }
 
-  test('in which every kind of fault struck many times', () => {
+  test('in which every kind of fault occurred many times', () => {
     for (const kind of faultKinds) {
       const fired = reports.reduce((sum, { faultsFired }) => sum + (faultsFired[kind] ?? 0), 0)
       assert.ok(fired >= 50, `${kind} happened ${fired} times: a run without it proves nothing about it`)
@@ -50,7 +50,7 @@ describe('the shipped engine keeps its promises in every schedule', () => {
   })
 })
 
-describe('a schedule is its number', () => {
+describe('a schedule is determined by its number', () => {
   for (const scenario of ['queue key order', 'log checkpoint'] as const) {
     test(`the same one twice is the same, step by step: ${scenario}`, async () => {
       for (let seed = 1; seed <= 50; seed++) {
@@ -64,14 +64,14 @@ describe('a schedule is its number', () => {
     })
   }
 
-  test('another one is another', async () => {
+  test('another number is another schedule', async () => {
     const hashes = new Set<string>()
     for (let seed = 1; seed <= 200; seed++)
       hashes.add((await traceSchedule({ scenario: 'queue', seed })).hash)
     assert.ok(hashes.size > 195, `${hashes.size} of 200 differ`)
   })
 
-  test('watching it does not change it', async () => {
+  test('tracing does not change it', async () => {
     const { steps } = await traceSchedule({ scenario: 'log', seed: 7 })
     assert.equal((await runSimulation({ scenario: 'log', seed: 7, schedules: 1 })).steps, steps)
   })

@@ -47,7 +47,7 @@ describe('every wait for the database is bounded', await skipWithout('postgres')
     return { pool, queue, process, publish }
   }
 
-  test('connections without an answer are given up, and all goes on over new ones', async () => {
+  test('connections without an answer are closed, and work continues on new ones', async () => {
     await using database = await countingDatabase()
     const proxy = await startProxyFor(database.url)
     const { pool, queue, process, publish } = await impatient(proxy.through(database.url), 4)
@@ -65,7 +65,7 @@ describe('every wait for the database is bounded', await skipWithout('postgres')
     await proxy.close()
   })
 
-  test('a pool whose connections are all taken is waited for within bounds', async () => {
+  test('the wait for an exhausted pool is bounded', async () => {
     await using database = await countingDatabase()
     const { pool, queue, process, publish } = await impatient(database.url, 2)
     const taken = await Promise.all([pool.connect(), pool.connect()])
@@ -79,14 +79,14 @@ describe('every wait for the database is bounded', await skipWithout('postgres')
     await pool.end()
   })
 
-  test('the pools of our own making have such limits', async () => {
+  test('pools that Onceward creates have such limits', async () => {
     const pool = createPool('postgres://nobody@127.0.0.1:1/none')
     const { options } = pool as unknown as { options: Record<string, number> }
     assert.ok(options.connectionTimeoutMillis! > 0 && options.query_timeout! > 0)
     await pool.end()
   })
 
-  test('a table locked by a migration: the consumer waits, loses nothing and burns no attempt', async () => {
+  test('a table locked by a migration: the consumer waits, loses nothing and uses no attempt', async () => {
     await using database = await countingDatabase()
     await using consumer = await startCounting(database.url, {}, { lockTimeoutMs: 100 })
     for (const table of ['onceward.inbox', 'count']) {
@@ -108,7 +108,7 @@ describe('every wait for the database is bounded', await skipWithout('postgres')
     assert.deepEqual(await database.held(), [])
   })
 
-  test('a removal of old memory gives up on a locked table, and finishes later', async () => {
+  test('retention gives up on a locked table, and finishes later', async () => {
     await using scene = await memoryScene()
     await scene.markers('old-', 100, 40)
     const other = await scene.pool.connect()

@@ -57,7 +57,29 @@ describe('the store under faults', await skipWithout('postgres'), () => {
     assert.deepEqual(await attempts(database), [], 'an outage burns no attempt')
   })
 
-  test('the database away: nothing is settled, the consumer waits and goes on by itself', async () => {
+  test('a statement after the connection has ended fails at once, and the batch is run again', async () => {
+    await using database = await countingDatabase()
+    let calls = 0
+    const ours = `pg_stat_activity where datname = current_database() and state = 'idle in transaction'`
+    await using consumer = await startCounting(database.url, {
+      async handle({ message, tx }) {
+        calls++
+        await increment(tx, message.key)
+        if (calls > 1) return
+        await database.pool.query(`select pg_terminate_backend(pid) from ${ours}`)
+        const isGone = async () => (await database.pool.query(`select from ${ours}`)).rowCount === 0
+        await until('the connection has ended', isGone)
+        await increment(tx, message.key)
+      },
+    })
+    consumer.publish({ id: 'm', key: 'k' })
+    await until('the message is settled', () => consumer.queue.unsettled === 0, { deadlineMs: 20_000 })
+    assert.equal(await database.times('k'), 1)
+    assert.equal(calls, 2)
+    assert.deepEqual(await attempts(database), [], 'an outage burns no attempt')
+  })
+
+  test('the database is unavailable: nothing is settled, the consumer waits and continues automatically', async () => {
     await using database = await countingDatabase()
     const proxy = await startProxyFor(database.url)
     await using consumer = await startCounting(proxy.through(database.url))
@@ -103,7 +125,7 @@ describe('the store under faults', await skipWithout('postgres'), () => {
     )
   })
 
-  test('a row locked by an outsider holds up its own message, not the rest', async () => {
+  test('a row locked by another transaction delays its own message, not the rest', async () => {
     await using database = await countingDatabase()
     await database.pool.query(`insert into count values ('locked', 0)`)
     const outsider = await database.pool.connect()
@@ -173,7 +195,7 @@ describe('the store under faults', await skipWithout('postgres'), () => {
     })
   }
 
-  test('through PgBouncer in transaction mode everything holds', async t => {
+  test('through PgBouncer in transaction mode all guarantees hold', async t => {
     await using database = await countingDatabase()
     const bouncer = await ensurePgbouncer(database.url)
     if ('unavailable' in bouncer) return t.skip(bouncer.unavailable)

@@ -13,7 +13,7 @@ import { createDatabase, rabbitmqUrl, skipWithout } from '../services/services.t
 const messages = 12
 
 describe('a delivery limit on a queue of others', await skipWithout('postgres', 'rabbitmq'), () => {
-  test('bystanders of a process killed again and again come back from the dead-letter queue, each applied once', async () => {
+  test('innocent messages of a repeatedly killed process return from the dead-letter queue, each applied once', async () => {
     await using env = await openWorld()
     await env.publish()
     // With limit 2 the third death moves everything that was prefetched.

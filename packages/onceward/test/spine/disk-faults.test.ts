@@ -13,7 +13,7 @@ const table = 'create table count (key text primary key, times integer not null)
 const megabyte = 1024 * 1024
 
 describe('a disk that is full', disks, () => {
-  test('where the data is: nothing is settled, no attempt burned, and all goes on by itself when there is room', async () => {
+  test('where the data is: nothing is settled, no attempt is used, and work continues automatically when there is room', async () => {
     await using server = await startPrivatePostgres()
     const disk = server.makeDisk(8 * megabyte)
     const pool = createPool(server.url, { max: 2 })
@@ -42,7 +42,7 @@ describe('a disk that is full', disks, () => {
     await pool.end()
   })
 
-  test('where the WAL is: the server panics and stays down, and once it is back all goes on by itself', async () => {
+  test('where the WAL is: the server panics and stays down, and once it is back work continues automatically', async () => {
     await using server = await startPrivatePostgres({ walOnDiskOf: 96 * megabyte })
     const pool = createPool(server.url, { max: 2 })
     await migrate(pool)

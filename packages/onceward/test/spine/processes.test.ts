@@ -59,7 +59,7 @@ for (const kind of ['postgres', 'rabbitmq'] as const) {
       for (const bytes of env.gateway.calls.values()) assert.equal(new Set(bytes).size, 1)
     })
 
-    test('a process frozen with an uncommitted marker holds nobody up for long, and is fenced when it wakes', async () => {
+    test('a process frozen with an uncommitted marker delays others only briefly, and is fenced when it resumes', async () => {
       await using env = await openWorld(kind)
       const [frozen] = await env.spawn(1, { freezeIn: 'charge-0', handlerTimeoutMs: 1_000 })
       await env.broker.publish([

@@ -11,7 +11,7 @@ describe('servers killed with kill -9 under load', {
     ['rabbitmq', 'postgres'],
     ['rabbitmq', 'rabbitmq'],
   ] as const) {
-    test(`${victim} dies while two processes consume from ${kind}: all arrive, each once`, t =>
+    test(`${victim} is killed while two processes consume from ${kind}: all are applied, each once`, t =>
       surviveDeath(kind, victim, t))
   }
 })

@@ -85,7 +85,7 @@ describe('rows written while the database clock was a year ahead', await skipWit
     assert.equal((await readCampaign(scene.pool, id)).holder, 'heir')
   })
 
-  it('runs: one that was last heard from ahead is silent, and a start from ahead makes nobody silent', async () => {
+  it('runs: one that was last heard from ahead is silent, and a start from ahead makes no run silent', async () => {
     const { pool } = inbox
     const { rows } = await pool.query(`
       with c as (insert into onceward.consumer (name, generation, owner, risk, dedup) values ('beats', 1, 't', 'money', 'marker') returning id)

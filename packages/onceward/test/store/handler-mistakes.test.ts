@@ -17,7 +17,7 @@ describe(
     beforeEach(() => rig.reset())
     after(() => rig.close())
 
-    test('a swallowed SQL error commits nothing and is parked with the way out', async () => {
+    test('a swallowed SQL error commits nothing and is parked with the remedy', async () => {
       const { name, unsettled } = await rig.consume(ids, async ({ message, tx }) => {
         await write(tx, message.id)
         if (message.id === 'bad') await tx.query('select 1 / 0').catch(() => {})
@@ -29,7 +29,7 @@ describe(
       assert.match(row!.error, /rethrow the error/)
     })
 
-    test('a statement nobody waited for commits nothing and is parked with the way out', async () => {
+    test('a statement that was not awaited commits nothing and is parked with the remedy', async () => {
       const { name } = await rig.consume(ids, async ({ message, tx }) => {
         const sent = write(tx, message.id)
         if (message.id !== 'bad') await sent

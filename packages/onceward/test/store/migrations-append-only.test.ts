@@ -30,6 +30,26 @@ const landed = [
     name: 'brakes',
     sha256: '431f29dd49c1d6e7115ec40912e2e0b372a2b457a83c260d83ec9ce419dd515e',
   },
+  {
+    version: 6,
+    name: 'first seen',
+    sha256: 'aec385007a6264ef73389fb4c65f2930641b6bf801232056a6811503f99ada16',
+  },
+  {
+    version: 7,
+    name: 'erase audit',
+    sha256: '74f031b5c8ff17f5453f526973fe70ed37feae4a803235dd3ab39ffdf5aff3b8',
+  },
+  {
+    version: 8,
+    name: 'console acts',
+    sha256: 'db719ee58e8fe408b7d03370bfaefb3735263339a9e6793a6286a1cdff2f6e86',
+  },
+  {
+    version: 9,
+    name: 'pages',
+    sha256: 'e0f16164c35d52cb6857705de6f46467c0fe3c972105150087b916d971df00fb',
+  },
 ]
 
 const described = migrations.map(({ version, name, sql }) => ({

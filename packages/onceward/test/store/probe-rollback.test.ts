@@ -33,7 +33,7 @@ describe('the forced-rollback probe', await skipWithout('postgres'), () => {
       observe: () => rig.written(),
     })
 
-  test('is content with a handler that writes through tx, and leaves nothing behind', async () => {
+  test('accepts a handler that writes through tx, and leaves no rows', async () => {
     let calls = 0
     await probe(async ({ message: row, tx, effects }) => {
       calls++

@@ -68,7 +68,7 @@ describe('a transaction', await skipWithout('postgres'), () => {
     )
   })
 
-  test('that finishes work marks it applied also where somebody changes the marker at that moment', async t => {
+  test('that finishes work marks it applied also when the marker changes concurrently', async t => {
     const store = await openStore(t)
     const enrolment = await store.enroll(facts)
     const digest = Buffer.alloc(33)

@@ -24,7 +24,7 @@ const unreadable = (kind: string): Fact => ({
   problem: { kind: kind as never, text: 'why' },
 })
 
-test('every message that is set aside waits under one reason, by what was decided of it', () => {
+test('every message that is set aside has one reason, from its decision', () => {
   for (const kind of ['undecodable', 'invalid', 'over limit', 'id missing', 'unknown type'])
     assert.equal(reasonFor(unreadable(kind)), 'unreadable', kind)
   assert.equal(reasonFor({ kind: 'seen', status: 'applied', sameDigest: false }), 'conflict')
@@ -42,7 +42,7 @@ test('a message that waits behind another is not counted', () => {
   assert.equal(reasonFor({ kind: 'behind', leader: 'parked', delayMs: 0 }), null)
 })
 
-test('rows of a class this code does not know still wait for a person', () => {
+test('rows of an unknown class still need attention', () => {
   assert.equal(attentionReason({ state: 'parked', class: '', code: '' }, rules), 'set aside')
   assert.equal(attentionReason({ state: 'dead', class: 'constructor', code: '' }, rules), 'set aside')
 })

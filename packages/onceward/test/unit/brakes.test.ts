@@ -109,6 +109,20 @@ describe('the brake', () => {
     assert.equal(byOperator.overrule(asMap(all(many(50, 'n'), ended('parked')))).size, 0)
   })
 
+  test('tries a probe again that failed while another one ended the pause, and then counts its failures', () => {
+    const brakes = paused()
+    nowMs += 1_000
+    const [old, fresh] = [message('m0'), message('n1')]
+    assert.deepEqual(tried(brakes, [old, fresh]), ['m0', 'n1'])
+    brakes.learn(all([fresh], ended('applied')))
+    assert.deepEqual(brakes.engaged, [])
+    const failed = { kind: 'failed', failure: { class: 'poison' } } as Fact
+    const facts = new Map([[old, failed]])
+    assert.deepEqual([...brakes.failedProbes(facts).keys()], [old])
+    brakes.learn(all([old], ended('retry', 'poison', true)))
+    assert.deepEqual([...brakes.failedProbes(facts).keys()], [])
+  })
+
   test('takes a message with stored attempts for one that was tried', () => {
     const brakes = open()
     brakes.resume('T', 'c')

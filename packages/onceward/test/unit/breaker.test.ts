@@ -36,7 +36,7 @@ class Outage extends ConsumerRig {
 }
 
 describe('the breaker', () => {
-  test('a backlog during an outage uses no attempt, is not set aside, and gets through afterwards', async () => {
+  test('a backlog during an outage uses no attempt, is not set aside, and is applied afterwards', async () => {
     const rig = new Outage()
     rig.publish(...notes(200))
     const one = await rig.start(rig.contract)
@@ -99,7 +99,7 @@ describe('the breaker', () => {
     await one.drain()
   })
 
-  test('one message that fails for ever is no outage: its attempts end it', async () => {
+  test('one message that always fails is no outage: its attempts end it', async () => {
     const rig = new Outage()
     rig.publish({ id: 'm0' })
     const one = await rig.start(rig.contract)
@@ -126,7 +126,7 @@ describe('the breaker', () => {
     await one.drain()
   })
 
-  test('one that failed while others got through, and then another, are no outage either', async () => {
+  test('one that failed while others succeeded, and then another, are no outage either', async () => {
     const rig = new Outage()
     const bad = new Set(['m0', 'm2', 'm4', 'm6', 'm8'])
     const one = await rig.start({
@@ -146,7 +146,7 @@ describe('the breaker', () => {
     await one.drain()
   })
 
-  test('two lanes whose heads fail are an outage before anybody is set aside', async () => {
+  test('two lanes whose heads fail are an outage before any message is set aside', async () => {
     const rig = new Outage()
     rig.publish(...notes(30).map((note, n) => ({ ...note, key: `k${n % 2}` })))
     const one = await rig.start({
@@ -165,7 +165,7 @@ describe('the breaker', () => {
     await one.drain()
   })
 
-  test('messages that are asked again and again for want of others end by their attempts', async () => {
+  test('messages that are probed repeatedly because no others wait end by their attempts', async () => {
     const rig = new Outage()
     rig.publish({ id: 'm0' }, { id: 'm1' })
     const one = await rig.start(rig.contract)
@@ -180,7 +180,7 @@ describe('the breaker', () => {
     await one.drain()
   })
 
-  test('what says nothing about the downstream opens nothing', async () => {
+  test('failures unrelated to the dependency do not open it', async () => {
     const rig = new Outage()
     rig.publish(...notes(20))
     const one = await rig.start({ ...rig.contract, handle: () => retryAfter(10) })
@@ -213,7 +213,7 @@ describe('the breaker', () => {
   })
 })
 
-test('messages that keep failing at once do not keep others out, in batches of one', async () => {
+test('messages that keep failing at once do not block others, in batches of one', async () => {
   const queue = new MemoryQueue()
   const put = (id: string) => queue.publish({ body: JSON.stringify({ id }) })
   for (const { id } of notes(40)) put(id)

@@ -4,7 +4,7 @@ import { kafkaAddress, rabbitAddress } from '../../src/drivers/broker-addresses.
 import { brokerSecurity } from '../../src/drivers/broker-security.ts'
 import { splitTls, withTls } from '../../src/drivers/tls/tls-url.ts'
 
-test('the environment says nothing: nothing is changed', () => {
+test('without variables nothing is changed', () => {
   assert.deepEqual(brokerSecurity({}), {})
   assert.deepEqual(brokerSecurity({ ONCEWARD_KAFKA_CA_FILE: '', ONCEWARD_KAFKA_SASL_MECHANISM: '' }), {})
 })
@@ -29,7 +29,7 @@ test('one scheme of variables for RabbitMQ and Kafka', () => {
   assert.deepEqual(brokerSecurity({ ONCEWARD_KAFKA_TLS: 'true' }), { kafkaTls: true })
 })
 
-test('a login that is not whole is refused, and no value is repeated', () => {
+test('an incomplete login is refused, and no value is repeated', () => {
   const name = 'ONCEWARD_KAFKA_SASL'
   const whole = {
     [`${name}_MECHANISM`]: 'PLAIN',
@@ -54,7 +54,7 @@ test('a login that is not whole is refused, and no value is repeated', () => {
   refused({ ONCEWARD_KAFKA_TLS: 'yes' }, /true or false/)
 })
 
-test('contract before address before environment', () => {
+test('the contract overrides the address, which overrides the environment', () => {
   const environment = { rabbitmqTls: { ca: 'of-environment' } }
   const caOf = (declared: object, url: string) =>
     splitTls(rabbitAddress(declared, url, environment)!, 'A test').tls.ca
@@ -69,7 +69,7 @@ test('contract before address before environment', () => {
   assert.equal(kafkaAddress({}, undefined, kafka), null)
 })
 
-test('what is put into an address comes out of it, PEM included, and the rest of it stays', () => {
+test('settings put into an address are read back, PEM included, and the rest of it stays', () => {
   const ca = '-----BEGIN CERTIFICATE-----\na+b/c=&d\n-----END CERTIFICATE-----\n'
   const tls = { ca, passphrase: 'p&=?# ö' }
   const { url, ...rest } = splitTls(withTls('amqps://u:p%40@host:5671/%2F?heartbeat=7', tls), 'A test')

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { Store } from '../../src/ports/store.ts'
 import { campaignStore } from '../../src/replay/campaign/campaign-store.ts'
 
-test('a campaign neither suspects anybody nor clears those the live consumer suspects', () => {
+test('a campaign neither suspects messages nor clears those the live consumer suspects', () => {
   const store = {
     sql: { query() {} },
     ping: () => {},

@@ -75,13 +75,13 @@ describe('the class of a failure', () => {
     assert.equal(classifyFailure({ status: 500 }, classes).class, 'validation')
   })
 
-  test('the contract’s word about a cause counts more than a default about the outside', () => {
+  test("a contract's class for a cause overrides a default for its outer error", () => {
     const error = Object.assign(new Error('m', { cause: new OutOfStock('m') }), { code: 'ETIMEDOUT' })
     const found = classifyFailure(error, { OutOfStock: 'business conflict' })
     assert.deepEqual([found.class, found.code], ['business conflict', 'OutOfStock'])
   })
 
-  test('causes in a circle, without end, or hostile do no harm', () => {
+  test('circular, endless and hostile causes are handled', () => {
     const circle = new Error('a')
     circle.cause = circle
     assert.equal(classifyFailure(circle, {}).class, 'unclassified')
@@ -126,7 +126,7 @@ describe('the class of a failure', () => {
     'a symbol': Symbol('s'),
     'a bigint': 1n,
   })) {
-    test(`${what} may be thrown and is classified all the same`, () => {
+    test(`${what} may be thrown and is still classified`, () => {
       assert.equal(classifyFailure(thrown, {}).class, 'unclassified')
     })
   }

@@ -8,7 +8,9 @@ import {
 } from 'onceward'
 import { MemoryQueue, MemoryStore, type MemoryTransaction } from 'onceward/memory'
 import { createTestEnvironment, type TestEnvironment } from 'onceward/testing'
-import type { Enrolment, Store, StoreSession, StoreTrouble } from '../../src/ports/store.ts'
+import type { Enrolment } from '../../src/ports/enrolment.ts'
+import type { Store, StoreTrouble } from '../../src/ports/store.ts'
+import type { StoreSession } from '../../src/ports/store-session.ts'
 
 export interface Note {
   readonly id: string

@@ -35,7 +35,7 @@ describe('a consumer that cannot work', () => {
     assert.equal(rig.queue.unsettled, 1)
   })
 
-  test('does not start where the source cannot keep the order it wants', async () => {
+  test('does not start where the source cannot keep the declared order', async () => {
     const rig = new ConsumerRig()
     Object.assign(rig.queue, {
       capabilities: { ...rig.queue.capabilities, order: { key: false, partition: false } },
@@ -44,7 +44,7 @@ describe('a consumer that cannot work', () => {
     await assert.rejects(one.start(), { code: 'configuration' })
   })
 
-  test('closes its run when the source cannot be opened: nobody died', async () => {
+  test('closes its run when the source cannot be opened: it is no crash', async () => {
     const rig = new ConsumerRig()
     const one = rig.process()
     Object.assign(rig.queue, { open: () => Promise.reject(new Error('no such queue')) })
@@ -53,7 +53,7 @@ describe('a consumer that cannot work', () => {
   })
 
   for (const how of ['halted', 'stopped at once'] as const)
-    test(`does not begin when it was ${how} while its source was being opened`, async () => {
+    test(`does not start when it was ${how} while its source was being opened`, async () => {
       const rig = new ConsumerRig()
       const opening = Promise.withResolvers<void>()
       const { open } = rig.queue
@@ -99,8 +99,8 @@ describe('a consumer that cannot work', () => {
   })
 })
 
-describe('a store that is away', () => {
-  test('settles nothing, counts no attempt, and goes on by itself', async () => {
+describe('an unavailable store', () => {
+  test('settles nothing, counts no attempt, and continues automatically', async () => {
     const rig = new ConsumerRig()
     rig.store.trouble = 'unavailable'
     rig.publish({ id: 'a' })
@@ -119,7 +119,7 @@ describe('a store that is away', () => {
     rig.expectLogged('info', /store available again/)
   })
 
-  test('takes nothing more than the batches in flight meanwhile', async () => {
+  test('receives no more than the batches in flight meanwhile', async () => {
     const rig = new ConsumerRig()
     rig.store.trouble = 'unavailable'
     rig.publish(...Array.from({ length: 50 }, (_, index) => ({ id: `m${index}` })))
@@ -131,7 +131,7 @@ describe('a store that is away', () => {
     assert.equal(Object.keys(rig.applied).length, 50)
   })
 
-  test('lets a drain end: what it could not finish goes back', async () => {
+  test('lets a drain end: unfinished deliveries are returned', async () => {
     const rig = new ConsumerRig()
     rig.store.trouble = 'unavailable'
     rig.publish({ id: 'a' })
@@ -144,7 +144,7 @@ describe('a store that is away', () => {
     assert.equal(rig.queue.unsettled, 1)
   })
 
-  test('drops what the broker has taken back meanwhile, and handles its new hand-over', async () => {
+  test('drops deliveries that the broker has taken back meanwhile, and handles their redelivery', async () => {
     const rig = new ConsumerRig()
     rig.store.trouble = 'unavailable'
     rig.publish({ id: 'a' })
@@ -158,7 +158,7 @@ describe('a store that is away', () => {
     assert.equal(rig.queue.unsettled, 0)
   })
 
-  test('what stands behind a message the broker has taken back goes with it, so that order holds', async () => {
+  test('messages behind one that the broker has taken back leave with it, so that order holds', async () => {
     const rig = new ConsumerRig()
     rig.store.trouble = 'unavailable'
     rig.publish({ id: 'a', key: 'k' }, { id: 'b', key: 'k' })
@@ -175,7 +175,7 @@ describe('a store that is away', () => {
     assert.equal(rig.queue.unsettled, 0)
   })
 
-  test('a lock somebody holds is waited for, without an attempt', async () => {
+  test('a held lock is waited for, without an attempt', async () => {
     const rig = new ConsumerRig()
     rig.store.trouble = 'lock wait'
     rig.publish({ id: 'a' })
@@ -188,7 +188,7 @@ describe('a store that is away', () => {
     rig.expectLogged('warn', /waiting for a lock/)
   })
 
-  test('a lock somebody holds for long is not blamed on bytes that nobody can read', async () => {
+  test('a lock held for long is not blamed on an unreadable message', async () => {
     const rig = new ConsumerRig()
     rig.store.trouble = 'lock wait'
     rig.queue.publish({ body: '{ no json' })
@@ -200,7 +200,7 @@ describe('a store that is away', () => {
     assert.deepEqual(one.tally.outcomes, { quarantined: 1 })
   })
 
-  test('contention is tried again at once and is no attempt of the message', async () => {
+  test('contention is retried at once and is no attempt of the message', async () => {
     const rig = new ConsumerRig()
     rig.store.trouble = 'contention'
     rig.publish({ id: 'a' })
@@ -215,7 +215,7 @@ describe('a store that is away', () => {
 })
 
 describe('stopping', () => {
-  test('a drain takes nothing new and hands back what waits for a retry', async () => {
+  test('a drain receives nothing new and returns messages that wait for a retry', async () => {
     const rig = new ConsumerRig()
     rig.publish({ id: 'a' })
     const one = await rig.start({ handle: () => retryAfter(5_000) })
@@ -314,7 +314,7 @@ describe('time', () => {
     assert.equal(rig.queue.unsettled, 0)
   })
 
-  test('a retry whose delivery was taken back waits for the new hand-over', async () => {
+  test('a retry whose delivery was taken back waits for the redelivery', async () => {
     const rig = new ConsumerRig()
     let calls = 0
     rig.publish({ id: 'a' })
@@ -330,7 +330,7 @@ describe('time', () => {
 })
 
 describe('counting', () => {
-  test('deliveries, outcomes and conflicts are told to the metrics', async () => {
+  test('deliveries, outcomes and conflicts are counted', async () => {
     const rig = new ConsumerRig()
     rig.publish({ id: 'a' }, { id: 'a' }, { id: 'b' }, { id: 'b', key: 'other' })
     await rig.start()
@@ -414,7 +414,7 @@ test('the crash points of a batch are passed in order', async () => {
   rig.publish({ id: 'a' })
   await rig.start()
   await rig.env.turn()
-  const expected = ['received', 'marked', 'applied', 'concluded', 'committed', 'settled']
+  const expected = ['received', 'claimed', 'applied', 'concluded', 'committed', 'settled']
   assert.deepEqual(
     rig.env.reached,
     expected.map(name => `batch.${name}`),

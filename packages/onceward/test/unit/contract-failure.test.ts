@@ -16,7 +16,7 @@ const rulesOf = (failure: FailureSection, changes: Partial<ConsumerContract> = {
 const queued = { source: { kind: 'rabbitmq', queue: 'q' } as never }
 
 describe('the failure section', () => {
-  test('the production template can be said', () => {
+  test('the production template can be declared', () => {
     const rules = rulesOf({
       attemptsMax: 5,
       deadLetter: { to: 'case-events.search-indexer.dlq', owner: 'search-team', manualReviewRequired: true },

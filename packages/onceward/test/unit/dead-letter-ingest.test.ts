@@ -48,7 +48,7 @@ function ingestOf(answers: (GetMessage | Error)[], onDeadLetter: (tag: number) =
 }
 
 describe('reading a dead-letter queue', () => {
-  test('a look that fails is told, tried again, and told when it works again', async () => {
+  test('a failed read is reported, retried, and reported again when it works', async () => {
     const { ingest, seen } = ingestOf([message(1), new Error('odd'), new Error('odd again'), message(2)])
     const running = ingest.run()
     await until(
@@ -60,7 +60,7 @@ describe('reading a dead-letter queue', () => {
     await running
   })
 
-  test('a message that cannot be handed over is given back and named, and the next one is taken', async () => {
+  test('a message that cannot be delivered is returned and named, and the next one is taken', async () => {
     const { ingest, seen } = ingestOf([message(1), message(2)], tag => {
       if (tag === 1) throw new TypeError('no such thing')
     })
@@ -75,7 +75,7 @@ describe('reading a dead-letter queue', () => {
     await running
   })
 
-  test('ends without a word when it was stopped with its session', async () => {
+  test('ends silently when it was stopped with its session', async () => {
     const answers: (GetMessage | Error)[] = []
     const { ingest, seen } = ingestOf(answers)
     const running = ingest.run()
@@ -86,7 +86,7 @@ describe('reading a dead-letter queue', () => {
   })
 })
 
-test('what a queue counts is read from whatever stands there', () => {
+test('the count of a queue is read from any header value', () => {
   const counts: [unknown, number][] = [
     [3, 3],
     [2.9, 2],

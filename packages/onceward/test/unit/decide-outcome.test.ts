@@ -6,7 +6,7 @@ import { type AttemptFacts, countsAsAttempt, decideOutcome } from '../../src/eng
 import type { Fact, Failure, Outcome } from '../../src/engine/batch/outcome.ts'
 import { ignore, park, reject, retryAfter, Verdict } from '../../src/engine/batch/verdicts.ts'
 import type { ProblemKind } from '../../src/message/received.ts'
-import type { MarkerStatus } from '../../src/ports/store.ts'
+import type { MarkerStatus } from '../../src/ports/markers.ts'
 
 type Changes = Partial<Pick<ConsumerContract, 'failure' | 'risk' | 'order'>>
 
@@ -253,14 +253,14 @@ describe('the one decision for a delivery', () => {
     })
   }
 
-  test('every outcome that stores something says why', () => {
+  test('every outcome that stores something has a reason', () => {
     for (const { fact, attempts = 0 } of rows) {
       const { status, reason } = decideOutcome(fact, tried(attempts), policy)
       if (status !== null) assert.notEqual(reason, '')
     }
   })
 
-  test('an attempt is counted for every message that was read or handled in vain, and for no other', () => {
+  test('an attempt is counted for every message whose reading or handling failed, and for no other', () => {
     const ended: readonly Outcome[] = ['retry', 'parked', 'dead-lettered', 'quarantined']
     for (const { when, fact, outcome } of rows) {
       const tried = fact.kind === 'failed' || fact.kind === 'verdict' || fact.kind === 'unreadable'

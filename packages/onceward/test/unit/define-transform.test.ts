@@ -55,7 +55,7 @@ describe('the contract of a transform', () => {
     test(`refuses ${what}`, () => assert.deepEqual(problemsOf(changes), places))
   }
 
-  test('takes money when somebody accepts that, when nothing passes, and when it halts', () => {
+  test('takes money when an owner accepts that, when nothing passes, and when it halts', () => {
     const accepted = { deadLetter: { to: 'orders.dead', passingAcceptedBy: 'head of orders' } }
     assert.deepEqual(problemsOf({ risk: 'money', failure: accepted }), [])
     assert.deepEqual(
@@ -103,7 +103,7 @@ consumers:
 })
 
 describe('the page of a transform', () => {
-  test('says what is written, what becomes of bad records, and what is not promised', () => {
+  test('has the outputs, the outcome of bad records, and what is not promised', () => {
     const page = contractPage(defineTransform(contract))
     const text = renderPage(page)
     assert.match(text, /^# Transform contract: `paid_orders`/)
@@ -118,7 +118,7 @@ describe('the page of a transform', () => {
     assert.match(text, /may be repeated/)
   })
 
-  test('says that it halts where it has no topic for dead letters', () => {
+  test('states that it halts without a dead-letter topic', () => {
     const { behaviour } = contractPage(defineTransform({ ...contract, failure: {} }))
     const outcomeOf = (name: string) => behaviour.find(({ situation }) => situation === name)?.outcome
     assert.deepEqual([outcomeOf('undecodable'), outcomeOf('unclassified')], ['halted', 'halted'])

@@ -51,7 +51,7 @@ const record = (timestampMs: number) => ({ properties: { timestampMs } }) as Del
 const turn = () => new Promise(resolve => setImmediate(resolve))
 
 describe('a delay level', () => {
-  test('hands a record over when it is old enough, and not before', async () => {
+  test('delivers a record when it is old enough, and not before', async () => {
     const rig = openRig()
     const [old, young] = [record(9_000), record(9_400)]
     const first = rig.subscription.receive(10)
@@ -69,7 +69,7 @@ describe('a delay level', () => {
     assert.deepEqual(await second, [young])
   })
 
-  test('never waits longer than the level, whatever date a record carries', async () => {
+  test('never waits longer than the level, for any timestamp of a record', async () => {
     const rig = openRig()
     const ahead = record(99_000_000)
     const received = rig.subscription.receive(10)
@@ -90,7 +90,7 @@ describe('a delay level', () => {
     assert.deepEqual(await received, [waiting])
   })
 
-  test('forgets what went to another owner, and reads on while something waits', async () => {
+  test('drops records of another owner, and reads on while a record waits', async () => {
     const rig = openRig()
     const [lost, kept] = [record(9_500), record(9_900)]
     const received = rig.subscription.receive(10)

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { diagnose } from '../../src/drivers/postgres/diagnose.ts'
 
-test('a session the server ended for its time limits is no fault of a statement', () => {
+test('a session that the server ended by a time limit is not a statement error', () => {
   for (const code of ['25P03', '25P04', '57P05'])
     assert.equal(diagnose(Object.assign(new Error('terminating connection'), { code })), 'unavailable', code)
 })
 
-test('a statement about something called alert is no trouble with TLS', () => {
+test('a statement that contains the word alert is not a TLS error', () => {
   const error = (code: string, message: string) => diagnose(Object.assign(new Error(message), { code }))
   assert.equal(
     error('23514', 'new row for relation "alert" violates check constraint "alert_check"'),

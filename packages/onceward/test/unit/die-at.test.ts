@@ -14,7 +14,7 @@ async function live(options: object, passages: number, stdio: 'file' | 'descript
   const code = `
     import { dieAt } from ${JSON.stringify(entry)}
     const reach = dieAt('batch.committed', ${JSON.stringify(options)})
-    for (let n = 0; n < ${passages}; n++) { reach('batch.marked'); reach('batch.committed') }
+    for (let n = 0; n < ${passages}; n++) { reach('batch.claimed'); reach('batch.committed') }
     console.log('survived')`
   const child = spawn(
     process.execPath,
@@ -30,7 +30,7 @@ async function live(options: object, passages: number, stdio: 'file' | 'descript
   return { signal, out, witness: stdio === 'descriptor' ? witness : '' }
 }
 
-test('a process dies by SIGKILL at the given passage, and the witness says so', async () => {
+test('a process is killed by SIGKILL at the given passage, and the witness records it', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'onceward-die-'))
   try {
     const witness = join(folder, 'witness')
@@ -49,7 +49,7 @@ test('the witness may be an open descriptor', async () => {
   assert.equal(witness, 'died at batch.committed, passage 1\n')
 })
 
-test('a point passed too rarely kills nobody', async () => {
+test('a point passed too rarely does not kill the process', async () => {
   const { signal, out } = await live({ hit: 3 }, 2)
   assert.equal(signal, null)
   assert.equal(out, 'survived\n')

@@ -16,7 +16,7 @@ describe('the digest of a message', () => {
     assert.ok(bytesDigest(body).equals(digest))
   })
 
-  test('tells apart what decodes or parses alike', () => {
+  test('distinguishes bytes that decode or parse alike', () => {
     const alike = ['{"a":1}', '{"a": 1}', '{"a":1.0}', '\ufeff{"a":1}', '{"a":1,"a":1}'].map(text =>
       Buffer.from(text),
     )
@@ -45,7 +45,7 @@ describe('the digest of a message', () => {
     assert.equal(of({ tenant: Buffer.from('a') }), of({ tenant: 'a' }))
   })
 
-  test('frames headers by their lengths, so that nothing moves between body and headers unseen', () => {
+  test('frames headers by their lengths, so that body and headers cannot be confused', () => {
     // Few letters, those of the header names among them: what is moved meets what could take its place.
     const part = fc.string({ unit: fc.constantFrom('a', 'b', ':', '1'), maxLength: 5 })
     const parts = fc.record({ body: part, a: part, b: part })
@@ -73,7 +73,7 @@ describe('the business digest', () => {
     assert.ok(!businessDigestOf([1, 2]).equals(businessDigestOf([2, 1])))
   })
 
-  test('refuses what JSON would leave out, and says which', () => {
+  test('refuses values that JSON would omit, and names them', () => {
     class Money {
       readonly #cents = 5
       cents = () => this.#cents
@@ -92,7 +92,7 @@ describe('the business digest', () => {
     for (const [value, text] of refused) assert.throws(() => businessDigestOf(value), text)
   })
 
-  test('takes what says of itself how it looks as JSON, and objects without a prototype', () => {
+  test('accepts objects with toJSON, and objects without a prototype', () => {
     const at = new Date(5)
     assert.ok(businessDigestOf({ at }).equals(businessDigestOf({ at: at.toISOString() })))
     const bare = Object.assign(Object.create(null), { a: 1 })
@@ -100,7 +100,7 @@ describe('the business digest', () => {
     assert.ok(!businessDigestOf(Buffer.from('a')).equals(businessDigestOf(Buffer.from('b'))))
   })
 
-  test('takes anything a contract may give', () => {
+  test('accepts any value of a contract', () => {
     for (const value of [undefined, null, 5, 'x', 10n, [undefined], { toString: 1 }]) {
       assert.equal(businessDigestOf(value)[0], 1)
     }

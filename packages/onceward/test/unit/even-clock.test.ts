@@ -37,7 +37,7 @@ describe('the clock for durations', () => {
     assert.equal(clock.nowMs() - began, 7_000)
   })
 
-  test('counts the hours a machine was suspended, at the first look after', () => {
+  test('counts the hours a machine was suspended, at the first reading after', () => {
     const { clock, runs, sleeps } = machine()
     const began = clock.nowMs()
     runs(100)
@@ -59,7 +59,7 @@ describe('the clock for durations', () => {
     assert.equal(clock.nowMs() - began, 30)
   })
 
-  test('finds a sleep out although the date was set back by as much', () => {
+  test('detects a suspension although the date was set back by as much', () => {
     const { clock, runs, sleeps, isSet } = machine()
     const began = clock.nowMs()
     sleeps(60_000)

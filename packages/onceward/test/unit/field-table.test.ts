@@ -70,7 +70,7 @@ const { table } = fc.letrec<{ value: unknown; table: object }>(tie => ({
 }))
 
 describe('a field table', () => {
-  test('is read as the client reads it, but for prototypes', () => {
+  test('is read as the client reads it, except for prototypes', () => {
     fc.assert(
       fc.property(table, given => {
         const bytes = encoded(given)
@@ -79,7 +79,7 @@ describe('a field table', () => {
     )
   })
 
-  test('may have a name __proto__ at every level, whatever stands under it', () => {
+  test('may have a name __proto__ at every level, with any value', () => {
     for (const value of [
       1,
       'text',
@@ -111,7 +111,7 @@ describe('a field table', () => {
     assert.equal(readCount(read.n), 2 ** 31 - 1)
   })
 
-  test('has the digest that it had when the client read it', () => {
+  test('has the same digest as when the client read it', () => {
     const listed = ['h', 'absent']
     const check = (value: unknown) => {
       const bytes = encoded({ h: value })
@@ -163,7 +163,7 @@ describe('frames whose headers are read by us', () => {
     return reader
   }
 
-  test('are whole, with everything around them, however the bytes arrive', () => {
+  test('are complete, with everything around them, for any split of the bytes', () => {
     const headers = bare([
       ['__proto__', 'h'],
       ['n', 1],
@@ -195,7 +195,7 @@ describe('frames whose headers are read by us', () => {
     }
   })
 
-  test('that nobody can read keep their bytes, and count as nested too deep', () => {
+  test('that cannot be parsed keep their bytes, and count as nested too deep', () => {
     const bytes = frame({ headers: { abc: true } })
     bytes[bytes.indexOf('abc') + 3] = 0x7e
     const { fields } = reading([bytes]).recvFrame() as { fields: { headers: Record<string, unknown> } }

@@ -5,7 +5,7 @@ import { OncewardError } from '../../src/errors.ts'
 
 const coded = (code: string) => Object.assign(new Error(code), { code })
 
-test('a halt over what concerns every message is not held against those in hand', () => {
+test('a halt for a cause that concerns every message is not blamed on those in flight', () => {
   for (const error of [
     new DecidedHalt('a class that halts'),
     new OncewardError('records_lost', ''),
@@ -18,7 +18,7 @@ test('a halt over what concerns every message is not held against those in hand'
     assert.equal(mayBeOfMessage(error), false, String(error))
 })
 
-test('a halt that nobody can explain may be the doing of a message', () => {
+test('a halt without a known cause may be blamed on a message', () => {
   for (const error of [
     new TypeError('cannot read properties of undefined'),
     new OncewardError('consumer_halted', 'broken invariant: none'),

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { handlerDeadline } from '../../src/engine/batch/handler-deadline.ts'
 
-/** A deadline of 100 ms whose timer is served `lateMs` after it was due. */
-async function passedAfter(lateMs: number): Promise<Error> {
+/** A deadline of 100 ms; `pass` serves its timer `lateMs` after it was due. */
+function deadlineOf(lateMs: number) {
   let nowMs = 0
   let due: () => void = () => {}
   const timers = {
@@ -22,8 +22,12 @@ async function passedAfter(lateMs: number): Promise<Error> {
     env: { clock: { nowMs: () => nowMs }, timers },
     signal: new AbortController().signal,
   }
-  const deadline = handlerDeadline([], context as never)
-  due()
+  return { deadline: handlerDeadline([], context as never), pass: () => due() }
+}
+
+async function passedAfter(lateMs: number): Promise<Error> {
+  const { deadline, pass } = deadlineOf(lateMs)
+  pass()
   const error: Error = await deadline.within(new Promise<never>(() => {})).catch(reason => reason)
   assert.equal(deadline.cutBy(error), error)
   assert.equal(deadline.cutBy(new Error('of the handler')), undefined)
@@ -31,7 +35,7 @@ async function passedAfter(lateMs: number): Promise<Error> {
 }
 
 describe('the time of a handler', () => {
-  test('is said to be over', async () => {
+  test('is reported when it is exceeded', async () => {
     assert.match(
       (await passedAfter(3)).message,
       /^The handler did not return within 100 ms\. Its transaction/,
@@ -43,5 +47,19 @@ describe('the time of a handler', () => {
       (await passedAfter(42_000)).message,
       /was paused or its event loop was blocked for at least 42 s: another process may have its lease or partition/,
     )
+  })
+
+  test('cuts every call in progress, and none that has ended', async () => {
+    const { deadline, pass } = deadlineOf(3)
+    const never = () => deadline.within(new Promise<never>(() => {})).catch((reason: Error) => reason)
+    const failed = new Error('of the handler')
+    const ended = await deadline.within(Promise.resolve('ended'))
+    const broken = await deadline.within(Promise.reject(failed)).catch(reason => reason)
+    const open = [never(), never()]
+    pass()
+    for (const one of [...open, never()]) assert.match((await one).message, /did not return within 100 ms/)
+    assert.equal(ended, 'ended')
+    assert.equal(broken, failed)
+    assert.equal(await deadline.within('returned already'), 'returned already')
   })
 })

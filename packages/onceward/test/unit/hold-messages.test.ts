@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { SqlClient } from '../../src/drivers/postgres/pool.ts'
 import { holdMessages } from '../../src/drivers/postgres/sql/hold-messages.ts'
-import type { Conclusion, Enrolment, HeldRecord } from '../../src/ports/store.ts'
+import type { Conclusion } from '../../src/ports/conclusion.ts'
+import type { Enrolment } from '../../src/ports/enrolment.ts'
+import type { HeldRecord } from '../../src/ports/held-record.ts'
 
 const enrolment = {
   consumerId: 1,
@@ -52,7 +54,7 @@ async function copiesOf(record: HeldRecord, by: Enrolment): Promise<unknown[] | 
 }
 
 describe('the copy of a dead letter', () => {
-  test('is not made where its topic does not even take where the original stands', async () => {
+  test("is not written where its topic is too small even for the original's position", async () => {
     const limited = (bytes: number) => {
       const topicLimits = { bytesMax: () => bytes, doubt: () => {} }
       return { ...enrolment, facts: { ...enrolment.facts, topicLimits } } as Enrolment
@@ -63,7 +65,7 @@ describe('the copy of a dead letter', () => {
     assert.equal(((await copiesOf(large, limited(9_000)))![7] as Buffer).length, 5_000)
   })
 
-  test('carries where the original stands, its key and its headers', async () => {
+  test("has the original's position, key and headers", async () => {
     const { key, headers } = await copyOf(held)
     assert.equal(key, 'case-7')
     assert.equal(headers['onceward-origin'], 'case-events')
@@ -71,7 +73,7 @@ describe('the copy of a dead letter', () => {
     assert.deepEqual(headers.trace, { $bytes: 'AAH/' })
   })
 
-  test('says in the words of Spring where it came from and why it died', async () => {
+  test("has the origin and the failure in Spring's headers", async () => {
     const bytes = (value: unknown) => Buffer.from((value as { $bytes: string }).$bytes, 'base64')
     const died = {
       ...held,
@@ -91,7 +93,7 @@ describe('the copy of a dead letter', () => {
     assert.ok(trace.length < 2_000 && trace.endsWith('\tat f (a.ts:1)'))
   })
 
-  test('keeps the origin of an earlier death before its own, and only the last error', async () => {
+  test('keeps the origin of an earlier failure, and only the last error', async () => {
     const before = {
       'kafka_dlt-original-topic': { $bytes: 'YQ==' },
       'kafka_dlt-exception-message': { $bytes: 'YQ==' },

@@ -35,7 +35,7 @@ function guarded(markers: string | null) {
 }
 
 describe('the horizon guard', () => {
-  test('asks about a message whose marker a clock that is ahead within the tolerance may have removed', async () => {
+  test('checks a message whose marker may have been removed by a clock ahead within the tolerance', async () => {
     const scene = guarded('30d')
     assert.equal(await scene.parks(minute), false)
     scene.clockMs += 10_000
@@ -55,7 +55,7 @@ describe('the horizon guard', () => {
       assert.equal(await scene.parks(10 * day), true)
     })
 
-    test(`learns within a minute of a removal that nobody declared (own: ${own})`, async () => {
+    test(`learns within a minute of an undeclared removal (own: ${own})`, async () => {
       const scene = guarded(own)
       assert.equal(await scene.parks(minute), false)
       scene.purgedBeforeMs = startMs - 7 * day
@@ -64,7 +64,7 @@ describe('the horizon guard', () => {
       assert.equal(await scene.parks(10 * day), true)
     })
 
-    test(`asks once a minute while nothing is old (own: ${own})`, async () => {
+    test(`queries once a minute while nothing is old (own: ${own})`, async () => {
       const scene = guarded(own)
       for (; scene.clockMs < 10 * minute; scene.clockMs += 1_000) await scene.parks(minute)
       assert.equal(scene.asked, 10)

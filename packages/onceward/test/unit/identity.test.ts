@@ -64,7 +64,7 @@ describe('an id', () => {
     assert.notDeepEqual(readId('07'), readId(7))
   })
 
-  test('that is none is refused by name', () => {
+  test('that is invalid is refused by name', () => {
     const names: [unknown, RegExp][] = [
       [1.5, /is the fraction 1\.5,/],
       [2 ** 53, /is a whole number of 2\^53 or more/],
@@ -79,7 +79,7 @@ describe('an id', () => {
     for (const [value, text] of names) assert.match((readId(value) as { text: string }).text, text)
   })
 
-  test('that keys nothing here is shown in the same form, and is never cut', () => {
+  test('that is only shown has the same form, and is never cut', () => {
     assert.equal(idText(7), '7')
     const long = 'x'.repeat(300)
     assert.notEqual(idText(`${long}1`), idText(`${long}2`))
@@ -87,7 +87,7 @@ describe('an id', () => {
     assert.equal(idText(undefined), null)
   })
 
-  test('counts its case', () => assert.notDeepEqual(readId('abc'), readId('ABC')))
+  test('is case-sensitive', () => assert.notDeepEqual(readId('abc'), readId('ABC')))
 
   test('above 200 bytes is keyed by its hash, never below', () => {
     const { id } = readId('x'.repeat(201)) as { id: string }
@@ -96,7 +96,7 @@ describe('an id', () => {
     assert.deepEqual(readId('é'.repeat(100)), { id: 'é'.repeat(100) })
   })
 
-  test('that looks like a hashed one cannot pass for it', () => {
+  test('that looks like a hashed one is distinct from it', () => {
     const hashed = (readId('x'.repeat(300)) as { id: string }).id
     assert.notDeepEqual(readId(hashed), { id: hashed })
   })
@@ -117,8 +117,8 @@ describe('an id', () => {
   })
 })
 
-describe('a fact worth showing', () => {
-  test('becomes text that any database takes', () => {
+describe('a fact for display', () => {
+  test('becomes text that any database can store', () => {
     assert.equal(storableText('a\0b\ud800'), 'a\\0b\ufffd')
     assert.equal(storableText(7), '7')
     assert.equal(storableText(undefined), null)

@@ -39,7 +39,7 @@ function fractionOf(text: string): { units: bigint; places: bigint } {
 }
 
 describe('numbers of a JSON body', () => {
-  test('whose digits are lost are found wherever they stand', () => {
+  test('whose digits are lost are found at any place', () => {
     fc.assert(
       fc.property(literals, padding, padding, (literal, text, more) => {
         const body = Buffer.from(`{"${text}":"${more}","x":[1,${literal} ],"y":"${more}"}`)
@@ -49,7 +49,7 @@ describe('numbers of a JSON body', () => {
     )
   })
 
-  test('are kept, refused, made bigint or noted, and never rounded unseen', () => {
+  test('are kept, refused, converted to bigint or noted, and never silently rounded', () => {
     fc.assert(
       fc.property(literals, literal => {
         const { units, places } = fractionOf(literal)
@@ -92,7 +92,7 @@ describe('numbers of a JSON body', () => {
     assert.equal(inexactOf(message)?.get(message.x), '1.0000000000000000001e999999999')
   })
 
-  test('long digits in texts are no numbers', () => {
+  test('long digits in strings are not numbers', () => {
     for (const text of [
       'DE89370400440532013000',
       '9007199254740993',

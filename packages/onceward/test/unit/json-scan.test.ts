@@ -53,19 +53,19 @@ describe('the scan before parsing', () => {
     )
   })
 
-  test('is spared a text too small to break a limit', () => {
+  test('is skipped for a text too small to exceed a limit', () => {
     assert.equal(isPlainlyWithin('{"a":[1]}', { depthMax: 2, keysMax: 9 }), true)
     assert.equal(isPlainlyWithin('{"a":[1]}', { depthMax: 1, keysMax: 9 }), false)
     assert.equal(isPlainlyWithin('{"a":[1]}', { depthMax: 2, keysMax: 8 }), false)
   })
 
-  test('looks into no string', () => {
+  test('ignores the content of strings', () => {
     for (const text of ['"[[[[{{{{:::"', '"\\"[[["', '"\\\\"', '["\\\\\\"[","["]', '"\\u005b["'])
       scan(text, 1, 0)
     assert.throws(() => scan('["\\\\",[]]', 1), /nested deeper/, 'an escaped backslash ends the string')
   })
 
-  test('survives text that is no JSON', () => {
+  test('handles text that is not JSON', () => {
     for (const text of ['"', '"\\', ']]]]', '', '{"a":', '\\"', '"'.repeat(1_001)]) scan(text, 1, 1)
   })
 

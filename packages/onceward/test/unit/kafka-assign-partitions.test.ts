@@ -25,7 +25,7 @@ describe('cooperative-sticky assignment', () => {
     assert.deepEqual(assign([member('a'), member('b')], 4), { a: [0, 2], b: [1, 3] })
   })
 
-  test('what moves is given to nobody until its holder has let go', () => {
+  test('a moving partition is assigned to no member until its holder has released it', () => {
     const first = assign([member('a', [0, 1, 2, 3]), member('b')], 4)
     assert.equal(first.a!.length, 2)
     assert.deepEqual(first.b, [])
@@ -34,19 +34,19 @@ describe('cooperative-sticky assignment', () => {
     assert.equal(second.b!.length, 2)
   })
 
-  test('a newcomer gets something although nobody has more than the average rounded up', () => {
+  test('a new member gets a partition although no member has more than the average rounded up', () => {
     const first = assign([member('a', [0, 1]), member('b', [2, 3]), member('c')], 4)
     const second = assign([member('a', first.a), member('b', first.b), member('c')], 4)
     assert.equal(second.c!.length, 1)
   })
 
-  test('of two who claim a partition the later generation keeps it, once the other has let go', () => {
+  test('of two members that claim a partition the later generation keeps it, once the other has released it', () => {
     const contested = assign([member('a', [0], 2), member('b', [0], 1)], 1)
     assert.deepEqual(contested, { a: [], b: [] })
     assert.deepEqual(assign([member('a', [0], 2), member('b')], 1), { a: [0], b: [] })
   })
 
-  test('members get only topics they want', () => {
+  test('members get only topics they subscribe to', () => {
     const given = assignPartitions(
       [member('a', [], 1, ['t']), member('b', [], 1, ['u'])],
       new Map([
@@ -58,7 +58,7 @@ describe('cooperative-sticky assignment', () => {
     assert.deepEqual(given.get('b'), [{ topic: 'u', partitions: [0] }])
   })
 
-  test('whoever comes and goes: two rounds later all is given once, fairly, and nothing moved without need', () => {
+  test('for any joins and leaves: two rounds later each partition is assigned once, fairly, and none moved without need', () => {
     const step = fc.constantFrom('join', 'leave')
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 12 }), fc.array(step, { maxLength: 12 }), (count, steps) => {

@@ -45,7 +45,7 @@ function rig(t: TestContext, refusals: readonly string[]) {
 }
 
 for (const later of ['REBALANCE_IN_PROGRESS', 'ILLEGAL_GENERATION']) {
-  test(`the group is heard of while a rebalance waits for another member: ${later}`, async t => {
+  test(`the group counts as responsive while a rebalance waits for another member: ${later}`, async t => {
     const seen = rig(t, ['REBALANCE_IN_PROGRESS', later])
     await until('it has asked often', () => seen.heartbeats >= 6)
     assert.ok(seen.connected >= 5, `heard ${seen.connected} times in ${seen.heartbeats} heartbeats`)

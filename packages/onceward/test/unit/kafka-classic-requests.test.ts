@@ -34,7 +34,7 @@ function leading(known: () => number | null) {
   return new ClassicRequests(connections as never, { topic: 'orders', group: 'g', instance: null } as never)
 }
 
-test('a leader whose broker does not know the topic yet assigns nothing to anybody and asks again', async () => {
+test('a leader whose broker does not know the topic yet assigns nothing and asks again', async () => {
   let known: number | null = null
   const requests = leading(() => known)
   await assert.rejects(requests.join('me', [], -1), /orders/)

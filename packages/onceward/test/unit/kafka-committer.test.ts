@@ -34,7 +34,7 @@ function rig(t: TestContext, restMs = 0) {
 }
 
 describe('the committer', () => {
-  test('sends at once, and whatever moves meanwhile joins the next', async t => {
+  test('sends at once, and positions that move meanwhile join the next request', async t => {
     const { committer, sent, lease, committed } = rig(t)
     const [a, b] = [lease(0), lease(1)]
     a.progress.pass('1')
@@ -53,7 +53,7 @@ describe('the committer', () => {
     assert.equal(sent[1]!.offsets[0]!.leaderEpoch, 4)
   })
 
-  test('positions that move in one turn go out together', async t => {
+  test('positions that move in one turn of the event loop are sent together', async t => {
     const { committer, sent, lease, committed } = rig(t)
     for (const one of [lease(0), lease(1)]) {
       one.progress.pass('5')
@@ -84,7 +84,7 @@ describe('the committer', () => {
     assert.equal(await committer.commit([one]), 0, 'nothing to commit')
   })
 
-  test('what is refused for now is repeated with the position of then', async t => {
+  test('a retriable refusal is repeated with the current position', async t => {
     const { committer, sent, lease, committed } = rig(t)
     const one = lease(0)
     one.progress.pass('1')
@@ -98,7 +98,7 @@ describe('the committer', () => {
     assert.equal(await waiting, 0)
   })
 
-  test('what is refused for now is not repeated at once, although somebody waits', async t => {
+  test('a retriable refusal is not repeated at once, although a caller waits', async t => {
     const { committer, sent, lease } = rig(t, 100)
     const one = lease(0)
     one.progress.pass('1')

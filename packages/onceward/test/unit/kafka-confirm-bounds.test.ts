@@ -42,19 +42,19 @@ function scripted(...said: readonly Said[]) {
 const stands = (leaderEpoch = 3) => new Map([[0, { offset: 100, leaderEpoch }]])
 
 describe('the bounds of a partition', () => {
-  test('are taken at once where the log reaches as far as we read', async () => {
+  test('are accepted at once where the log reaches the read position', async () => {
     const { client, clock, asked } = scripted({ end: 100 })
     assert.equal((await confirmBounds(client, stands(), clock)).get(0)!.end, 100)
     assert.equal(asked(), 1)
   })
 
-  test('of a leader that may not hand everything over yet are those of its whole log', async () => {
+  test('of a leader that may not serve everything yet are those of its whole log', async () => {
     const { client, clock, tookMs } = scripted({ end: 0, logEnd: 120 })
     assert.equal((await confirmBounds(client, stands(), clock)).get(0)!.end, 120)
     assert.equal(tookMs(), 0)
   })
 
-  test('of a log that grows are asked for again', async () => {
+  test('of a log that grows are requested again', async () => {
     const { client, clock } = scripted({ end: 0 }, { end: 40 }, { end: 70 }, { end: 100 })
     assert.equal((await confirmBounds(client, stands(), clock)).get(0)!.end, 100)
   })
@@ -65,7 +65,7 @@ describe('the bounds of a partition', () => {
     assert.ok(tookMs() <= 4_000)
   })
 
-  test('count from anew when another leader says the same', async () => {
+  test('are timed again when another leader reports the same', async () => {
     const before = Array.from({ length: 14 }, () => ({ end: 40, leaderEpoch: 3 }))
     const { client, clock, tookMs } = scripted(...before, { end: 40, leaderEpoch: 4 })
     await confirmBounds(client, stands(), clock)
@@ -78,7 +78,7 @@ describe('the bounds of a partition', () => {
     assert.equal((await confirmBounds(client, stands(5), clock)).get(0)!.end, 100)
   })
 
-  test('of a cluster that was restored are believed after ten seconds', async () => {
+  test('of a cluster that was restored are accepted after ten seconds', async () => {
     const { client, clock, tookMs } = scripted({ end: 40, leaderEpoch: 3 })
     assert.equal((await confirmBounds(client, stands(5), clock)).get(0)!.end, 40)
     assert.ok(tookMs() >= 10_000 && tookMs() < 12_000, `${tookMs()} ms`)
@@ -97,7 +97,7 @@ describe('leaders that brokers name', () => {
     assert.deepEqual(leaders.newest('another topic of the name', led(1, 0)), led(1, 0))
   })
 
-  test('are believed again when nobody names a newer one for half a minute', () => {
+  test('are accepted again when no broker names a newer one for half a minute', () => {
     let nowMs = 0
     const leaders = new KnownLeaders(() => nowMs)
     leaders.newest('id', led(2, 6))

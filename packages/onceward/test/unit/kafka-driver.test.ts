@@ -28,7 +28,7 @@ function rig(t: TestContext, onRevoke = () => Promise.resolve()) {
 }
 
 describe('the Kafka driver', () => {
-  test('keeps a partition that it lost and was given again while it was being revoked', async t => {
+  test('keeps a partition that it lost and was assigned again while it was being revoked', async t => {
     const drained = Promise.withResolvers<void>()
     const { driver, seen, group, epochs } = rig(t, () => drained.promise)
     group.onAssigned([0], aMember('first'))
@@ -55,7 +55,7 @@ describe('the Kafka driver', () => {
     )
   })
 
-  test('hands the bytes of a batch nobody can read over in the place of its records, and goes on behind it', async t => {
+  test('delivers the bytes of an unreadable batch in the place of its records, and continues after it', async t => {
     const { driver, seen, group, log, checkpoints } = rig(t)
     group.onAssigned([0], aMember())
     await until('it is read', () => seen.added.length === 1)
@@ -74,7 +74,7 @@ describe('the Kafka driver', () => {
     assert.deepEqual([progress.position, checkpoints.losses], ['5', []])
   })
 
-  test('declares a batch nobody can read or keep when all before it is settled, and loses nothing but it', async t => {
+  test('declares an unreadable batch that is too large to store as lost when all before it is settled, and nothing else', async t => {
     const { driver, seen, group, log, checkpoints } = rig(t)
     group.onAssigned([0], aMember())
     await until('it is read', () => seen.added.length === 1)
@@ -91,7 +91,7 @@ describe('the Kafka driver', () => {
     assert.deepEqual([loss!.from.next, loss!.to!.next, loss!.records], ['2', '5', 3])
   })
 
-  test('takes all partitions back at once that the store said were gone', async t => {
+  test('takes all partitions back at once that the store reported as lost', async t => {
     t.mock.timers.enable({ apis: ['setInterval'] })
     let nowMs = 0
     t.mock.method(performance, 'now', () => nowMs)
@@ -106,7 +106,7 @@ describe('the Kafka driver', () => {
     assert.deepEqual(epochs(), ['t/0 2', 't/1 2'])
   })
 
-  test('is not stalled while it takes a partition over, and says so when that takes too long', async t => {
+  test('is not stalled while it takes a partition over, and reports a stall when that takes too long', async t => {
     t.mock.timers.enable({ apis: ['setInterval'] })
     let nowMs = 0
     t.mock.method(performance, 'now', () => nowMs)

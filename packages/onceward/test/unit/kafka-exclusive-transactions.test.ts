@@ -21,7 +21,7 @@ async function fencedFourTimes(named: boolean): Promise<number> {
   return rivals
 }
 
-test('being fenced again and again means a rival only under a name that another process may have', async () => {
+test('repeated fencing means a rival only under a name that another process may have', async () => {
   assert.ok((await fencedFourTimes(true)) > 0)
   assert.equal(await fencedFourTimes(false), 0)
 })

@@ -44,7 +44,7 @@ function fetcherOf(answer: Partial<FetchedPartition>, events: Partial<FetchEvent
   return { fetcher, asked }
 }
 
-test('a partition this user may not read is refused to him, and not asked for again', async t => {
+test('a partition that the user may not read is refused, and not requested again', async t => {
   const refused: OncewardError[] = []
   const topicAuthorizationFailed = 29
   const { fetcher, asked } = fetcherOf(

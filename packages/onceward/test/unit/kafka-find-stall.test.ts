@@ -10,7 +10,7 @@ const fine = {
   unread: [],
 }
 
-test('a reader is stalled when an answer is owed, the group is silent, or a partition stands, and says the longest', () => {
+test('a reader is stalled when an answer is overdue, the group is silent, or a partition does not move, and reports the longest stall', () => {
   assert.equal(findStall(fine), null)
   assert.deepEqual(findStall({ ...fine, owed: [{ name: 't/0', forMs: 2_500 }] }), {
     forMs: 2_500,
@@ -23,7 +23,7 @@ test('a reader is stalled when an answer is owed, the group is silent, or a part
   assert.match(findStall({ ...fine, owed: many })!.reason, /t\/0, t\/1, t\/2 and 2 more$/)
 })
 
-test('a partition that is taken over is no stall before its time is over, and one that nobody takes is one at once', () => {
+test('a partition being taken over is no stall within its time limit, and one without an owner is one at once', () => {
   const unread = (forMs: number, isTaking: boolean) =>
     findStall({ ...fine, unread: [{ name: 't/2', forMs, isTaking }] })
   assert.equal(unread(14_000, true), null)

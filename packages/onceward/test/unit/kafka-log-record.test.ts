@@ -15,7 +15,7 @@ function recordOf(value: Buffer | null, key: Buffer | null = null) {
   return toLogRecord(decodeRecordSet(bytes, options).records[0]!, 'payments/3', true)
 }
 
-describe('a Kafka record, handed over', () => {
+describe('a delivered Kafka record', () => {
   test('has its place, its key and what its headers mean', () => {
     const record = recordOf(Buffer.from('body'), Buffer.from('key'))
     assert.equal(record.body.toString(), 'body')
@@ -27,7 +27,7 @@ describe('a Kafka record, handed over', () => {
     assert.deepEqual({ ...record.properties }, { timestampMs: 7, type: 'paid' })
   })
 
-  test('reaches as far as the log goes on without others', () => {
+  test('has a next position after trailing gaps', () => {
     const record = recordOf(Buffer.from('body'))
     record.next = '50'
     assert.equal(record.next, '50')
@@ -41,7 +41,7 @@ describe('a Kafka record, handed over', () => {
     assert.equal(record.properties.tombstone, true)
   })
 
-  test('is what it was when it is kept apart from its fetch', () => {
+  test('is unchanged when it is copied out of its fetch', () => {
     const progress = new PartitionProgress('payments/3', 1, { incarnation: 'one', next: '41' })
     const delivery = new LogDelivery(recordOf(Buffer.from('body'), Buffer.from('key')), progress, 'payments')
     const seen = ({ body, headers, properties, key, position, place, next, redelivered }: LogDelivery) =>
@@ -52,7 +52,7 @@ describe('a Kafka record, handed over', () => {
     assert.deepEqual([before.position, before.next], ['payments/3@41', '42'])
   })
 
-  test('is what it was when it is told where its place begins', () => {
+  test('is unchanged when the beginning of its range is set', () => {
     const record = recordOf(Buffer.from('body'), Buffer.from('key'))
     const { at, next, position, key, since } = recordWith(record, { since: '30' })
     assert.deepEqual([at, next, position, key, since], ['41', '42', 'payments/3@41', 'key', '30'])

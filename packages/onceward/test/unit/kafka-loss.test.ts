@@ -29,13 +29,13 @@ const lost = (decision: ReturnType<typeof decide>) => {
   return decision.kind === 'lost' ? decision.loss : assert.fail()
 }
 
-describe('where a partition is read on', () => {
-  test('one that was never here begins where the contract says, or not at all', () => {
+describe('the start position of a partition', () => {
+  test('a new partition begins where the contract says, or not at all', () => {
     assert.deepEqual(decide({}), { kind: 'unstarted' })
     assert.deepEqual(decide({ start: 100 }), { kind: 'read', offset: 100, leaderEpoch: -1, isNew: true })
   })
 
-  test('a group that others used is taken over where it stands', () => {
+  test('a group that other clients used is taken over at its position', () => {
     assert.deepEqual(decide({ committed: committed(150), start: 100 }), {
       kind: 'read',
       offset: 150,
@@ -44,7 +44,7 @@ describe('where a partition is read on', () => {
     })
   })
 
-  test("the broker's position counts, or the store's where it is the truth", () => {
+  test("the broker's position counts, or the store's where it is authoritative", () => {
     const both = { stored: at(120), committed: committed(150) }
     assert.deepEqual(decide(both), { kind: 'read', offset: 150, leaderEpoch: 3, isNew: false })
     for (const progress of ['store', 'only'] as const) {
@@ -70,14 +70,14 @@ describe('where a partition is read on', () => {
     assert.equal(decide({ stored: at(50), committed: committed(200) }).kind, 'read', 'the end itself is fine')
   })
 
-  test('a topic that was made again is a loss whatever the broker has', () => {
+  test('a topic that was created again is a loss for any position of the broker', () => {
     for (const progress of ['broker', 'store', 'only', 'first'] as const) {
       const loss = lost(decide({ stored: at(150, 'topic 0'), committed: committed(150), progress }))
       assert.deepEqual([loss.from, loss.to, loss.records], [at(150, 'topic 0'), at(100), null])
     }
   })
 
-  test('offsets that expired are a loss where the broker keeps the truth, and none where the store does', () => {
+  test('expired offsets are a loss where the broker is authoritative, and none where the store is', () => {
     const loss = lost(decide({ stored: at(120) }))
     assert.match(loss.reason, /expired/)
     assert.deepEqual(loss.to, at(120))
@@ -90,13 +90,13 @@ describe('where a partition is read on', () => {
     )
   })
 
-  test('an accepted loss goes on where it said, and is a loss again when that is gone too', () => {
+  test('an accepted loss continues at its end, and is another loss when that is gone too', () => {
     const accepted = { stored: at(50), resumeAt: at(100), committed: committed(60) }
     assert.deepEqual(decide(accepted), { kind: 'read', offset: 100, leaderEpoch: -1, isNew: true })
     assert.equal(lost(decide({ ...accepted, resumeAt: at(90) })).records, 10)
   })
 
-  test('a log that was cut back goes on where the two logs part', () => {
+  test('a truncated log continues where the two logs diverge', () => {
     const found = { kind: 'truncated', at: 140, leaderEpoch: 4, bounds: { start: 100, end: 200 } } as const
     assert.deepEqual(outOfRange('t/0', at(150), found, 'broker')!.to, at(140))
     const unknown = { ...found, at: null }

@@ -34,7 +34,7 @@ const unreadable = (parts: readonly Buffer[], options: Partial<RecordSetOptions>
 
 describe('a Kafka record set', () => {
   for (const compression of ['none', 'gzip', 'snappy', 'lz4', 'zstd'] as Compression[]) {
-    test(`gives every record as it was written, ${compression}`, () => {
+    test(`returns every record as it was written, ${compression}`, () => {
       fc.assert(
         fc.property(
           fc.array(
@@ -70,7 +70,7 @@ describe('a Kafka record set', () => {
     })
   }
 
-  test('leaves out what lies before, and what is only partly there', () => {
+  test('leaves out earlier records and incomplete ones', () => {
     const [first, second] = [batch(['a', 'b', 'c']), batch(['d'], { base: 3 })]
     const set = read([first, second.subarray(0, second.length - 1)], { from: 1 })
     assert.deepEqual(shown(set), ['1:b', '2:c'])
@@ -83,7 +83,7 @@ describe('a Kafka record set', () => {
     assert.equal(set.next, 11)
   })
 
-  test('says where leader epochs begin', () => {
+  test('reports where leader epochs begin', () => {
     const set = read([
       batch(['a'], { leaderEpoch: 3 }),
       batch(['b'], { base: 1, leaderEpoch: 3 }),
@@ -143,7 +143,7 @@ describe('a Kafka record set', () => {
   })
 
   describe('damage', () => {
-    test('any flipped byte is found, and what stood before it is read', () => {
+    test('any flipped byte is found, and the records before it are read', () => {
       const good = batch(['a', 'b'])
       fc.assert(
         fc.property(
@@ -183,7 +183,7 @@ describe('a Kafka record set', () => {
       )
     })
 
-    test('lengths and counts that cannot be are refused with the offset to go on at', () => {
+    test('impossible lengths and counts are refused with the offset to continue at', () => {
       const patched = (patch: (bytes: Buffer) => void) => {
         const bytes = batch(['abc'], { base: 7 })
         patch(bytes)

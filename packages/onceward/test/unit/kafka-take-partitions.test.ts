@@ -23,18 +23,18 @@ async function metadataAfter(found: string): Promise<string> {
   return taken!.metadata
 }
 
-describe('what stands beside an offset', () => {
-  test('says how many partitions there were at the beginning, also in a group that was taken over from another client', async () => {
+describe('the metadata of an offset', () => {
+  test('has the number of partitions at the start, also in a group that was taken over from another client', async () => {
     assert.equal(await metadataAfter(''), 'onceward partitions=2')
   })
 
-  test('is kept as it was found', async () => {
+  test('is preserved', async () => {
     assert.equal(await metadataAfter('onceward partitions=1'), 'onceward partitions=1')
     assert.equal(await metadataAfter('somebody else’s'), 'somebody else’s')
   })
 })
 
-test('a member that is none any more by the time the broker has answered takes nothing', async () => {
+test('a member that left before the broker answered takes nothing', async () => {
   const { client } = clientRig()
   const checkpoints = new MemoryCheckpoints()
   const member = { ...aMember(), live: true }

@@ -28,7 +28,7 @@ function rig(
   return { input, seen, client, group: seen.group!, log: seen.log! }
 }
 
-describe('what a transform reads', () => {
+describe('the input of a transform', () => {
   test('is read once, although another partition could not be begun yet', async t => {
     let begun = 0
     const { input, seen, group, log } = rig(t, async () => {
@@ -46,7 +46,7 @@ describe('what a transform reads', () => {
     assert.equal(input.isOurs(batch!), true)
   })
 
-  test('goes on in a partition that was lost and given back while it was being revoked', async t => {
+  test('continues in a partition that was lost and assigned again while it was being revoked', async t => {
     const { input, seen, group, log } = rig(t)
     group.onAssigned([0], aMember('first'))
     await until('it is read', () => seen.added.length === 1)

@@ -5,7 +5,7 @@ import { toOutgoing } from '../../src/drivers/kafka/transform-records.ts'
 const input = { topic: 'from', partition: 0, offset: 7, key: null, value: null, headers: {}, timestampMs: 5 }
 
 describe('an output of a transform', () => {
-  test('has the time of its input where it says nothing else', () => {
+  test('has the timestamp of its input by default', () => {
     assert.equal(toOutgoing({ topic: 'to', value: 'a' }, input).timestampMs, 5)
   })
 

@@ -34,7 +34,7 @@ function wait(limitMs: number, answers: { bounds?: typeof boundsOf; looks?: numb
   return { found, told }
 }
 
-test('an added partition waits for what stood in the others when it was found, not for what came since', async () => {
+test('an added partition waits for the records that the others had when it was found, not for newer ones', async () => {
   let looks = 0
   const found = untilDrained({
     client: {
@@ -62,7 +62,7 @@ test('an added partition waits no longer than its limit while another has no lea
   assert.deepEqual(told, ['Error: t/1: LEADER_NOT_AVAILABLE'])
 })
 
-test('what was behind at the last look that succeeded is named when later ones fail', async () => {
+test('the lag of the last successful query is named when later ones fail', async () => {
   const { found, told } = wait(1_000, { looks: 2 })
   assert.deepEqual(await found, { kind: 'late', behind: [1] })
   assert.deepEqual(told, ['Error: the coordinator is away'])

@@ -51,7 +51,7 @@ function rig(t: TestContext) {
 }
 
 describe('the watchdog', () => {
-  test('leaves alone who has nothing to read, who moves, and who works', async t => {
+  test('reports nothing for partitions without records, with progress, or in work', async t => {
     const { read, stalls, progress, afterLooks } = rig(t)
     await afterLooks(60)
     read.end = 1_000_000
@@ -63,7 +63,7 @@ describe('the watchdog', () => {
     assert.deepEqual(stalls, [])
   })
 
-  test('reports a partition that stalls before records, and then of one that a rebuild did not help', async t => {
+  test('reports a partition that stalls before records, and then one that a reconnect did not help', async t => {
     const { read, stalls } = rig(t)
     read.end = 9
     await until('it barks', () => stalls.length === 1)
@@ -73,7 +73,7 @@ describe('the watchdog', () => {
     assert.equal(stalls[1]!.isWorse, true)
   })
 
-  test('tells of a partition the broker says nothing about, and of one that nobody reads', async t => {
+  test('reports a partition without answers of the broker, and one without a reader', async t => {
     const { read, stalls, unread } = rig(t)
     read.silentMs = 1_000
     await until('it barks', () => stalls.some(({ reason }) => /t\/0/.test(reason)))

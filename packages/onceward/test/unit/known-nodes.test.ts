@@ -10,11 +10,11 @@ function three() {
 }
 
 describe('the nodes of a stream', () => {
-  test('are entered by the address while all is well', () => {
+  test('are reached by the address while all is well', () => {
     assert.deepEqual(three().nodes.takeDetours(), [])
   })
 
-  test('are entered by the others when one could not serve us', () => {
+  test('are reached by the others when one failed', () => {
     const { nodes } = three()
     nodes.failed('b')
     assert.deepEqual(nodes.takeDetours(), ['a', 'c'])
@@ -22,7 +22,7 @@ describe('the nodes of a stream', () => {
     assert.deepEqual(nodes.preferred(['b']), ['b'], 'better than none')
   })
 
-  test('are entered by the address again when it serves us, after a while, and when each has failed', () => {
+  test('are reached by the address again when it works, after a while, and when each has failed', () => {
     const { nodes, clock } = three()
     nodes.failed('b')
     nodes.served('b')

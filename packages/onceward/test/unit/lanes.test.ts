@@ -38,7 +38,7 @@ describe('unordered work', () => {
 })
 
 describe('key-ordered work', () => {
-  test('a lane is in one batch at a time, other lanes go on', () => {
+  test('a lane is in one batch at a time, other lanes continue', () => {
     const lanes = new Lanes()
     for (const [id, key] of [
       ['a1', 'a'],
@@ -55,7 +55,7 @@ describe('key-ordered work', () => {
     assert.deepEqual(ids(lanes.cut(10, many)), ['a3'])
   })
 
-  test('what comes back goes to the head of its lane and stops it until it is resumed', () => {
+  test('a returned message goes to the head of its lane and stops it until it is resumed', () => {
     const lanes = new Lanes()
     for (const id of ['a1', 'a2', 'a3']) lanes.push(receivedOf(id, 'a'))
     const batch = lanes.cut(2, many)
@@ -67,7 +67,7 @@ describe('key-ordered work', () => {
     assert.deepEqual(ids(lanes.cut(10, many)), ['a1', 'a2', 'a3', 'a4'])
   })
 
-  test('messages without a key stand in no lane', () => {
+  test('messages without a key are in no lane', () => {
     const lanes = new Lanes()
     lanes.push(unreadableOf('x'))
     lanes.push(unreadableOf('y'))

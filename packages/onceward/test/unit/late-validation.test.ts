@@ -19,7 +19,7 @@ function schemaThat(answers: (reading: number) => boolean) {
 }
 
 describe('a schema that does not answer', () => {
-  test('holds nobody else up', async () => {
+  test('does not delay other messages', async () => {
     const rig = new ConsumerRig()
     rig.publish({ id: 'slow' }, { id: 'b' }, { id: 'c' })
     await rig.start({ message: schemaThat(() => false).message, batch: { handlerTimeoutMs } })
@@ -66,7 +66,7 @@ describe('a schema that does not answer', () => {
     assert.equal(rig.queue.unsettled, 0)
   })
 
-  test('keeps those behind it waiting under key order, within a bound', async () => {
+  test('delays later messages under key order, within a bound', async () => {
     const rig = new ConsumerRig()
     const { message, readings } = schemaThat(reading => reading === 2)
     const identity = { id: (m: Note) => m.id, orderKey: (m: Note) => m.key }

@@ -67,10 +67,10 @@ describe('a batch of which one record fails', () => {
   })
 })
 
-describe('the position as the only memory', () => {
+describe('dedup by position only', () => {
   const contract = { dedup: 'checkpoint' } as const
 
-  test('moves with the effect, leaves no marker, and is where the next life begins', async () => {
+  test('the position moves with the effect, leaves no marker, and is where the next process begins', async () => {
     const rig = logRig(twoPartitions)
     const one = await rig.start(contract)
     await until('all is applied', () => rig.applied().length === 5)
@@ -98,7 +98,7 @@ describe('the position as the only memory', () => {
     await one.drain()
   })
 
-  test('nor is one behind whose last record the log went on with nothing to show', async () => {
+  test('nor is one whose last record is followed by a gap', async () => {
     const rig = logRig(twoPartitions)
     const { promise: frozen, resolve: wake } = Promise.withResolvers<void>()
     const one = await rig.start({
@@ -121,7 +121,7 @@ describe('the position as the only memory', () => {
     await one.drain()
   })
 
-  test('nor is one that moved past what was set aside before it', async () => {
+  test('nor is one that moved past a message that was set aside before', async () => {
     const rig = logRig({ 'p/0': { 10: 'a10', 11: 'unnamed' } })
     let calls = 0
     const one = await rig.start({
@@ -142,7 +142,7 @@ describe('the position as the only memory', () => {
     await one.drain()
   })
 
-  test('nor is one that took as a whole and is then taken apart', async () => {
+  test('nor is one that committed as a whole and is then split', async () => {
     const rig = logRig({ 'p/0': { 10: 'a10', 11: 'a11', 12: 'a12' } })
     const { promise: frozen, resolve: wake } = Promise.withResolvers<void>()
     const one = await rig.start({
@@ -166,7 +166,7 @@ describe('the position as the only memory', () => {
     await one.drain()
   })
 
-  test('a batch taken apart moves the position part by part', async () => {
+  test('a split batch moves the position part by part', async () => {
     const rig = logRig({ 'p/0': { 0: 'a', 1: 'b', 2: 'c', 3: 'd' } })
     const one = await rig.start({
       ...contract,
@@ -207,7 +207,7 @@ describe('a partition that went to another process', () => {
   }
 })
 
-describe('a partition the group took away, and nobody has taken yet', () => {
+describe('a partition that the group revoked, and no process has taken yet', () => {
   for (const changes of [{}, { settle: { when: 'with effect' } }, { dedup: 'checkpoint' }] as const) {
     test(`commits nothing more: ${JSON.stringify(changes)}`, async () => {
       const rig = logRig(twoPartitions)
@@ -228,7 +228,7 @@ describe('a partition the group took away, and nobody has taken yet', () => {
     })
   }
 
-  test('stays ours when it has come back before the old batch noticed', async () => {
+  test('stays owned when it was assigned again before the old batch noticed', async () => {
     const rig = logRig(twoPartitions)
     const { promise: frozen, resolve: wake } = Promise.withResolvers<void>()
     const one = await rig.start({
@@ -250,8 +250,8 @@ describe('a partition the group took away, and nobody has taken yet', () => {
   })
 })
 
-describe('told before the effect', () => {
-  test('the source is told first, and a failure is set aside at once', async () => {
+describe('settled before the effect', () => {
+  test('the source is settled first, and a failed message is set aside at once', async () => {
     const rig = logRig({ 'p/0': { 0: 'a', 1: 'b' } })
     const one = await rig.start({
       settle: { when: 'before effect', lossAcceptable: 'samples; the next one replaces it' },

@@ -38,7 +38,7 @@ async function collectGarbage(): Promise<void> {
 }
 
 describe('the subscription every log shares', () => {
-  test('forgets what was handed over and settled, though more is always read ahead', async () => {
+  test('frees delivered and settled records, though more is always read ahead', async () => {
     const { subscription, progress } = opened()
     const first = new WeakRef(
       (() => {
@@ -55,7 +55,7 @@ describe('the subscription every log shares', () => {
     assert.equal(first.deref(), undefined)
   })
 
-  test('forgets what was settled behind a record that is not finished, however long that takes', async () => {
+  test('frees records settled behind an unfinished one, however long that takes', async () => {
     const { subscription, progress } = opened()
     subscription.offer(progress, [record(0)], '1')
     const [stuck] = await subscription.receive(1)
@@ -74,7 +74,7 @@ describe('the subscription every log shares', () => {
     assert.equal(progress.position, '2000')
   })
 
-  test('of a record that is not finished keeps its own bytes, not those it was read with', async () => {
+  test('keeps only the bytes of an unfinished record, not those it was read with', async () => {
     const { subscription, progress } = opened()
     const fetched = Buffer.alloc(1024 * 1024, 'x')
     const headers = { trace: fetched.subarray(100, 120), count: 1 }

@@ -69,7 +69,7 @@ const contracts: Record<string, Contract> = {
   'the position alone': { order: 'partition', dedup: 'checkpoint' },
 }
 
-describe('partitions that come and go', () => {
+describe('partitions that are assigned and revoked', () => {
   for (const [name, contract] of Object.entries(contracts)) {
     test(`lose and repeat nothing: ${name}`, async () => {
       const step = fc.constantFrom('publish', 'publish', 'cut', 'join', 'leave', 'wait')
@@ -91,7 +91,7 @@ describe('partitions that come and go', () => {
     })
   }
 
-  test('a batch of an ownership that ended does not cost the process the one it has now', async () => {
+  test('a batch of an earlier ownership does not end the current one', async () => {
     const rig = new Rig()
     const { promise: go, resolve } = Promise.withResolvers<void>()
     const { promise: began, resolve: begin } = Promise.withResolvers<void>()

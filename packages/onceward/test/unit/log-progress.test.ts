@@ -67,7 +67,7 @@ const step = fc.oneof(
 )
 
 describe('the position of a partition', () => {
-  test('is right behind the longest run that is settled, in any order of settling', () => {
+  test('is directly after the longest settled run, in any order of settling', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 120 }), steps => {
         const model = new Model()
@@ -104,7 +104,7 @@ describe('the position of a partition', () => {
     }
   })
 
-  test('stays exact behind a record that is not finished for long, and moves past everything when it is', () => {
+  test('stays exact behind a record that is unfinished for long, and moves past everything when it is finished', () => {
     const model = new Model()
     model.hand(0, 1)
     for (let index = 1; index < 5_000; index++) {
@@ -211,7 +211,7 @@ describe('a position that is kept in the store', () => {
     )
   })
 
-  test('as the only memory moves from exactly where the store stands, one transaction after the other', () => {
+  test('without markers moves from exactly the stored position, one transaction after the other', () => {
     fc.assert(
       fc.property(fc.array(turn, { maxLength: 80 }), turns => {
         const ledger = new Ledger('only')
@@ -236,7 +236,7 @@ describe('a position that is kept in the store', () => {
     )
   })
 
-  test('elsewhere only proves whose the partition is', () => {
+  test('otherwise only proves the ownership of the partition', () => {
     for (const keeper of ['broker', 'first'] as const) {
       const progress = begin()
       const entry = { progress, next: '1', bytes: 1, timestampMs: null, settled: false }

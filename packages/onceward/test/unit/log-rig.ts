@@ -5,8 +5,9 @@ import { defineConsumer } from '../../src/contract/define-consumer.ts'
 import { LogSubscription } from '../../src/drivers/log/log-subscription.ts'
 import { PartitionProgress } from '../../src/drivers/log/partition-progress.ts'
 import { ConsumerProcess } from '../../src/engine/consumer/consumer.ts'
+import type { Enrolment } from '../../src/ports/enrolment.ts'
 import type { OpenOptions, Source, Subscription } from '../../src/ports/source.ts'
-import type { Enrolment, StoreSession } from '../../src/ports/store.ts'
+import type { StoreSession } from '../../src/ports/store-session.ts'
 
 export interface Record {
   readonly id: string

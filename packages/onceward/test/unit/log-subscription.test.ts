@@ -40,7 +40,7 @@ const bounds = fc.record({
 })
 
 describe('a subscription to a log', () => {
-  test('under any schedule keeps order, bounds and positions, and forgets what is not its own', async () => {
+  test('under any schedule keeps order, bounds and positions, and drops records of other owners', async () => {
     await fc.assert(
       fc.asyncProperty(bounds, fc.array(step, { maxLength: 60 }), async (limits, steps) => {
         const bench = new LogBench(partitionsMax, limits)
@@ -58,7 +58,7 @@ describe('a subscription to a log', () => {
     )
   })
 
-  test('hands over everything that was offered, once, however large its records are', async () => {
+  test('delivers everything that was offered, once, for any record sizes', async () => {
     await fc.assert(
       fc.asyncProperty(
         bounds,
@@ -84,7 +84,7 @@ describe('a subscription to a log', () => {
     assert.deepEqual(bench.everything.map(({ partition }) => partition).sort(), ['p0', 'p1', 'p2'])
   })
 
-  test('a turn begins behind the partition that was served last, so that two batches have few in common', async () => {
+  test('a turn begins after the partition that was served last, so that two batches have few in common', async () => {
     const bench = new LogBench(4, { inFlightMax: 100, inFlightBytesMax: 10_000 })
     for (const which of [0, 1, 2, 3]) bench.offer(which, [1, 1, 1], 0)
     await bench.receive(4)
@@ -107,7 +107,7 @@ describe('a subscription to a log', () => {
     assert.deepEqual(bench.everything, [])
   })
 
-  test('a partition that is alone leaves a third for those that may come', async () => {
+  test('a single partition leaves a third of the room for others', async () => {
     const bench = new LogBench(1, { inFlightMax: 8, inFlightBytesMax: 1_000 })
     bench.offer(0, Array(20).fill(1), 0)
     await bench.receive(100)
@@ -151,7 +151,7 @@ describe('a subscription to a log', () => {
     await bench.until(delivery => delivery.partition === bench.name(9), 3)
   })
 
-  test('a large record waits for room, not for the others to run dry', async () => {
+  test('a large record waits for room, not until the others are empty', async () => {
     const bench = new LogBench(3, { inFlightMax: 100, inFlightBytesMax: 1_000 })
     for (const large of [450, 900, 5_000]) {
       bench.offer(0, [large], 0)
@@ -168,7 +168,7 @@ describe('a subscription to a log', () => {
     }
   })
 
-  test('a partition that is stopped or lost while its record stands in line holds nobody up', async () => {
+  test('a partition that is stopped or lost while its record waits does not block others', async () => {
     for (const leave of [
       (bench: LogBench) => bench.subscription.stop('p0'),
       (bench: LogBench) => bench.lose(0),
@@ -191,7 +191,7 @@ describe('a subscription to a log', () => {
     }
   })
 
-  test('a partition that joins a full house gets its share at once', async () => {
+  test('a partition that joins a full subscription gets its share at once', async () => {
     const bench = new LogBench(2, { inFlightMax: 8, inFlightBytesMax: 1_000 })
     bench.lose(1)
     bench.offer(0, Array(20).fill(1), 0)
@@ -203,7 +203,7 @@ describe('a subscription to a log', () => {
     assert.equal(bench.everything.at(-1)!.partition, 'p1')
   })
 
-  test('reads ahead only so far, and says when there is room again', async () => {
+  test('reads ahead within a bound, and signals when there is room again', async () => {
     const bench = new LogBench(1, { inFlightMax: 10, inFlightBytesMax: 100 * 1024 * 1024 })
     assert.equal(bench.subscription.wants('p0'), true)
     bench.offer(0, Array(4).fill(300 * 1024), 0)

@@ -14,7 +14,7 @@ test('a message passes when its order key is the key of its delivery, long ones 
   assert.equal(matchDeliveryKey(unreadableOf('x')).readable, false)
 })
 
-test('otherwise it says which keys differ', () => {
+test('otherwise the problem names the keys that differ', () => {
   for (const [key, text] of [
     ['other', /order key is "k", but the message was published with key "other"/],
     [null, /without a key/],

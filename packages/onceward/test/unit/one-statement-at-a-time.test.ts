@@ -26,7 +26,7 @@ describe('on a store that takes one statement at a time', () => {
     assert.deepEqual(rig.applied, { a: 1, b: 1, c: 1 })
   })
 
-  test('slow ones are cut by elapsed time: none pays for the time of those before it', async () => {
+  test('slow ones are cut by elapsed time: none is blamed for the time of those before it', async () => {
     const rig = inTurn()
     rig.publish(...['a', 'b', 'c', 'd', 'e'].map(id => ({ id })))
     await rig.start({
@@ -42,7 +42,7 @@ describe('on a store that takes one statement at a time', () => {
     assert.equal(rig.store.memory.committed.held.size, 0)
   })
 
-  test('after one that wrote and failed nobody else is called for nothing: the next round has them all', async () => {
+  test('after one that wrote and failed no other is called in vain: the next round has them all', async () => {
     const rig = inTurn()
     const called: string[] = []
     rig.publish(...['a', 'bad', 'c'].map(id => ({ id })))

@@ -72,7 +72,7 @@ test('the settings are the first statement and the proof the last', async () => 
   assert.deepEqual(sent.slice(1), ['select 1', `select current_setting('onceward.run')::integer`])
 })
 
-test('several commands in one text are told from semicolons that end nothing', () => {
+test('several commands in one text are distinguished from semicolons that end no command', () => {
   const several = [
     'select 1; commit',
     'select 1;;select 2',

@@ -42,8 +42,8 @@ const page = (...offsets: number[]): Page => ({
   behind: 0,
 })
 
-describe('a source that is read by asking', () => {
-  test('asks ever more slowly while nothing comes', async () => {
+describe('a source that is polled', () => {
+  test('polls ever more slowly while nothing arrives', async () => {
     const { env, reads } = await bench(() => empty)
     await env.advance(1_000)
     const soon = reads.length
@@ -52,7 +52,7 @@ describe('a source that is read by asking', () => {
     assert.ok(reads.length - soon >= 9 && reads.length - soon <= 11, `${reads.length - soon} in ten more`)
   })
 
-  test('tries a read that fails again, ever more slowly, and says so', async () => {
+  test('retries a failed read, ever more slowly, and reports it', async () => {
     let failures = 3
     const { env, events, subscription } = await bench(() => {
       if (failures-- > 0) throw new Error('not now')
@@ -73,7 +73,7 @@ describe('a source that is read by asking', () => {
     assert.equal(checkpoints.stored('p')!.next, '3')
   })
 
-  test('leaves the position to the transaction where that writes it', async () => {
+  test('does not write the position where the transaction writes it', async () => {
     const { checkpoints, subscription } = await bench(() => page(0, 1), 'store')
     const received = await subscription.receive(10)
     checkpoints.advance(subscription.log!.progressWith(received, received))
@@ -83,7 +83,7 @@ describe('a source that is read by asking', () => {
     checkpoints.begin = begin
   })
 
-  test('stands by when another process took the partition, then takes its turn from where that one stopped', async () => {
+  test('waits when another process took the partition, then continues where that one stopped', async () => {
     const { env, checkpoints, events, reads, subscription } = await bench(() => page(0))
     const [delivery] = await subscription.receive(1)
     const [rival] = await checkpoints.take(['p'])
@@ -98,7 +98,7 @@ describe('a source that is read by asking', () => {
     assert.equal(reads[before], 'one@7')
   })
 
-  test('goes on in another life of the log only when all of this one is settled', async () => {
+  test('continues in another incarnation of the log only when all of this one is settled', async () => {
     const moved: Page = { kind: 'moved', to: { incarnation: 'two', next: '0' } }
     let first = true
     const { env, reads, checkpoints, subscription } = await bench(life => {

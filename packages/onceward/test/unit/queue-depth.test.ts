@@ -31,8 +31,8 @@ function open(options: { forOthers?: boolean } = {}) {
   }
 }
 
-describe('a queue that hands nothing over', () => {
-  test('is stalled since messages were found waiting, until one comes', async () => {
+describe('a queue that delivers nothing', () => {
+  test('is stalled since messages were found waiting, until one is delivered', async () => {
     const { depth, answers, after } = open()
     assert.equal(await after(10), null)
     answers(Promise.resolve(3))
@@ -45,7 +45,7 @@ describe('a queue that hands nothing over', () => {
     assert.equal((await after(5_000))?.forMs, 0, 'it begins anew')
   })
 
-  test('is not while this process has messages in hand, nor where another may be the active one', async () => {
+  test('is not stalled while this process has deliveries, nor where another process may be the active one', async () => {
     const { answers, after, hold } = open()
     hold(2)
     answers(Promise.resolve(3))
@@ -57,7 +57,7 @@ describe('a queue that hands nothing over', () => {
     assert.equal(await standby.after(6_000), null)
   })
 
-  test('is when the broker owes an answer, whoever may be active', async () => {
+  test('is stalled when an answer of the broker is overdue, for any active consumer', async () => {
     const { answers, after } = open({ forOthers: true })
     const late = Promise.withResolvers<number | null>()
     answers(late.promise)
@@ -70,7 +70,7 @@ describe('a queue that hands nothing over', () => {
     assert.equal(await after(1), null)
   })
 
-  test('is asked again when no answer ever comes, and well once one does', async () => {
+  test('is queried again after a missing answer, and is not stalled after the next one', async () => {
     const { answers, after } = open()
     const never = Promise.withResolvers<number | null>()
     answers(never.promise)
@@ -82,7 +82,7 @@ describe('a queue that hands nothing over', () => {
     assert.equal(await after(1), null, 'an answer that comes too late says nothing any more')
   })
 
-  test('is not when a message came while it was asked', async () => {
+  test('is not stalled when a message arrived during the query', async () => {
     const { depth, answers, after } = open()
     const asked = Promise.withResolvers<number | null>()
     answers(asked.promise)

@@ -5,7 +5,7 @@ import { cancelledBy, overdueClose, type QueueAnswer } from '../../src/drivers/r
 const cancelled = { queue: 'q', brokerVersion: '4.3.6', isHolding: true, queueIs: 'there' as QueueAnswer }
 
 describe('a consumer that the broker cancelled', () => {
-  test('held deliveries too long where its queue is there and the broker cancels for that', () => {
+  test('held deliveries too long where its queue exists and the broker cancels for that', () => {
     assert.equal(cancelledBy(cancelled).kind, 'timed_out')
     for (const brokerVersion of ['4.10.0', '5.0.0'])
       assert.equal(cancelledBy({ ...cancelled, brokerVersion }).kind, 'timed_out')

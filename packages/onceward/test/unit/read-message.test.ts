@@ -36,7 +36,7 @@ function readerOf(changes: Partial<ConsumerContract<Message, unknown>> = {}) {
 const problemOf = (received: Received) => (received.readable ? null : received.problem.kind)
 
 describe('reading a message', () => {
-  test('gives the decoded value, its identities and the digest of its bytes', () => {
+  test('returns the decoded value, its identities and the digest of its bytes', () => {
     const read = readerOf({
       identity: {
         id: m => m.id as string,
@@ -58,7 +58,7 @@ describe('reading a message', () => {
     assert.equal(received.digest.length, 33)
   })
 
-  test('refuses types and versions the contract does not list, before the schema has a say', () => {
+  test('refuses types and versions the contract does not list, before the schema is called', () => {
     const read = readerOf({
       identity: {
         id: m => m.id as string,
@@ -91,7 +91,7 @@ describe('reading a message', () => {
     assert.equal(((await pending) as Received).id, 'a')
   })
 
-  test('takes what the schema makes of the value', () => {
+  test('uses the output of the schema', () => {
     const schema = z.object({ id: z.string().transform(id => `${id}!`) })
     const received = readerOf({ message: schema as never })({ id: 'a' })
     assert.equal(received.id, 'a!')
@@ -102,7 +102,7 @@ describe('reading a message', () => {
     assert.equal(received.id, 'a')
   })
 
-  test('calls business content that JSON would empty malformed, in words', () => {
+  test('reports business content that JSON would empty as malformed', () => {
     const identity = {
       id: (m: Message) => m.id as string,
       businessKey: (m: Message) => m.b as string,
@@ -141,7 +141,7 @@ describe('reading a message', () => {
     assert.equal(readerOf()(garbage).id, null)
   })
 
-  test('an invalid message keeps its id, and says where it is wrong', () => {
+  test('an invalid message keeps its id, and names the place of the problem', () => {
     const received = readerOf({ message: z.object({ id: z.string(), amount: z.number() }) })({
       id: 'a',
       amount: 'x',
@@ -184,7 +184,7 @@ describe('reading a message', () => {
       assert.deepEqual([problemOf(received), received.id], ['tombstone', 'h'])
     })
 
-    test('without an id says where one can come from', () => {
+    test('without an id is reported with the possible sources of one', () => {
       const received = handling({ identity: { id: m => m!.id as string } })(none, tombstone)
       assert.ok(!received.readable)
       assert.match(received.problem.text, /no body: read it from the record key/)
@@ -200,14 +200,14 @@ describe('reading a message', () => {
       assert.ok(digests[0]!.startsWith('02') && digests[2]!.startsWith('01'))
     })
 
-    test('is a message again when somebody gave it a body', () => {
+    test('is a message again after a fix that added a body', () => {
       const received = handling({ message: { tombstones: 'handle' } })({ id: 'a' }, tombstone)
       assert.ok(received.readable)
       assert.equal(received.id, 'a')
     })
   })
 
-  describe('headers that throw when they are taken apart', () => {
+  describe('headers that throw when they are read', () => {
     const hostile = new Proxy(
       {},
       {
@@ -222,14 +222,14 @@ describe('reading a message', () => {
     )
     const identity = { id: { header: 'id' } } as const
 
-    test('cost the message its reading, and nothing else', () => {
+    test('make only their message unreadable', () => {
       const received = readerOf({ identity, message: { digestHeaders: ['x'] } })({}, { headers: hostile })
       assert.ok(!received.readable)
       assert.deepEqual([received.problem.kind, received.id], ['undecodable', 'h'])
       assert.match(received.problem.text, /reading failed: TypeError: no keys/)
     })
 
-    test('do not keep an attempt from being put on record', () => {
+    test('do not prevent an attempt from being recorded', () => {
       const consumer = defineConsumer<Message, unknown>({
         name: 'reader',
         owner: 'unit',

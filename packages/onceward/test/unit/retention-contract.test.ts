@@ -59,7 +59,7 @@ describe('durations', () => {
     assert.deepEqual(defaults, ['apply', 'park'])
   })
 
-  test('that cannot be read are none', () => {
+  test('that cannot be parsed are refused', () => {
     for (const wrong of [
       '30',
       'd',
@@ -124,7 +124,7 @@ describe('the retention of a contract', () => {
     })
   }
 
-  test('lies in days only where the id says the day, whole days may go, and there are not too many of them', () => {
+  test('is in days only where the id contains the day, whole days may be removed, and there are not too many of them', () => {
     const identity = { id: () => '1', idTime: 'ulid' } as const
     const daily = { markers: '30d', partitions: 'daily' } as const
     assert.equal(consumer(daily, { identity }).retention!.partitions, 'daily')
@@ -150,14 +150,14 @@ describe('the retention of a contract', () => {
     )
   })
 
-  test('is refused of markers where none are written', () => {
+  test('is refused for markers where none are written', () => {
     assert.throws(
       () => consumer({ markers: '3d' }, { dedup: 'checkpoint', order: 'partition' }),
       /has no effect with dedup 'checkpoint'/,
     )
   })
 
-  test('must be longer than anything that can bring a duplicate back, and the refusal has the numbers', () => {
+  test('must be longer than any source of duplicates, and the refusal has the numbers', () => {
     const source = { ms: 14 * day, by: 'retention.ms and segment.ms of topic t' }
     assert.doesNotThrow(() => assertKeptLongEnough(consumer({ markers: '14d' }), source))
     assert.throws(
@@ -178,7 +178,7 @@ describe('the retention of a contract', () => {
     )
   })
 
-  test('must be declared where the source cannot say', () => {
+  test("must be declared where the source's window is unknown", () => {
     const unknown = { unknown: 'queue q has no message TTL' }
     assert.throws(
       () => assertKeptLongEnough(consumer({ markers: '7d' }), unknown),
@@ -198,7 +198,7 @@ describe('the retention of a contract', () => {
     assert.equal(needed.ms, 5 * day, 'a declaration cannot make a broker forget')
   })
 
-  test('is asked of nobody who writes no markers', () => {
+  test('is not required without markers', () => {
     const byPosition = {
       risk: 'telemetry',
       order: 'partition',
@@ -240,7 +240,7 @@ describe("a message's own time", () => {
   })
 })
 
-describe('clocks that do not fit', () => {
+describe('clocks that disagree', () => {
   const watch = (wallMs: number, clockMs: () => number): ClockWatch => ({
     wallMs: () => wallMs,
     clock: { nowMs: clockMs },
@@ -267,7 +267,7 @@ describe('clocks that do not fit', () => {
     )
   })
 
-  test('forbid it when both have jumped since the first look', () => {
+  test('forbid it when both have jumped since the first reading', () => {
     let clockMs = 0
     let wallMs = now
     const both = { wallMs: () => wallMs, clock: { nowMs: () => clockMs } }

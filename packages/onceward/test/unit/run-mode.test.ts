@@ -12,7 +12,7 @@ const consumer = defineConsumer({
   async handle() {},
 })
 
-describe('modes that only a campaign keeps its word about', () => {
+describe('modes that only a campaign supports', () => {
   for (const mode of ['forensic', 'repair', 'backfill'] as const)
     test(`${mode} is refused before anything is opened`, () =>
       assert.rejects(runConsumer(consumer, { databaseUrl: 'postgres://localhost:1/x', mode }), {
@@ -21,7 +21,7 @@ describe('modes that only a campaign keeps its word about', () => {
       }))
 })
 
-test('isolation that nobody keeps is refused, and believed where somebody says so', async () => {
+test('isolation without a supervisor is refused, and accepted where it is declared', async () => {
   const isolated = {
     ...consumer,
     isolation: { mode: 'child' as const, deadlineMs: 1_000, memoryMaxMb: null },

@@ -42,8 +42,8 @@ async function start() {
   return { env, reader, watch, silence, tell: (event: SourceEvent) => tell(event) }
 }
 
-describe('what a source tells', () => {
-  test('is logged at the level it deserves', async () => {
+describe('events of a source', () => {
+  test('are logged at their level', async () => {
     const { env, reader, tell } = await start()
     const partitions = ['t/0']
     const levels: [SourceEvent, string][] = [
@@ -63,7 +63,7 @@ describe('what a source tells', () => {
     await reader.drain()
   })
 
-  test('makes a consumer unready while a part of its source fails, with the reason', async () => {
+  test('make a consumer unready while a part of its source fails, with the reason', async () => {
     const { reader, watch, tell } = await start()
     assert.deepEqual(watch.read().reasons, [])
     tell({ kind: 'degraded', part: 'reading dead-letter queue d', reason: 'odd' })
@@ -77,7 +77,7 @@ describe('what a source tells', () => {
     void watch.close()
   })
 
-  test('makes a consumer unready that waits for deliveries which do not come', async () => {
+  test('make a consumer unready that waits for missing deliveries', async () => {
     const { reader, watch, silence } = await start()
     assert.equal(watch.read().stalledSeconds, null)
     silence.stall = { forMs: 4_000, reason: 'leader 2 does not answer' }

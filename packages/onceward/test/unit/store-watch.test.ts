@@ -5,7 +5,7 @@ import type { Store } from '../../src/ports/store.ts'
 import { createTestEnvironment } from '../../src/testing/test-environment.ts'
 
 describe('a small call on the store', () => {
-  test('that people must act on is an error of ours, which no source tries again', async () => {
+  test('that needs an operator becomes an error that no source retries', async () => {
     const store = { diagnose: () => 'configuration' } as unknown as Store<unknown>
     const watch = new StoreWatch(store, createTestEnvironment(), 'payments', () => true)
     const denied = Object.assign(new Error('permission denied for table checkpoint'), { code: '42501' })

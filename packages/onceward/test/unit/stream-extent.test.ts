@@ -42,7 +42,7 @@ const unproved = async () => {
 const reaches = (position: number) => ({ fits: ({ end }: Extent) => position <= end })
 
 describe("a stream's extent", () => {
-  test('that has the position is taken at once', async () => {
+  test('that has the position is accepted at once', async () => {
     const script = scripted(full)
     assert.equal(await confirmExtent({ ...script, ...reaches(14_554) }), full)
     assert.deepEqual(script.asked, [false])
@@ -53,7 +53,7 @@ describe("a stream's extent", () => {
     ['a node that knows of no chunk yet', [unknown, unknown, full]],
     ['a replica that catches up', [extent(0, 8_000), extent(0, 12_000), full]],
   ] as const) {
-    test(`is asked for again: ${what}`, async () => {
+    test(`is requested again: ${what}`, async () => {
       const script = scripted(...answers)
       assert.equal((await confirmExtent({ ...script, ...reaches(14_554) })).end, 14_554)
       assert.equal(script.asked.length, answers.length)
@@ -61,7 +61,7 @@ describe("a stream's extent", () => {
     })
   }
 
-  test('of a leader that does not serve all it has is no extent, however long it stands', async () => {
+  test('of a leader that does not serve all it has is never accepted', async () => {
     const behind = extent(0, 4_999, 1, 14_500)
     await assert.rejects(confirmExtent({ ...scripted(behind), ...reaches(14_554) }), /still recovering/)
     const script = scripted(...Array.from({ length: 25 }, () => behind), full)
@@ -79,7 +79,7 @@ describe("a stream's extent", () => {
     await assert.rejects(confirmExtent({ ...refused, ...reaches(14_554), prove: unproved }), /another leader/)
   })
 
-  test('that grows past the position while it is asked for is short all the same', async () => {
+  test('that grows past the position while it is requested is still short', async () => {
     const growing = Array.from({ length: 40 }, (_, index) =>
       extent(0, 4_999 + index * 500, 1, 5_400 + index * 500),
     )
@@ -87,13 +87,13 @@ describe("a stream's extent", () => {
     assert.ok(found.end < 7_000, `${found.end}`)
   })
 
-  test('without a proof counts once it has stood for three seconds', async () => {
+  test('without a proof counts after three seconds', async () => {
     const script = scripted(recovering, extent(0, 4_999))
     assert.equal((await confirmExtent({ ...script, ...reaches(14_554) })).end, 5_000)
     assert.ok(script.tookMs() <= 4_000, `${script.tookMs()} ms`)
   })
 
-  test('that is never served is no extent: it is an error to be tried again', async () => {
+  test('that is never served is a retriable error', async () => {
     for (const answer of [recovering, unknown])
       await assert.rejects(confirmExtent({ ...scripted(answer), ...reaches(8_705) }), /still recovering/)
   })
@@ -115,7 +115,7 @@ describe("a stream's extent", () => {
     assert.deepEqual([offsetsOfItsOwn.end, offsetsOfItsOwn.recordsEnd], [21, 15])
   })
 
-  test('is not whole where the newest committed chunk was not seen: it may hold many records', () => {
+  test('is incomplete where the newest committed chunk was not seen: it may have many records', () => {
     const seen = { firstOffset: 10, records: 5 }
     const isWhole = (committedChunk: number, lastChunk: number, newest: typeof seen | null) =>
       toExtent({ firstChunk: 0, committedChunk, lastChunk }, newest).whole
@@ -125,7 +125,7 @@ describe("a stream's extent", () => {
     assert.equal(isWhole(20, 20, null), true, "a chunk of the broker's own")
   })
 
-  test('what is missing is missing once it has been for three seconds', async () => {
+  test('a missing stream is reported after three seconds', async () => {
     const { timing, tookMs } = scripted()
     assert.equal(
       await confirmGone(

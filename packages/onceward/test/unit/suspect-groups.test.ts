@@ -112,7 +112,7 @@ class Lives {
 
 describe('among random neighbours, killers', () => {
   for (const seed of seeds)
-    test(`are found within attempts + log2 n + 1 deaths each, and nobody else is blamed (seed ${seed})`, async () => {
+    test(`are found within attempts + log2 n + 1 crashes each, and no other message is blamed (seed ${seed})`, async () => {
       const choice = choose(seed)
       const { notes, killers, keyed, reading, processes, attemptsMax } = choice
       const lives = new Lives(choice)

@@ -50,7 +50,7 @@ async function settled(rig: ConsumerRig): Promise<void> {
   assert.equal(rig.queue.unsettled, 0)
 }
 
-describe('after a process died', () => {
+describe('after a process crashed', () => {
   test('suspects are taken in a group that is on record while its handlers run, and is no attempt of theirs', async () => {
     const rig = await afterDeath(notes(5))
     const { sizes, handle } = batchSizes(rig)
@@ -87,7 +87,7 @@ describe('after a process died', () => {
     await one.drain()
   })
 
-  test('what was never handed over before goes in batches of its own, after the suspects', async () => {
+  test('messages that were never delivered before are in batches of their own, after the suspects', async () => {
     const rig = await afterDeath(notes(3))
     rig.publish({ id: 'fresh0' }, { id: 'fresh1' })
     const together: string[][] = []
@@ -116,7 +116,7 @@ describe('after a process died', () => {
     await one.drain()
   })
 
-  test('a process that leaves in order in the middle of a group leaves no record of it', async () => {
+  test('a process that is drained in the middle of a group leaves no record of it', async () => {
     const rig = await afterDeath(notes(4))
     const hung = await rig.start({ handle: () => new Promise<void>(() => {}) })
     await rig.env.turn()
@@ -131,7 +131,7 @@ describe('after a process died', () => {
   })
 
   for (const count of [1, 4])
-    test(`halts over what concerns every message are no deaths, also where the process is gone before it takes its records back: ${count}`, async () => {
+    test(`halts for a cause that concerns every message are no crashes, also where the process ends before it withdraws its records: ${count}`, async () => {
       const rig = await afterDeath(notes(count))
       const failure = { attemptsMax: 2, policies: { configuration: { terminal: 'halted' as const } } }
       const transaction = rig.store.transaction.bind(rig.store)
@@ -158,7 +158,7 @@ describe('after a process died', () => {
       await last.drain()
     })
 
-  test('batches come back when as many as the dead run can have held are through', async () => {
+  test('normal batches resume when as many messages as the crashed run can have held are done', async () => {
     const rig = await afterDeath(notes(4), { batch: { deliveriesMax: 4 } })
     const one = await rig.start({})
     await settled(rig)
@@ -167,7 +167,7 @@ describe('after a process died', () => {
     assert.deepEqual(await silent(rig), [], 'the dead run is cleared for everybody')
   })
 
-  test('a neighbour that is heard of is no dead run: its suspects are lifted', async () => {
+  test('a run with heartbeats has not crashed: its suspects are cleared', async () => {
     const rig = new ConsumerRig()
     rig.publish(...notes(3))
     const hung = await rig.start({ handle: () => new Promise<void>(() => {}) })
@@ -194,7 +194,7 @@ describe('after a process died', () => {
     assert.deepEqual(await silent(rig), [neighbour.runId], 'and it is not cleared: it lives')
   })
 
-  test('after five minutes nobody is suspected any more', async () => {
+  test('after five minutes no message is suspected any more', async () => {
     const rig = await afterDeath([])
     const one = await rig.start({})
     assert.equal((await silent(rig)).length, 2, 'the dead one, and the one that has just begun')
@@ -203,7 +203,7 @@ describe('after a process died', () => {
     assert.deepEqual(await silent(rig), [])
   })
 
-  test('without a silent run, what is handed over again goes in batches', async () => {
+  test('without a silent run, redelivered messages are in normal batches', async () => {
     const rig = new ConsumerRig()
     rig.publish(...notes(4))
     const first = await rig.start({ handle: () => new Promise<void>(() => {}) })
@@ -219,7 +219,7 @@ describe('after a process died', () => {
   })
 })
 
-describe('the message that killed its process', () => {
+describe('the message that crashed its process', () => {
   const failure = { attemptsMax: 3, delayMs: 0, delayMaxMs: 0 }
 
   /**
@@ -253,7 +253,7 @@ describe('the message that killed its process', () => {
     }
   }
 
-  test('is found within (attempts + log2 n + 1) restarts and parked with all that is known of it; neighbours are applied once', async () => {
+  test('is found within (attempts + log2 n + 1) restarts and parked with its history; other messages are applied once', async () => {
     const rig = await afterDeath(notes(20))
     assert.equal(await restarts(rig, 'n7'), failure.attemptsMax + 1 + Math.floor(Math.log2(20)))
     const [held] = rig.store.memory.committed.held.values()

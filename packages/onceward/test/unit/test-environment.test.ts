@@ -20,15 +20,15 @@ test('time stands still until it is moved, and fires what falls due in order', a
   assert.equal(env.clock.nowMs(), 30)
 })
 
-test('it keeps what was logged, counted and reached', () => {
+test('it records logs, metrics and crash points', () => {
   const points: string[] = []
   const env = createTestEnvironment({ random: 0.25, reach: point => void points.push(point) })
   env.log.warn('careful', { n: 1 })
   env.metrics.add('outcomes', 3, { consumer: 'c', 'messaging.destination.name': 'q', outcome: 'applied' })
   env.metrics.add('outcomes', 2, { consumer: 'c', 'messaging.destination.name': 'q', outcome: 'applied' })
-  env.reach('batch.marked')
+  env.reach('batch.claimed')
   assert.deepEqual(env.lines, [{ level: 'warn', message: 'careful', fields: { n: 1 } }])
   assert.equal(env.counted.get('outcomes applied'), 5)
-  assert.deepEqual([points, env.reached], [['batch.marked'], ['batch.marked']])
+  assert.deepEqual([points, env.reached], [['batch.claimed'], ['batch.claimed']])
   assert.equal(env.random(), 0.25)
 })

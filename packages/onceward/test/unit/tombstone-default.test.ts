@@ -16,7 +16,7 @@ const tombstonesOf = (message?: ConsumerContract<never>['message']) =>
 
 const object = z.object({ name: z.string() })
 
-test('records without a body are handled where the type of the messages has null in it, by the word of the schema', () => {
+test('records without a body are handled where the message type includes null, as the schema says', () => {
   const given = [
     [undefined, 'quarantine'],
     [object, 'quarantine'],

@@ -29,7 +29,7 @@ describe('the nodes of a cluster', () => {
     assert.match(String(opened), /no node answers \(.*is away; .*is away; .*is away\)/)
   })
 
-  test('are begun at any of them', async () => {
+  test('start at any of them', async () => {
     const hosts = fresh(3)
     const first = new Set<string>()
     for (let turn = 0; turn < 200; turn++) first.add((await order(hosts, () => true)).tried[0]!)
@@ -48,7 +48,7 @@ describe('the nodes of a cluster', () => {
     assert.deepEqual([...first], [hosts[1]])
   })
 
-  test('a refusal is told rather than that another node is away, and only when no node answers', async () => {
+  test('a refusal is reported rather than an unavailable node, and only when no node answers', async () => {
     const hosts = fresh(3)
     const options = {
       hosts,
@@ -63,7 +63,7 @@ describe('the nodes of a cluster', () => {
     assert.equal(await tryHosts({ ...options, open: last }), hosts[2])
   })
 
-  test('no further one is tried when the try was given up', async () => {
+  test('no further one is tried after an abort', async () => {
     const stop = new AbortController()
     let tries = 0
     const open = async () => {

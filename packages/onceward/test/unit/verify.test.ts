@@ -94,7 +94,7 @@ describe('verify, without servers', () => {
   })
 
   it('every class has its first fault before any has its second, and a seed repeats the plan', () => {
-    const seen = { points: { 'batch.marked': 3 }, statements: ['select 1', 'insert 1', 'select 1'] }
+    const seen = { points: { 'batch.claimed': 3 }, statements: ['select 1', 'insert 1', 'select 1'] }
     const messages = [message(1), message(2)]
     const plan = () => planFaults(contract, seen, messages, { seed: 7, only: null })
     const { faults, skipped } = plan()
@@ -108,8 +108,8 @@ describe('verify, without servers', () => {
       'statement:3',
     ])
     assert.deepEqual(faults.filter(fault => fault.class === 'point').map(faultName), [
-      'point:batch.marked:1',
-      'point:batch.marked:2',
+      'point:batch.claimed:1',
+      'point:batch.claimed:2',
     ])
     assert.match(skipped.resent!, /no business key/)
     assert.match(skipped.rebuild!, /does not allow rebuild/)

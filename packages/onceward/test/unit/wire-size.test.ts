@@ -14,7 +14,7 @@ const { encodeTable } = createRequire(import.meta.url)(library) as {
 
 const message = { queue: 'q', messageId: 'm', key: null, properties: '{}', body: Buffer.from('b') }
 
-describe('what a message takes on the wire', () => {
+describe('the size of a message on the wire', () => {
   const tables: Record<string, unknown>[] = [
     {},
     { a: '', b: 'é', c: null, d: true },
@@ -58,7 +58,7 @@ describe('what a message takes on the wire', () => {
     assert.equal(fitsOnWire('kafka', { ...message, headers }, limits), false)
   })
 
-  test('what the cluster says of a topic counts, and what does not fit is asked about again', () => {
+  test("the cluster's limit of a topic counts, and is read again for a message that does not fit", () => {
     const record = { ...message, headers: '{}', body: Buffer.alloc(900 * 1024) }
     let doubts = 0
     const limits = (bytes: number | null) => ({ bytesMax: () => bytes, doubt: () => void doubts++ })

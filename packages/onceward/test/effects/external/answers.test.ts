@@ -5,7 +5,7 @@ import { bytesDigest } from '../../../src/message/digest.ts'
 import { skipWithout } from '../../services/services.ts'
 import { impatient, openRig, type Rig } from './rig.ts'
 
-describe('what a dispatcher makes of an answer', await skipWithout('postgres'), () => {
+describe('how a dispatcher judges an answer', await skipWithout('postgres'), () => {
   let rig: Rig
 
   before(async () => {
@@ -79,7 +79,7 @@ describe('what a dispatcher makes of an answer', await skipWithout('postgres'), 
   }
 
   for (const status of [300, 301, 302, 303, 304, 307, 308]) {
-    it(`does not follow ${status}, and says that the call may have taken effect`, async () => {
+    it(`does not follow ${status}, and reports that the call may have taken effect`, async () => {
       const answer = { status, headers: { location: '/elsewhere' } }
       const { row, calls } = await rig.settle({ attemptsMax: 1 }, answer)
       assert.deepEqual(
@@ -103,18 +103,18 @@ describe('what a dispatcher makes of an answer', await skipWithout('postgres'), 
     assert.deepEqual([manual.row.state, manual.calls.length], ['reconciling', 1])
   })
 
-  it('leaves a redirect that the target replays from storage to people', async () => {
+  it('leaves a redirect that the target replays from storage to operators', async () => {
     const headers = { location: '/charges/1', 'idempotent-replayed': 'true' }
     const { row, calls } = await rig.settle({}, { status: 303, headers })
     assert.deepEqual([row.state, calls.length], ['reconciling', 1])
   })
 
-  it('says unknown, not failed, when a refusal follows a call that may have happened', async () => {
+  it('records unknown, not failed, when a refusal follows a call that may have happened', async () => {
     const { row, charged } = await rig.settle(impatient, 'charge, never answer', { status: 422 })
     assert.deepEqual([row.state, row.attempts, charged], ['unknown', 2, true])
   })
 
-  it('keeps the doubt through answers that say nothing about it', async () => {
+  it('keeps the doubt through answers that do not resolve it', async () => {
     const { row } = await rig.settle({ ...impatient, attemptsMax: 2 }, 'charge, never answer', {
       status: 503,
     })
@@ -128,7 +128,7 @@ describe('what a dispatcher makes of an answer', await skipWithout('postgres'), 
     assert.deepEqual(row.response_digest, bytesDigest(Buffer.alloc(65_536)))
   })
 
-  it('says of a target that cannot be reached that it did not happen', async () => {
+  it('records that a call to an unreachable target did not happen', async () => {
     const refused = await rig.settle({ url: 'http://127.0.0.1:1023/', attemptsMax: 3 })
     assert.deepEqual([refused.row.state, refused.row.attempts], ['failed', 3])
     assert.match(refused.row.last_error!, /ECONNREFUSED/)

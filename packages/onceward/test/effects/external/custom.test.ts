@@ -36,7 +36,7 @@ describe('a target with a call of its own', await skipWithout('postgres'), () =>
     return { row: await rig.scene.row(consumer, key), requests, key }
   }
 
-  it('gets the key, the bytes and the number of the attempt, and says what became of it', async () => {
+  it('gets the key, the bytes and the number of the attempt, and reports the outcome', async () => {
     const response = Buffer.from('version 7')
     const outcomes: CallOutcome[] = [
       { result: 'retryable', note: 'busy' },
@@ -51,7 +51,7 @@ describe('a target with a call of its own', await skipWithout('postgres'), () =>
     )
   })
 
-  it('may have happened when it throws, answers nonsense or does not answer', async () => {
+  it('may have happened when it throws, answers with garbage or does not answer', async () => {
     const troubles: CustomTarget['call'][] = [
       async () => {
         throw new Error('reset')
@@ -92,7 +92,7 @@ describe('a target with a call of its own', await skipWithout('postgres'), () =>
     assert.deepEqual([row.state, requests.length], ['failed', 1])
   })
 
-  it('may ask for a pause that is no number: it is tried again, and its neighbours are recorded', async () => {
+  it('may ask for an invalid pause: it is tried again, and other results are recorded', async () => {
     for (const retryAfterMs of [Number.NaN, 'soon', {}, -5, Number.POSITIVE_INFINITY] as number[]) {
       const outcomes: CallOutcome[] = [{ result: 'retryable', retryAfterMs }, { result: 'completed' }]
       const { row } = await settle(async ({ attempt }) =>

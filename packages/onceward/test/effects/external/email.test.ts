@@ -118,13 +118,13 @@ describe('e-mail', await skipWithout('postgres'), () => {
     ['manual', 'reconciling'],
   ] as const) {
     for (const mood of ['gone', 'silence'] as const)
-      it(`${policy}: is ${state} when the server takes it and then is ${mood}, and is not sent again`, async () => {
+      it(`${policy}: is ${state} when the server accepts it and then is ${mood}, and is not sent again`, async () => {
         const { row, mails } = await send([{ afterAccepting: mood }], { policy, timeoutMs: 2_000 })
         assert.deepEqual([row.state, row.attempts, mails.length], [state, 1, 1])
       })
   }
 
-  it('is the same mail when a person sends it again after its consumer was renamed', async () => {
+  it('is the same mail when an operator sends it again after its consumer was renamed', async () => {
     const first = await send([{ afterAccepting: 'gone' }], { policy: 'manual', timeoutMs: 2_000 })
     assert.equal(first.row.state, 'reconciling')
     const { pool } = rig.scene
@@ -165,12 +165,12 @@ describe('e-mail', await skipWithout('postgres'), () => {
     )
   })
 
-  it('waits when the server refuses us: no mail is used up by it', async () => {
+  it('waits when the server refuses the connection, without using attempts', async () => {
     const { row } = await send([{ MAIL: '530 authentication required' }], { retryDelayMaxMs: 20 })
     assert.deepEqual([row.state, row.attempts], ['completed', 2])
   })
 
-  it('a server that repeats our credentials does not bring them into the ledger', async () => {
+  it('credentials that a server repeats are not stored in the ledger', async () => {
     server.moods.splice(0, server.moods.length, { EHLO: '250-test\r\n250 AUTH PLAIN' })
     const { port } = server
     const to = {
@@ -185,7 +185,7 @@ describe('e-mail', await skipWithout('postgres'), () => {
     assert.doesNotMatch(JSON.stringify(answer), /AG1lAGh1c2gtaHVzaA/)
   })
 
-  it('nothing that was said before TLS counts after it', async () => {
+  it('answers from before TLS are discarded', async () => {
     const between = createServer(socket => {
       socket.on('error', () => {})
       socket.write('220 test\r\n')
@@ -204,7 +204,7 @@ describe('e-mail', await skipWithout('postgres'), () => {
     assert.match((answer as { error: string }).error, /sent data before TLS began/)
   })
 
-  it('that is no mail is not sent', async () => {
+  it('that is not a valid mail is not sent', async () => {
     const { row, mails } = await send([], {}, { ...mail, subject: 'x\r\nBcc: eve@evil.example' })
     assert.deepEqual([row.state, mails.length], ['failed', 0])
     assert.match(row.last_error!, /subject must be one line/)

@@ -105,7 +105,7 @@ describe('how many calls a dispatcher makes at once', await skipWithout('postgre
     assert.equal(own.callsInFlightMax, 3)
   })
 
-  it('says loudly that credentials are refused, and does not burn the backlog on them', async () => {
+  it("logs refused credentials as an error, and does not use up the backlog's attempts", async () => {
     const consumer = rig.nextConsumer()
     const keys = Array.from({ length: 20 }, (_, index) => `${consumer}-${index}`)
     for (const key of keys) rig.gateway.plan(key, { status: 401 })

@@ -6,7 +6,7 @@ import { until } from 'onceward/testing'
 import { skipWithout } from '../../services/services.ts'
 import { openRig, quick, type Rig } from './rig.ts'
 
-describe('a call in line', await skipWithout('postgres'), () => {
+describe('an inline call', await skipWithout('postgres'), () => {
   let rig: Rig
 
   before(async () => {

@@ -13,7 +13,7 @@ const consumerName = 'lied_to'
 const counts = { keyed: 66, forgetful: 33, keyless: 33, once: 33 }
 
 /** FAILURES 73–77 and invariant 7: for any behaviour of the gateway, while processes crash or freeze. */
-describe('a gateway that lies, dispatchers that die', await skipWithout('postgres'), () => {
+describe('an unreliable gateway and crashing dispatchers', await skipWithout('postgres'), () => {
   let scene: Scene
   let liar: ChildProcess
   let gatewayUrl: string

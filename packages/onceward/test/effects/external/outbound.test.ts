@@ -111,7 +111,7 @@ describe('where calls may go', () => {
     assert.deepEqual([answer.kind, seen], ['not reached', []])
   })
 
-  it('a target that switches protocols has ended the call, as lost', async () => {
+  it('a target that switches protocols ends the call as lost', async () => {
     const server = createPlainServer(socket => {
       socket.on('error', () => {})
       socket.once('data', () =>
@@ -168,7 +168,7 @@ describe('where calls may go', () => {
       }
     })
 
-    it('may say something before its answer, which is none', async () => {
+    it('may send an informational response before its answer', async () => {
       const hint = 'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n'
       const { seen, send } = await openTo(request => (request === 1 ? `${hint}${ok}` : hint))
       const answer = await send({}, body, never)
@@ -188,7 +188,7 @@ describe('where calls may go', () => {
       assert.match((answer as { error: string }).error, /deadline passed/)
     })
 
-    it('has lost a call that is given up after it was sent, and the next one gets its own connection', async () => {
+    it('a call that is aborted after it was sent is lost, and the next one gets its own connection', async () => {
       const { seen, send } = await openTo(request => (request === 1 ? null : ok))
       const given = new AbortController()
       const lost = send({}, body, { ...never, signal: given.signal })
@@ -199,7 +199,7 @@ describe('where calls may go', () => {
       assert.deepEqual(seen, { connections: 2, requests: 2 })
     })
 
-    it('was not reached by a call that was given up while it waited for a connection, and never is', async () => {
+    it('is never reached by a call that was aborted while it waited for a connection', async () => {
       const { seen, send } = await openTo(request => (request === 1 ? null : ok))
       const [first, second] = [new AbortController(), new AbortController()]
       const sent = send({}, body, { ...never, signal: first.signal })

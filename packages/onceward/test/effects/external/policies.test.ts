@@ -8,7 +8,7 @@ import { openRig, quick, type Rig } from './rig.ts'
 const lost = 'charge, then reset' as const
 const keyless = { keyHeader: null } as const
 
-describe('what a policy lets follow a call that may have happened', await skipWithout('postgres'), () => {
+describe('what a policy permits after a call that may have happened', await skipWithout('postgres'), () => {
   let rig: Rig
 
   before(async () => {
@@ -34,7 +34,7 @@ describe('what a policy lets follow a call that may have happened', await skipWi
     return { asked, target }
   }
 
-  it('keyed: a server error that the target replays is no new evidence, and is not asked for again', async () => {
+  it('keyed: a server error that the target replays is no new evidence, and is not requested again', async () => {
     const replayed = { status: 500, headers: { 'idempotent-replayed': 'true' } }
     const { row, calls, charged } = await rig.settle({}, 'charge, then 500', replayed)
     assert.deepEqual([row.state, calls.length, charged], ['reconciling', 2, true])
@@ -53,7 +53,7 @@ describe('what a policy lets follow a call that may have happened', await skipWi
     assert.deepEqual([row.state, calls.length], ['failed', 2])
   })
 
-  it('keyed: 422 is set aside with what the target said, and says nothing about an earlier call', async () => {
+  it("keyed: 422 is set aside with the target's reply, and does not resolve an earlier call", async () => {
     const refusal = { status: 422, body: '{"error":"key was used with other bytes"}' }
     const first = await rig.settle({}, refusal)
     assert.deepEqual([first.row.state, first.row.response_excerpt], ['failed', refusal.body])
@@ -81,7 +81,7 @@ describe('what a policy lets follow a call that may have happened', await skipWi
     assert.equal(rig.gateway.callsFor(fresh).length, 1)
   })
 
-  it('keyed: what surely did not happen is sent however old it is', async () => {
+  it('keyed: a call that certainly did not happen is sent at any age', async () => {
     const consumer = rig.nextConsumer()
     await rig.scene.intend(consumer, [`${consumer}-key`])
     await rig.scene.pool.query(
@@ -122,7 +122,7 @@ describe('what a policy lets follow a call that may have happened', await skipWi
     assert.deepEqual([row.state, calls.length], ['reconciling', 1])
   })
 
-  it('query first: waits before it asks, so that a call still under way is not taken for none', async () => {
+  it('query first: waits before the query, so that a call still in progress is not missed', async () => {
     const consumer = rig.nextConsumer()
     const key = `${consumer}-key`
     rig.gateway.plan(key, lost)
@@ -175,7 +175,7 @@ describe('what a policy lets follow a call that may have happened', await skipWi
     })
   }
 
-  it('manual: a call that may have happened waits for a person, a refusal is final', async () => {
+  it('manual: a call that may have happened waits for an operator, a refusal is final', async () => {
     const unsure = await rig.settle({ ...keyless, policy: 'manual' }, lost)
     assert.deepEqual([unsure.row.state, unsure.calls.length], ['reconciling', 1])
     const refused = await rig.settle({ ...keyless, policy: 'manual' }, { status: 409 })
@@ -186,7 +186,7 @@ describe('what a policy lets follow a call that may have happened', await skipWi
   })
 
   for (const status of [408, 503]) {
-    it(`without a key a bare ${status} is no proof that nothing was done`, async () => {
+    it(`without a key, ${status} alone does not prove that nothing was done`, async () => {
       const once = await rig.settle({ ...keyless, policy: 'at most once' }, { status })
       assert.deepEqual([once.row.state, once.calls.length], ['unknown', 1])
       const manual = await rig.settle({ ...keyless, policy: 'manual' }, { status })

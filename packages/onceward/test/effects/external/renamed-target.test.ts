@@ -7,7 +7,7 @@ import { skipWithout } from '../../services/services.ts'
 import { openScene } from '../scene.ts'
 
 describe('a target that was renamed while intents wait for it', await skipWithout('postgres'), () => {
-  it('is named at start, with how many wait; those that are done are not', async () => {
+  it('is named at start, with the number that wait; completed ones are not counted', async () => {
     const scene = await openScene()
     const name = 'renamed'
     await createQueue(scene.pool, name)

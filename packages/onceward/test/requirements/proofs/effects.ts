@@ -6,17 +6,17 @@ export const effects = {
     'effects/projection.test.ts',
     'writes the newest fact of each key, and a whole batch in one statement',
   ),
-  stale: proof('effects/projection.test.ts', 'says stale of an older fact, and marks it so'),
+  stale: proof('effects/projection.test.ts', 'marks an older fact as stale'),
   sameVersion: proof(
     'effects/projection.test.ts',
-    'says duplicate of the same version under another id, in one batch and in the next',
+    'recognises the same version under another id as a duplicate, in one batch and in the next',
   ),
   tombstone: proof(
     'effects/projection.test.ts',
     'keeps a deleted row as a tombstone that nothing older brings back, and lets a newer fact do so',
   ),
   correction: proof('effects/projection.test.ts', 'takes a correction as a new fact with its own version'),
-  acceptGap: proof('effects/projection.test.ts', 'accepts what skips versions, with a note'),
+  acceptGap: proof('effects/projection.test.ts', 'accepts a skipped version, with a note'),
   waitGap: proof(
     'effects/projection-gaps.test.ts',
     'are kept durably and released in order when the missing one comes',
@@ -40,7 +40,7 @@ export const effects = {
   ),
   byVersion: proof(
     'effects/projection-version.test.ts',
-    'writes no marker, and knows what it has applied all the same',
+    'writes no marker, and still recognises applied messages',
   ),
   transition: proof(
     'effects/transition.test.ts',
@@ -48,7 +48,7 @@ export const effects = {
   ),
   illegal: proof(
     'effects/transition.test.ts',
-    'illegal: its turn, but not from this state, or nothing declares it',
+    'illegal: the next version, but not from this state, or not declared',
   ),
   corruption: proof(
     'effects/transition.test.ts',
@@ -56,7 +56,7 @@ export const effects = {
   ),
   outOfOrder: proof(
     'effects/transition.test.ts',
-    'out of order: waits for what is before it, and is parked when that never comes',
+    'out of order: waits for earlier versions, and is parked when they never arrive',
   ),
   transitionRace: proof(
     'effects/transition.test.ts',
@@ -68,7 +68,7 @@ export const effects = {
   ),
   transitionCorrection: proof(
     'effects/transition.test.ts',
-    'a correction is a new fact: it changes the outcome of a closed case and leaves what was said',
+    'a correction is a new fact: it changes the outcome of a closed case and keeps the original fact',
   ),
   contribution: proof(
     'effects/contribution.test.ts',
@@ -78,11 +78,11 @@ export const effects = {
   late: proof('effects/contribution.test.ts', 'within the tolerance, and for another key, it is in time'),
   recount: proof(
     'effects/contribution.test.ts',
-    'drift names the row that was changed by hand, and a rebuild is what the facts say',
+    'drift names the row that was changed by hand, and a rebuild restores it from the facts',
   ),
   reversal: proof(
     'effects/contribution.test.ts',
-    'reverses it and stands in its place, in the window each belongs to; the fact itself stays',
+    'reverses it and counts in its place, each in its own window; the fact itself stays',
   ),
   balance: proof(
     'effects/contribution-ledger.test.ts',
@@ -102,7 +102,7 @@ export const effects = {
   ),
   notification: proof(
     'effects/notification.test.ts',
-    'is the same however often it is asked for, and says nothing about the recipient',
+    'is the same each time, and does not reveal the recipient',
   ),
   occasion: proof(
     'effects/notification.test.ts',
@@ -128,13 +128,16 @@ export const effects = {
   atMostOnce: proof('effects/external/policies.test.ts', 'at most once: one call, and its row stays unknown'),
   manual: proof(
     'effects/external/policies.test.ts',
-    'manual: a call that may have happened waits for a person, a refusal is final',
+    'manual: a call that may have happened waits for an operator, a refusal is final',
   ),
   queryFirst: proof(
     'effects/external/policies.test.ts',
     'query first: an earlier call that took effect is found, and not repeated',
   ),
-  reconciles: proof('cli/ledger.test.ts', 'reconciles what may have happened, with the reason kept'),
+  reconciles: proof(
+    'cli/ledger.test.ts',
+    'reconciles an effect that may have happened, and keeps the reason',
+  ),
   outbox: proof(
     'effects/publish.test.ts',
     'writes to the outbox with the effect, under an id made of its causes',
@@ -146,7 +149,7 @@ export const effects = {
   ),
   relayOrder: proof(
     'effects/relay-kafka.test.ts',
-    'puts the rows of a key into its partition, once and in order',
+    'publishes the rows of a key to its partition, once and in order',
   ),
   rolledBack: proof('effects/relay-commit-order.test.ts', 'a transaction that rolls back publishes nothing'),
   undeclared: proof(
@@ -179,6 +182,6 @@ export const effects = {
   ),
   replayEnvelope: proof(
     'replay/after-effect.test.ts',
-    'replay: only what is missing is followed; its message and call are suppressed',
+    'replay: it is called only for missing messages; its message and call are suppressed',
   ),
 }

@@ -4,7 +4,7 @@ import { proof } from './proof.ts'
 export const evidence = {
   receipts: proof(
     'evidence/receipts.test.ts',
-    'answer every question of an auditor about a message that simply succeeded',
+    'answer every question of an auditor about an applied message',
   ),
   stored: proof('evidence/receipts.test.ts', 'of stored messages are found after a worker applied them'),
   ledger: proof(
@@ -13,7 +13,7 @@ export const evidence = {
   ),
   held: proof(
     'evidence/message-facts.test.ts',
-    'stored messages carry what they are, and a lease its beginning',
+    'stored messages have their identities, and a lease its beginning',
   ),
   leases: proof(
     'store/lease-times.test.ts',

@@ -32,10 +32,10 @@ export const examples = {
     drill,
     'success: a rebuild under a new generation restores internal state and captures nothing',
   ),
-  casePage: proof('examples/02-case-projection/case-projection.test.ts', 'is what its contract page says'),
+  casePage: proof('examples/02-case-projection/case-projection.test.ts', 'matches its contract page'),
   caseMoves: proof(
     'examples/02-case-projection/case-projection.test.ts',
-    'moves a case from version to version, and each event once',
+    'applies the versions of a case in order, each event once',
   ),
   casePoison: proof(
     'examples/02-case-projection/case-projection.test.ts',
@@ -43,19 +43,19 @@ export const examples = {
   ),
   caseRebuilt: proof(
     'examples/02-case-projection/case-projection.test.ts',
-    'rebuilt from the first record it is the same, row by row',
+    'a rebuild from the first record has the same rows',
   ),
   caseOlder: proof(
     'examples/02-case-projection/case-projection.test.ts',
-    'ignores an older event after a newer one and notes why, and notes a version that was skipped',
+    'ignores an older event after a newer one with a reason, and notes a skipped version',
   ),
   workflow: proof(
     'examples/04-case-workflow/case-workflow.test.ts',
-    'moves a case through its states and leaves the trail an auditor reads',
+    'moves a case through its states and leaves an audit trail',
   ),
   alertOnce: proof(
     'examples/04-case-workflow/case-workflow.test.ts',
-    'alerts once per escalation, under any message',
+    'alerts once per escalation, under any message id',
   ),
   mailOnce: proof(
     'examples/05-notifications/notifications.test.ts',
@@ -79,6 +79,6 @@ export const examples = {
   ),
   parkingDrill: proof(
     'examples/09-parking-drill/parking-drill.test.ts',
-    'goes from the alert to the last booking, each invoice once and in order, and the audit knows who did what',
+    'goes from the alert to the last booking, each invoice once and in order, and the audit has who did what',
   ),
 }

@@ -8,7 +8,7 @@ export const failure = {
     'the contract’s own table comes first, by code, then by class name',
   ),
   decides: proof('unit/decide-outcome.test.ts', '<when>: <outcome>'),
-  template: proof('unit/contract-failure.test.ts', 'the production template can be said'),
+  template: proof('unit/contract-failure.test.ts', 'the production template can be declared'),
   accepted: proof(
     'unit/contract-failure.test.ts',
     'money in partitions continues past a dead letter only if a named person accepts it, or stops',
@@ -20,11 +20,11 @@ export const failure = {
   ),
   outage: proof(
     'failure/outage.test.ts',
-    'costs no attempt and sets nothing aside, and the backlog gets through afterwards (<mode>)',
+    'uses no attempt and sets nothing aside, and the backlog is applied afterwards (<mode>)',
   ),
   breaker: proof(
     'unit/breaker.test.ts',
-    'a backlog during an outage uses no attempt, is not set aside, and gets through afterwards',
+    'a backlog during an outage uses no attempt, is not set aside, and is applied afterwards',
   ),
   contentId: proof(
     'spine/content-identity.test.ts',
@@ -45,19 +45,27 @@ export const failure = {
   ),
   trueTries: proof(
     'failure/attempt-counts.test.ts',
-    'are its true tries after <what>, on the row and on the copy',
+    'are its actual attempts after <what>, on the row and on the copy',
   ),
   conflictIgnored: proof(
     'failure/attempt-counts.test.ts',
-    'a business conflict that counts as success leaves no row, and says why',
+    'a business conflict that counts as success leaves no row, with the reason',
   ),
   braked: proof(
     'failure/brake.test.ts',
     'is paused, also after a kill, and continues when the column is there: <name>',
   ),
-  halts: proof(
-    'unit/consumer.test.ts',
-    'halts on a configuration error where the contract says so, and settles nothing',
+  refusedPauses: proof(
+    'failure/refused-login-brokers.test.ts',
+    'pauses, and keeps every message: <status>, <broker>',
+  ),
+  refusedHalts: proof(
+    'failure/refused-login-brokers.test.ts',
+    'halts at the first one where the contract says so: <status>, <broker>',
+  ),
+  copiesReadBack: proof(
+    'failure/dead-letter-brokers.test.ts',
+    'carry why, when and how often, for each way a message ended: <name>',
   ),
   retryTopic: proof(
     'failure/retry-topic.test.ts',
@@ -69,12 +77,9 @@ export const failure = {
   ),
   deadLetterOrigin: proof(
     'failure/retry-topic.test.ts',
-    'a long delay holds no short one back, what comes back is as it was, and its dead letter says where it came from',
+    'a long delay does not hold back a short one, copies return unchanged, and the dead letter names the origin',
   ),
-  springHeaders: proof(
-    'unit/hold-messages.test.ts',
-    'says in the words of Spring where it came from and why it died',
-  ),
+  springHeaders: proof('unit/hold-messages.test.ts', "has the origin and the failure in Spring's headers"),
   keptWhole: proof(
     'check/checklist-proofs.test.ts',
     'a dead letter keeps its bytes, headers, properties, origin and the reason',
@@ -89,7 +94,7 @@ export const failure = {
   ),
   killers: proof(
     'poison/killers.test.ts',
-    'is found within (attempts + log2 n + 1) restarts while thousands of neighbours arrive once',
+    'is found within (attempts + log2 n + 1) restarts while thousands of other messages are applied once',
   ),
   isolated: proof(
     'poison/isolation.test.ts',
@@ -102,19 +107,22 @@ export const failure = {
   ),
   unlisted: proof(
     'unit/read-message.test.ts',
-    'refuses types and versions the contract does not list, before the schema has a say',
+    'refuses types and versions the contract does not list, before the schema is called',
   ),
-  invalid: proof('unit/read-message.test.ts', 'an invalid message keeps its id, and says where it is wrong'),
+  invalid: proof(
+    'unit/read-message.test.ts',
+    'an invalid message keeps its id, and names the place of the problem',
+  ),
   brokenChunk: proof(
     'rabbitmq-stream/broken-chunks.test.ts',
     'leaves a quarantined row for each with its bytes and reason, dedup <dedup>',
   ),
   deliveryLimit: proof(
     'spine/delivery-limit.test.ts',
-    'bystanders of a process killed again and again come back from the dead-letter queue, each applied once',
+    'innocent messages of a repeatedly killed process return from the dead-letter queue, each applied once',
   ),
   reasons: proof(
     'unit/attention-reason.test.ts',
-    'every message that is set aside waits under one reason, by what was decided of it',
+    'every message that is set aside has one reason, from its decision',
   ),
 }

@@ -5,11 +5,11 @@ export const inbox = {
   stores: proof('inbox/stored.test.ts', 'stores, settles, and applies later, once'),
   putsOff: proof(
     'inbox/stored.test.ts',
-    'puts a failed attempt off durably, while others go on, and parks what keeps failing',
+    'delays a failed message durably while others continue, and parks one that keeps failing',
   ),
   copyHeld: proof(
     'inbox/stored.test.ts',
-    'knows a message that is stored: the same again is held already, other content is a conflict',
+    'recognises a stored message: the same content is already held, other content is a conflict',
   ),
   keyOrder: proof(
     'inbox/key-order.test.ts',
@@ -17,23 +17,20 @@ export const inbox = {
   ),
   takesOver: proof(
     'inbox/processes.test.ts',
-    'killed holding a lease: another takes over when it ends, under the next epoch',
+    'killed holding a lease: another takes over when it expires, under the next epoch',
   ),
   fenced: proof(
     'inbox/processes.test.ts',
-    'frozen past its lease: fenced when it thaws, and the effect happens once',
+    'frozen past its lease: fenced when it resumes, and the effect happens once',
   ),
   extended: proof(
     'inbox/lease.test.ts',
     'is extended while the handler works, so no other worker takes the message',
   ),
-  lists: proof(
-    'inbox/cli.test.ts',
-    'lists what is held, says what becomes of it next, and how old the oldest is',
-  ),
+  lists: proof('inbox/cli.test.ts', 'lists held messages, their next step, and the age of the oldest'),
   releases: proof(
     'inbox/cli.test.ts',
-    'releases what is parked, to be tried once more, and records who and why',
+    'releases a parked message for another attempt, and records who and why',
   ),
-  waits: proof('inbox/waiting.test.ts', 'is released in order of version by what it waited for (<mode>)'),
+  waits: proof('inbox/waiting.test.ts', 'is released in order of version by the missing version (<mode>)'),
 }

@@ -4,7 +4,7 @@ import { proof, suite } from './proof.ts'
 export const logs = {
   gapless: proof(
     'unit/log-progress.test.ts',
-    'is right behind the longest run that is settled, in any order of settling',
+    'is directly after the longest settled run, in any order of settling',
   ),
   neverLeads: proof(
     'unit/log-progress.test.ts',
@@ -44,18 +44,18 @@ export const logs = {
   ),
   zombie: proof(
     'kafka/group.test.ts',
-    'a frozen process that wakes up settles nothing, commits nothing and holds nothing alive',
+    'a frozen process that wakes up settles nothing, commits nothing and keeps no session alive',
   ),
   outOfOrder: proof('kafka/one-member.test.ts', 'commits only the gapless run when settled out of order'),
   fullPartition: proof('kafka/one-member.test.ts', 'a partition that is full does not hold up the others'),
-  lag: proof('kafka/one-member.test.ts', 'says how far behind it is'),
+  lag: proof('kafka/one-member.test.ts', 'reports its lag'),
   loss: proof(
     'kafka/losses.test.ts',
-    'deleted before they were read: counted, declared, and gone on from only when accepted',
+    'deleted before they were read: counted, declared, and skipped only when accepted',
   ),
   transform: proof(
     'kafka/transform.test.ts',
-    'writes what follows from each record once, in order, and commits how far it read',
+    'writes the outputs of each record once, in order, and commits its position',
   ),
   transformKilled: proof(
     'kafka/transform.test.ts',
@@ -80,20 +80,20 @@ export const logs = {
   ),
   transformRun: proof(
     'examples/10-kafka-transform/payment-converter.test.ts',
-    'says whether it works, and is reviewed like a consumer',
+    'reports its health, and is reviewed like a consumer',
   ),
-  transformPromise: proof('kafka/transform.test.ts', 'the promise says what it does not cover'),
+  transformPromise: proof('kafka/transform.test.ts', 'the promise lists what it does not cover'),
   stream: proof(
     'rabbitmq-stream/source.test.ts',
-    'hands over in order and goes on where it was settled, with progress <progress>',
+    'delivers in order and continues at the settled position, with progress <progress>',
   ),
   streamFenced: proof(
     'rabbitmq-stream/processes.test.ts',
-    'the active one is frozen: the other takes over, and what the frozen one had begun is fenced off',
+    "the active one is frozen: the other takes over, and the frozen one's transactions are fenced",
   ),
   addedPartitions: proof(
     'kafka/added-partitions.test.ts',
-    'wait until those before them are drained, where order is by key',
+    'wait until older partitions are drained, where order is by key',
   ),
   keySkew: proof(
     'check/live-kafka.test.ts',

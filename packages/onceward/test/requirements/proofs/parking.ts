@@ -4,7 +4,7 @@ import { proof } from './proof.ts'
 export const parking = {
   sees: proof(
     'parking/operate.test.ts',
-    'sees everything of one: bytes, headers, attempts and what people did',
+    'sees everything about a message: bytes, headers, attempts and acts',
   ),
   groups: proof('parking/operate.test.ts', 'lists by page and groups by cause'),
   fixes: proof(
@@ -13,11 +13,11 @@ export const parking = {
   ),
   redrives: proof(
     'parking/operate.test.ts',
-    'replays a selection once, however often the order is given, and knows what became of each',
+    'redrives a selection once, for any number of requests, and sees each outcome',
   ),
   neverTwice: proof(
     'parking/operate.test.ts',
-    'never applies what is applied: by its id, by its business key, or by hand in between',
+    'never applies a message twice: applied before by its id, by its business key, or by hand',
   ),
   skips: proof(
     'parking/order.test.ts',
@@ -25,11 +25,8 @@ export const parking = {
   ),
   keepsOrder: proof(
     'parking/order.test.ts',
-    'keeps what comes later behind it, lets other keys pass, and goes back to the live flow without a gap',
+    'keeps later messages behind it, lets other keys pass, and returns to live processing without a gap',
   ),
-  approval: proof('parking/approval.test.ts', 'is needed to delete, and may not be the one who asks'),
-  audit: proof(
-    'parking/audit.test.ts',
-    'is neither changed nor shortened nor emptied, not even by its owner',
-  ),
+  approval: proof('parking/approval.test.ts', 'is required to delete, and may not be the requester'),
+  audit: proof('parking/audit.test.ts', 'cannot be changed, shortened or truncated, not even by its owner'),
 }

@@ -2,6 +2,10 @@ import { proof } from './proof.ts'
 
 /** Tests of retention. */
 export const retention = {
+  behindHorizon: proof(
+    'retention/horizon.test.ts',
+    'is parked instead of applied again, and other messages continue',
+  ),
   tenants: proof(
     'retention/tenants.test.ts',
     'drops a tenant: its rows of every kind, as an act in the audit, and no row of others',
@@ -9,34 +13,40 @@ export const retention = {
   byRisk: proof('unit/retention-contract.test.ts', 'is none unless it has the section, and then by its risk'),
   tooShort: proof(
     'unit/retention-contract.test.ts',
-    'must be longer than anything that can bring a duplicate back, and the refusal has the numbers',
+    'must be longer than any source of duplicates, and the refusal has the numbers',
   ),
-  unknown: proof('unit/retention-contract.test.ts', 'must be declared where the source cannot say'),
+  unknown: proof('unit/retention-contract.test.ts', "must be declared where the source's window is unknown"),
   refused: proof(
     'retention/loop.test.ts',
-    'is refused at start when it would forget too early, and nothing is started',
+    'is refused at start when it would remove markers too early, and nothing is started',
   ),
-  horizon: proof('retention/horizon.test.ts', 'is not applied again but parked, and neighbours flow'),
+  horizon: proof(
+    'retention/horizon.test.ts',
+    'is parked instead of applied again, and other messages continue',
+  ),
   purges: proof(
     'retention/purge.test.ts',
-    'goes when it is older than its term, and the horizon says how far',
+    'is removed when it is older than its term, and the horizon moves',
   ),
   unfinished: proof(
     'retention/purge.test.ts',
     'is finished: what is stored, waits, is parked or has its bytes kept never loses its marker',
   ),
-  archive: proof('retention/purge.test.ts', 'is written to the archive before it goes, plain or compressed'),
+  archive: proof(
+    'retention/purge.test.ts',
+    'is written to the archive before it is removed, plain or compressed',
+  ),
   days: proof(
     'retention/days.test.ts',
-    'a day behind the cutoff goes whole, with what must stay kept (<form>)',
+    'a day before the cutoff is dropped, and markers that must stay are kept (<form>)',
   ),
   keys: proof(
     'retention/purge.test.ts',
-    'of business keys, notes, attempts and completed effects goes by its own term',
+    'of business keys, notes, attempts and completed effects has its own term',
   ),
   archivedReplay: proof(
     'replay/archive.test.ts',
-    'applies dead letters once, although retention died and archived them twice',
+    'applies dead letters once, although retention crashed and archived them twice',
   ),
   ownQueue: proof(
     'retention/own-queue.test.ts',

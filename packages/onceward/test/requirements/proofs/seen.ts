@@ -2,10 +2,7 @@ import { proof } from './proof.ts'
 
 /** Tests of metrics, alerts, logs, evidence, checks and pages. */
 export const seen = {
-  catalogue: proof(
-    'observe/catalogue.test.ts',
-    'answers to every name of the source documents, and to no other',
-  ),
+  catalogue: proof('observe/catalogue.test.ts', 'has every name of the source documents, and no other'),
   exactCounts: proof(
     'observe/exact-counts.test.ts',
     'exports exactly those counts over HTTP, and /readyz and /livez answer',
@@ -14,19 +11,19 @@ export const seen = {
     'observe/redelivered.test.ts',
     'is counted as redelivered and as a duplicate, and its log line has every field',
   ),
-  staged: proof('alerts/live.test.ts', 'exports every name and label that alerts and dashboard ask for'),
+  staged: proof(
+    'alerts/live.test.ts',
+    'exports every metric, with every label that alerts and the dashboard query',
+  ),
   relayRules: proof('alerts/promtool.test.ts', 'of a relay fire where they should and nowhere else'),
   corruption: proof('alerts/rules.test.ts', 'corruption pages the owner for every risk'),
   printedTemplate: proof('policy/template.test.ts', 'is accepted <form>, and means what it says'),
   printedContract: proof('contract-page/printed.test.ts', '<title>, as printed'),
-  bounded: proof(
-    'observe/catalogue.test.ts',
-    'keeps values from outside from becoming ever more time series',
-  ),
+  bounded: proof('observe/catalogue.test.ts', 'limits the number of time series from external values'),
   logLines: proof('observe/logs.test.ts', 'carry the identities and the decision, and nothing of the body'),
   traces: proof(
     'observe/traces.test.ts',
-    'one message goes on in its trace: handler, outbox, relay, RabbitMQ, next consumer',
+    'one message continues its trace: handler, outbox, relay, RabbitMQ, next consumer',
   ),
   alerts: proof('alerts/rules.test.ts', 'are at least those the source documents ask for'),
   fires: proof('alerts/promtool.test.ts', 'fire where they should and nowhere else'),
@@ -57,6 +54,9 @@ export const seen = {
     'has a row for every question and every anti-pattern of the source documents',
   ),
   answers: proof('check/pages.test.ts', 'answers each of them by a rule, a field or a test that exists'),
+  contractRefused: proof('unit/contract.test.ts', 'with <what>'),
+  contractProblems: proof('unit/contract.test.ts', 'with all its problems at once'),
+  ageSurvives: proof('observe/age-restart.test.ts', 'survives the kill of its process'),
   rules: proof('check/rules.test.ts', '<rule.id> <rule.title>'),
   auditor: proof('evidence/explain.test.ts', "answers each of an auditor's questions, or says why it cannot"),
   story: proof(
@@ -65,7 +65,7 @@ export const seen = {
   ),
   findsRow: proof('evidence/explain.test.ts', 'finds the message behind a business key, an effect and a row'),
   rowCause: proof('evidence/declared.test.ts', 'carry the message and the run that wrote them last'),
-  drift: proof('evidence/reconcile.test.ts', 'finds each kind of drift that a hand leaves behind'),
+  drift: proof('evidence/reconcile.test.ts', 'finds each kind of drift that a manual change leaves'),
   page: proof('contract-page/page.test.ts', 'has every part of a consumer contract'),
   pageMatrix: proof(
     'contract-page/matrix.test.ts',
@@ -73,7 +73,7 @@ export const seen = {
   ),
   pageKafka: proof(
     'contract-page/matrix.test.ts',
-    'to Kafka is not what Kafka calls exactly once, and the page says where that is',
+    "to Kafka is not Kafka's exactly-once, and the page names the alternative",
   ),
   pageBehaviour: proof(
     'contract-page/behaviour.test.ts',
@@ -86,7 +86,7 @@ export const seen = {
   templateFile: proof('policy/schema.test.ts', 'shows the template as a policy file that can be read'),
   retryImport: proof(
     'policy/with-policy.test.ts',
-    'a retry policy of operations is taken into the words of contracts',
+    'a retry policy of operations is translated into contract options',
   ),
   objectives: proof('unit/objectives.test.ts', 'are what the contract says, and the outbox follows the lag'),
   ports: proof('docs/write-a-driver.test.ts', 'the driver on the page is the one that passes the suites'),

@@ -57,11 +57,11 @@ export const spine = {
   ),
   databaseAway: proof(
     'spine/database-faults.test.ts',
-    'the database away: nothing is settled, the consumer waits and goes on by itself',
+    'the database is unavailable: nothing is settled, the consumer waits and continues automatically',
   ),
   serversKilled: proof(
     'spine/servers-killed.alone.test.ts',
-    '<victim> dies while two processes consume from <kind>: all arrive, each once',
+    '<victim> is killed while two processes consume from <kind>: all are applied, each once',
   ),
   ackRange: proof(
     'rabbitmq/ack-tracker.test.ts',
@@ -69,34 +69,34 @@ export const spine = {
   ),
   staleTag: proof(
     'rabbitmq/source.test.ts',
-    'reconnects after a cut, hands unsettled deliveries over again and never acks a stale tag',
+    'reconnects after a cut, redelivers unsettled messages and never acks a stale tag',
   ),
   ackTimeout: proof(
     'rabbitmq/consumer-timeout.cluster.test.ts',
-    'is said to be overdue and comes again; the consumer goes on',
+    'is reported as timed out and redelivered; the consumer continues',
   ),
   leaderKilled: proof(
     'rabbitmq/queue-scenes.ts',
-    'the node of its leader is killed again and again: nothing is lost or applied twice',
+    'the node of its leader is killed repeatedly: nothing is lost or applied twice',
   ),
   matrix: proof('matrix/matrix.test.ts', 'every pair of choices is run or refused'),
   swallowed: proof(
     'store/handler-mistakes.test.ts',
-    'a swallowed SQL error commits nothing and is parked with the way out',
+    'a swallowed SQL error commits nothing and is parked with the remedy',
   ),
   bypass: proof(
     'store/probe-rollback.test.ts',
     'detects a handler that bypasses tx, and shows the remaining rows',
   ),
-  badIds: proof('unit/identity.test.ts', 'that is none is refused by name'),
+  badIds: proof('unit/identity.test.ts', 'that is invalid is refused by name'),
   digest: proof('unit/digest.test.ts', 'is its version, then SHA-256 over the raw bytes'),
   simulated: proof('simulator/simulator.test.ts', '<schedules> of <scenario>'),
   cannotOrder: proof(
     'unit/consumer.test.ts',
-    'does not start where the source cannot keep the order it wants',
+    'does not start where the source cannot keep the declared order',
   ),
   identities: proof(
     'unit/read-message.test.ts',
-    'gives the decoded value, its identities and the digest of its bytes',
+    'returns the decoded value, its identities and the digest of its bytes',
   ),
 }

@@ -3,7 +3,7 @@ import { until } from 'onceward/testing'
 import { silent } from '../../src/environment.ts'
 
 /** The environment of a campaign, and whether it has said that it waits for the live consumer. */
-export function waitingWorld() {
+export function waitingConsumer() {
   let said = false
   const info = (text: string) => {
     said ||= text.startsWith('waiting for the live consumer')

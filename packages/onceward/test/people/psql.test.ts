@@ -17,7 +17,7 @@ interface Told {
 /** Blanks of other alphabets, and characters that nobody sees. */
 const unseen = ['', ' \t', '\u00a0\u2007', '\u200b\u200e', '\u00ad\u3164', '\u2800\u{13430}\u{e0020}']
 
-describe('a person with a console of SQL', await skipWithout('postgres'), () => {
+describe('a person with psql', await skipWithout('postgres'), () => {
   let pool: Awaited<ReturnType<typeof openPool>>
   let people: People
   let ann: Login
@@ -60,7 +60,7 @@ describe('a person with a console of SQL', await skipWithout('postgres'), () => 
       )
     ).rows[0].id
 
-  it('says a reason that can be read, in every act', async () => {
+  it('must give a readable reason in every act', async () => {
     const row = await held('dead')
     const paid = await effect()
     const digest = `onceward.selection_digest(array[${row}])`
@@ -102,7 +102,7 @@ describe('a person with a console of SQL', await skipWithout('postgres'), () => 
     assert.deepEqual(rows, [], 'one function judges reasons')
   })
 
-  it('names what they mean: an argument that is missing is refused', async () => {
+  it('must give every argument', async () => {
     await call(ann, `record_incarnation('a copy was taken')`)
     assert.match(
       (await call(ann, `accept_incarnation(null, 'x')`)).why!,
@@ -126,7 +126,7 @@ describe('a person with a console of SQL', await skipWithout('postgres'), () => 
     )
   })
 
-  it('does not plan what they approve, though somebody else asked', async () => {
+  it('cannot approve a plan of their own, even if another person requested it', async () => {
     const { id } = await call(
       ann,
       `create_campaign('pay', 1::smallint, 'replay', 'requested', '{}', null, 'asked')`,
@@ -148,7 +148,7 @@ describe('a person with a console of SQL', await skipWithout('postgres'), () => 
     await run.pool.query(`update onceward.campaign set state = 'running' where id = ${id}`)
   })
 
-  it('plans what was asked for: the keys of the selection, and the rows that it means', async () => {
+  it('can plan only the request: its keys and its rows', async () => {
     const create = async (selection: string) =>
       (
         await call(ann, `create_campaign('pay', 1::smallint, 'repair', 'suppressed', $1, null, 'asked')`, [
@@ -177,7 +177,7 @@ describe('a person with a console of SQL', await skipWithout('postgres'), () => 
       )
   })
 
-  it('is one person, also as a member of the console', async t => {
+  it('is the same person as a member of the console', async t => {
     const cyn = await people.login(['onceward_operator', 'onceward_approver', 'onceward_console'], {
       person: true,
     })
@@ -192,7 +192,7 @@ describe('a person with a console of SQL', await skipWithout('postgres'), () => 
       )
   })
 
-  it('does not take a claim away that was not shown', async () => {
+  it('cannot end a lease that was not shown', async () => {
     const row = await held('stored')
     await pool.query('update onceward.held set epoch = 4 where id = $1', [row])
     assert.match(
@@ -221,7 +221,7 @@ describe('a person with a console of SQL', await skipWithout('postgres'), () => 
     )
   })
 
-  it('takes a refusal back with a rollback, and the log of the server has it', async t => {
+  it("can roll a refusal back, but the server's log has it", async t => {
     const client = (await ann.pool.connect()) as unknown as Told
     t.after(() => client.release())
     const told: string[] = []
@@ -232,7 +232,7 @@ describe('a person with a console of SQL', await skipWithout('postgres'), () => 
     assert.deepEqual(told, [`onceward refused ${ann.name} "approve" on - 4711: There is no such request.`])
   })
 
-  it('goes on with a stopped replay only by its own name, with a reason', async () => {
+  it('can continue a stopped redrive only by its own name, with a reason', async () => {
     const row = await held('dead')
     const digest = `onceward.selection_digest(array[${row}])`
     const start = (consumer: string, because: string) =>
@@ -244,7 +244,7 @@ describe('a person with a console of SQL', await skipWithout('postgres'), () => 
     assert.equal((await start('plain', 'go on')).ok, true)
   })
 
-  it('acts on what is there now, not on what a snapshot remembers', async t => {
+  it('acts on the current rows, not on an older snapshot', async t => {
     await pool.query(`insert into onceward.checkpoint (consumer_id, partition, epoch, run_id, incarnation, next, at)
         values (1, 't/0', 1, 1, 'life', '5', now() - interval '1 hour');
       insert into onceward.loss (consumer_id, partition, from_incarnation, from_position, to_incarnation, to_position, records, reason, declared_by_run)
@@ -278,7 +278,7 @@ describe('a person with a console of SQL', await skipWithout('postgres'), () => 
     assert.match((await waits).rows[0].answer.why, /a process took the partition/)
   })
 
-  it('finds no process that changes what a consumer is: not its number, its name or a campaign', async () => {
+  it("processes cannot change a consumer's number, its name or a campaign", async () => {
     for (const statement of [
       `delete from onceward.consumer where name = 'pay'`,
       `update onceward.consumer set name = 'hidden' where name = 'pay'`,

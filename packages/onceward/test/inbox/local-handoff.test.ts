@@ -6,14 +6,14 @@ import { type HeldRow, type Job, type JobContext, Scene, write } from './scene.t
 
 const workOnly = { parts: ['worker'] as const }
 
-describe('work handed to the worker of the same process', await skipWithout('postgres'), () => {
+describe('local handoff to the worker of the same process', await skipWithout('postgres'), () => {
   let scene: Scene
   before(async () => {
     scene = await Scene.open()
   })
   after(() => scene.close())
 
-  it('is claimed as it is stored, and read once', async () => {
+  it('is leased as it is stored, and read once', async () => {
     let reads = 0
     let found: HeldRow[] = []
     const changes = {
@@ -44,7 +44,7 @@ describe('work handed to the worker of the same process', await skipWithout('pos
     assert.deepEqual(await scene.markers('handed'), ['a applied'])
   })
 
-  it('is no more than it has room for: others take the rest while it is busy', async () => {
+  it("is limited to the worker's room: other workers take the rest while it is busy", async () => {
     const go = Promise.withResolvers<void>()
     const begun = Promise.withResolvers<void>()
     const busy = async (context: JobContext) => {
@@ -70,7 +70,7 @@ describe('work handed to the worker of the same process', await skipWithout('pos
     assert.equal((await scene.done('busy')).length, 40)
   })
 
-  it('is given back at once when the process leaves, begun or not', async () => {
+  it('is released at once when the process leaves, begun or not', async () => {
     const begun = Promise.withResolvers<void>()
     const changes = {
       inbox: { workers: 1, leaseMs: 3_600_000 },

@@ -6,8 +6,8 @@ import { LeasedRows } from '../../src/work/leased-rows.ts'
 const claim = (epoch: number) => ({ row: '7', epoch })
 const delivery = (epoch: number) => ({ held: claim(epoch) }) as unknown as Delivery
 
-describe('the claims of a worker', () => {
-  it('the end of a claim does not end the next one of the same row', () => {
+describe('the leases of a worker', () => {
+  it('the end of a lease does not end the next one of the same row', () => {
     const work = new LeasedRows()
     work.add([claim(1)])
     work.add([claim(2)])
@@ -17,7 +17,7 @@ describe('the claims of a worker', () => {
     assert.deepEqual([work.has(claim(1)), work.has(claim(2))], [false, true])
   })
 
-  it('a row that is gone is lost at the second look, one that another has at the first', () => {
+  it('a missing row is lost at the second check, one leased by another worker at the first', () => {
     const work = new LeasedRows()
     work.add([claim(1)])
     assert.equal(work.notOurs([{ ...claim(1), taken: false }]), 0)
@@ -27,7 +27,7 @@ describe('the claims of a worker', () => {
     assert.equal(work.notOurs([{ ...claim(2), taken: true }]), 1)
   })
 
-  it('tells who watches a lost claim, once, and not who watches another of the row', () => {
+  it('notifies the watcher of a lost lease once, and not the watcher of another lease of the row', () => {
     const work = new LeasedRows()
     const told: string[] = []
     work.add([claim(2)])

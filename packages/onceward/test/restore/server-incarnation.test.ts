@@ -30,8 +30,8 @@ class Scripted implements SqlClient {
 
 const withPostgres = await skipWithout('postgres')
 
-describe('the life of a server, as a process sees it', () => {
-  it('takes no answer for a server set back only because it was overtaken by a later one', async () => {
+describe('the incarnation of a server, as a process sees it', () => {
+  it('does not mistake a delayed answer for a restored server', async () => {
     const client = new Scripted()
     const life = new ServerIncarnation()
     const slow = life.check(client)
@@ -45,7 +45,7 @@ describe('the life of a server, as a process sees it', () => {
     await assert.rejects(back, { code: 'server_changed' })
   })
 
-  it('goes on where the server hides what it said before', async () => {
+  it('continues where the server hides the values it reported before', async () => {
     const client = new Scripted()
     const life = new ServerIncarnation()
     for (const [n, found] of [{}, { system_identifier: null, timeline: null, flushed: null }, {}].entries()) {
@@ -59,7 +59,7 @@ describe('the life of a server, as a process sees it', () => {
   })
 })
 
-describe('a life that is met for the first time', withPostgres, () => {
+describe('an incarnation that is detected for the first time', withPostgres, () => {
   let database: Awaited<ReturnType<typeof createDatabase>>
   let pool: SqlPool
   before(async () => {
@@ -78,7 +78,7 @@ describe('a life that is met for the first time', withPostgres, () => {
     await database.drop()
   })
 
-  it('is named in the first refusal, with what is sure to be there: batches behind a pooler may have moved on before anybody looked', async () => {
+  it('is named in the first refusal, with the position that is certain: batches behind a pooler may have advanced before', async () => {
     await pool.query('update onceward.server_incarnation set timeline = timeline + 1')
     await assert.rejects(
       new ServerIncarnation().check(pool),
@@ -89,7 +89,7 @@ describe('a life that is met for the first time', withPostgres, () => {
       },
     )
   })
-  it('is not written down on a healthy server that the pooler led the notice to', async () => {
+  it('is not recorded on a healthy server that the pooler connects to', async () => {
     const other = await createDatabase()
     const healthyPool = createPool(other.url, { max: 1 })
     try {
@@ -110,7 +110,7 @@ describe('a life that is met for the first time', withPostgres, () => {
   })
 })
 
-describe('lives of servers whose clocks differ', withPostgres, () => {
+describe('incarnations of servers whose clocks differ', withPostgres, () => {
   let database: Awaited<ReturnType<typeof createDatabase>>
   let pool: SqlPool
   before(async () => {
@@ -144,7 +144,7 @@ describe('lives of servers whose clocks differ', withPostgres, () => {
     await new ServerIncarnation().check(pool)
   })
 
-  it('a sign of life from ahead does not tell people too late a time', async () => {
+  it('a heartbeat from a clock that is ahead does not report too late a time', async () => {
     await pool.query(`
       insert into onceward.consumer (name, generation, owner, risk, dedup) values ('facts', 1, 'tests', 'money', 'marker');
       insert into onceward.run (consumer_id, instance, handler_version, mode, deliveries_max, started_at, heartbeat_at)
