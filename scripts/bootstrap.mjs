@@ -72,5 +72,6 @@ if (!command) {
   fail(`Usage: node scripts/bootstrap.mjs <${Object.keys(commands).join('|')}> [arguments…]`)
 }
 if (!existsSync(join(root, command.entry))) fail(`${name}: ${command.entry} is not in this checkout.`)
-await ensureInstalled(root, command.need)
+// The pages of the console are built from their sources.
+await ensureInstalled(root, args.includes('--console') ? 'everything' : command.need)
 handOver(findNode24(), command.entry, [...(command.args ?? []), ...args])

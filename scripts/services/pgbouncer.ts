@@ -14,7 +14,7 @@ import { type Log, ports } from './service.ts'
 
 export type Pgbouncer = { url: string } | { unavailable: string }
 
-/** Transaction mode, so that two statements outside a transaction may meet two different server sessions. */
+/** Transaction mode, so that two statements outside a transaction may run in two different server sessions. */
 function configuration(postgresUrl: string): string {
   const { hostname, port, username, password } = new URL(postgresUrl)
   const login = `user=${decodeURIComponent(username)}${password ? ` password=${decodeURIComponent(password)}` : ''}`
@@ -59,7 +59,7 @@ function writeConfiguration(file: string, text: string): void {
 }
 
 async function start(postgresUrl: string, log: Log): Promise<string> {
-  // pgbouncer refuses root as PostgreSQL does, so its configuration too must be within reach of `nobody`.
+  // pgbouncer refuses root as PostgreSQL does, so its configuration too must be readable for the unprivileged user.
   const user = unprivilegedUser()
   const folder = reachableFolder(join(stateFolder(), 'pgbouncer', 'etc'), user, 'pgbouncer')
   if (!existsSync(folder)) makeOwnedFolder(folder, user)

@@ -10,5 +10,5 @@ function readOffset(given: string | undefined): number {
   throw new Error(`ONCEWARD_PORT_OFFSET is "${given}": use a multiple of 10 from 0 to 110.`)
 }
 
-/** The given name, told apart from that of the servers at other ports. */
+/** The given name, distinct from that of the servers at other ports. */
 export const atOffset = (name: string) => (portOffset === 0 ? name : `${name}-${portOffset}`)

@@ -1,7 +1,7 @@
 import type { TestEvent } from 'node:test/reporters'
 import { inspect } from 'node:util'
 
-/** Names the test that stands for the file's own loading. It is told of when it fails. */
+/** Names the test that stands for the file's own loading. It is reported only when it fails. */
 export const loadingName = '(the file loads)'
 
 /** Errors do not survive JSON: what a reader needs of one is its text. */

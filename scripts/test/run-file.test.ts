@@ -29,7 +29,7 @@ test('a socket left open keeps no file from ending', async t => {
   assert.deepEqual(await run(t, ...open), { passed: ['early'], failed: [] })
 })
 
-test('a file that cannot be loaded has failed, whatever passed before', async t => {
+test('a file that cannot be loaded has failed, even if others passed before', async t => {
   assert.deepEqual(await run(t, later, "throw new Error('broken')"), {
     passed: ['early'],
     failed: ['(the file loads)'],
