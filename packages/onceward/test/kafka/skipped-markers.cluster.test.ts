@@ -22,7 +22,7 @@ const options = { timeout: 900_000, ...(await skipWithout('kafka')) }
 describe('a transaction that ends while its partition has no leader', options, () => {
   let cluster: KafkaCluster
   before(async () => {
-    cluster = await startKafkaCluster()
+    cluster = await startKafkaCluster({ 'offsets.topic.replication.factor': '1' })
   })
   after(() => cluster?.close())
 
@@ -55,9 +55,13 @@ describe('a transaction that ends while its partition has no leader', options, (
       await cluster.start(node)
       await leaderIs(node)
     }
+    /** A group whose offsets are on the same broker, and only there. */
+    let group = randomName('group')
+    while ((await connections.coordinator('group', group)).id !== node) group = randomName('group')
     const values = async () => (await kafka.read(topic)).map(({ value }) => value)
     const send = (value: string) => producer.send([out(topic, value)])
-    return { producer, send, values, whileAway }
+    const committed = async () => (await kafka.committed(group, topic)).get(0)
+    return { producer, send, values, whileAway, topic, group, committed }
   }
 
   test('stays committed although the next one is aborted', async t => {
@@ -83,4 +87,27 @@ describe('a transaction that ends while its partition has no leader', options, (
     await until('the last is visible', async () => (await values()).includes('last'))
     assert.deepEqual(await values(), ['first', 'last'])
   })
+
+  for (const end of ['commit', 'abort'] as const) {
+    test(`keeps its ${end} of records and offsets although the offsets of the next one are refused`, async t => {
+      const { producer, send, values, whileAway, topic, group, committed } = await setUp(t)
+      const anonymous = { groupId: group, generation: -1, memberId: '', instanceId: null }
+      const gone = { ...anonymous, generation: 7, memberId: 'gone' }
+      const offsets = (next: bigint) => [{ topic, partition: 0, next, leaderEpoch: -1, metadata: '' }]
+      await send('before')
+      await producer.sendOffsets(anonymous, offsets(1n))
+      await producer[end]()
+      await send('first')
+      await producer.sendOffsets(anonymous, offsets(2n))
+      await whileAway(() => producer[end]())
+      await send('refused')
+      await assert.rejects(producer.sendOffsets(gone, offsets(3n)), { code: 'ownership_lost' })
+      await producer.abort()
+      await send('last')
+      await producer.commit()
+      await until('the last is visible', async () => (await values()).includes('last'))
+      assert.deepEqual(await values(), end === 'commit' ? ['before', 'first', 'last'] : ['last'])
+      assert.equal(await committed(), end === 'commit' ? 2 : undefined)
+    })
+  }
 })

@@ -45,4 +45,36 @@ describe('the last transactions of a producer', () => {
     ends.forget()
     assert.equal(ends.isEmpty, true)
   })
+
+  test('may be open in a partition until a record of the next one is stored in the same partition', () => {
+    const ends = new RecentEnds()
+    for (const partition of [0, 1]) ends.sent('t', partition)
+    ends.end('committed')
+    for (const partition of [0, 1, 2]) ends.sent('t', partition)
+    ends.stored('t', 1, 7n)
+    assert.deepEqual(
+      [0, 1, 2].map(partition => ends.mayBeOpen('t', partition)),
+      [true, false, false],
+    )
+  })
+
+  test('end the offsets of a group only if all of them ended the same way', () => {
+    const ends = new RecentEnds()
+    const end = (group: string, outcome: 'committed' | 'aborted' | null) => {
+      ends.sentOffsets(group)
+      ends.end(outcome)
+    }
+    end('committed', 'aborted')
+    for (const group of ['committed', 'committed', 'mixed', 'unanswered']) end(group, 'committed')
+    end('mixed', 'aborted')
+    end('unanswered', null)
+    end('aborted', 'aborted')
+    assert.equal(ends.isEmpty, false)
+    assert.deepEqual(ends.groups(), [
+      { group: 'committed', outcome: 'committed' },
+      { group: 'aborted', outcome: 'aborted' },
+    ])
+    ends.forget()
+    assert.deepEqual([ends.groups(), ends.isEmpty], [[], true])
+  })
 })

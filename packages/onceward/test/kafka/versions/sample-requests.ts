@@ -138,6 +138,7 @@ export const sampleRequests: Readonly<Record<string, (connection: wire.Connectio
         topics: [{ name: 'orders', partitions: [0, 2] }],
       },
     ]),
+  AddOffsetsToTxn: one => wire.addOffsetsToTxnV4.api.async(one, 'transactional', 7n, 3, group),
   DescribeProducers: one =>
     wire.describeProducersV0.api.async(one, [{ name: 'orders', partitionIndexes: [0, 2] }]),
 }

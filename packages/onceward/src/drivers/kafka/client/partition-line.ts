@@ -24,7 +24,7 @@ export interface ProducerSession {
   /** A batch is stored, its first record at this offset; null when the broker does not return it. */
   onStored?(topic: string, partition: number, offset: bigint | null): void
   /** False when a batch without an answer must not be sent again. */
-  mayRepeat?(): boolean
+  mayRepeat?(topic: string, partition: number): boolean
 }
 
 export interface LineOptions {
@@ -148,7 +148,7 @@ export class PartitionLine {
         if (closed.aborted || performance.now() + pauseMs > endMs) throw error
         connections.forgetTopic(this.#topic)
         await sleep(pauseMs, undefined, { signal: closed }).catch(() => {})
-        if (session.mayRepeat?.() === false) throw error
+        if (session.mayRepeat?.(this.#topic, this.#partition) === false) throw error
       }
     }
   }

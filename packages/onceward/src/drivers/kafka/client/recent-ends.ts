@@ -27,21 +27,29 @@ const kept = 2
  * The partitions of the last transactions and how each transaction ended. A coordinator that finds no leader
  * for a partition skips its end marker there and reports success (KAFKA-20734, in 4.3). The records
  * then belong to the next transaction of the same producer: its abort would revoke committed records, and its
- * commit would publish aborted ones.
+ * commit would publish aborted ones. The same holds for the offsets of a group.
  *
  * A partition has no leader only while its broker is away, and then connections break.
  */
 export class RecentEnds {
   #ended: (readonly EndedPartition[])[] = []
   #open = new Map<string, WrittenPartition>()
+  /** By group: how its last transactions with offsets ended. */
+  #offsets = new Map<string, readonly Outcome[]>()
+  #openGroups = new Set<string>()
 
   get isEmpty(): boolean {
-    return this.#ended.length === 0
+    return this.#ended.length === 0 && this.#offsets.size === 0
   }
 
-  /** A record of the open transaction is stored: the transaction before it is complete. */
-  get isStored(): boolean {
-    return [...this.#open.values()].some(({ first }) => first !== null)
+  /**
+   * Records of an ended transaction may still be open in the partition. Not once a record of the open
+   * transaction is stored there: the ends before it are then written, or were skipped before it was sent.
+   */
+  mayBeOpen(topic: string, partition: number): boolean {
+    const isHere = (one: OutputPartition) => one.topic === topic && one.partition === partition
+    const isStored = [...this.#open.values()].some(one => isHere(one) && one.first !== null)
+    return !isStored && this.#ended.flat().some(isHere)
   }
 
   sent(topic: string, partition: number): void {
@@ -54,7 +62,14 @@ export class RecentEnds {
     if (this.#open.get(name)?.first === null) this.#open.set(name, { topic, partition, first })
   }
 
+  sentOffsets(group: string): void {
+    this.#openGroups.add(group)
+  }
+
   end(outcome: Outcome): void {
+    for (const group of this.#openGroups)
+      this.#offsets.set(group, [...(this.#offsets.get(group) ?? []), outcome].slice(-kept))
+    this.#openGroups = new Set()
     if (this.#open.size === 0) return
     const partitions = [...this.#open.values()].map(one => ({ ...one, outcome }))
     this.#open = new Map()
@@ -63,6 +78,15 @@ export class RecentEnds {
 
   forget(): void {
     this.#ended = []
+    this.#offsets = new Map()
+  }
+
+  /** Groups whose last transactions all ended the same way, so that offsets left pending can be ended so. */
+  groups(): readonly { readonly group: string; readonly outcome: NonNullable<Outcome> }[] {
+    return [...this.#offsets].flatMap(([group, outcomes]) => {
+      const [outcome = null, ...others] = new Set(outcomes)
+      return outcome === null || others.length > 0 ? [] : { group, outcome }
+    })
   }
 
   places(): readonly OutputPartition[] {

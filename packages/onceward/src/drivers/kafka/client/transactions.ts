@@ -4,9 +4,9 @@ import type { KafkaConnections } from './connections.ts'
 import { answerOf, KafkaError, toOncewardError, troubleOf, troubleOfCode } from './kafka-error.ts'
 import type { ProducerIdentity, RecordPlace } from './partition-line.ts'
 import { PartitionLines, type ProducerOptions, type TopicRecord } from './producer.ts'
-import { type OutputPartition, openTransactionStart, RecentEnds } from './recent-ends.ts'
+import { openTransactionStart, RecentEnds } from './recent-ends.ts'
 import { endTxnV5, txnOffsetCommitV5 } from './transaction-requests.ts'
-import { addPartitionsToTxnV3, type Connection, initProducerIdV5 } from './wire.ts'
+import { addOffsetsToTxnV4, addPartitionsToTxnV3, type Connection, initProducerIdV5 } from './wire.ts'
 
 export interface TransactionalOptions extends ProducerOptions {
   /**
@@ -76,7 +76,7 @@ export class TransactionalProducer {
         onSend: (topic, partition) => this.#recent.sent(topic, partition),
         onStored: (topic, partition, offset) => this.#recent.stored(topic, partition, offset),
         // Sent again, the batch would continue a transaction whose markers were skipped.
-        mayRepeat: () => this.#recent.isStored || !this.#isDoubtful,
+        mayRepeat: (topic, partition) => !this.#isDoubtful || !this.#recent.mayBeOpen(topic, partition),
       },
       compression: options.compression ?? 'none',
       deliveryTimeoutMs: this.#waitMs,
@@ -120,6 +120,7 @@ export class TransactionalProducer {
   /** Rejects when the group refuses the member: the transaction can then only be aborted. */
   async sendOffsets(member: TransactionMember, offsets: readonly ConsumedOffset[]): Promise<void> {
     await this.#enter()
+    this.#recent.sentOffsets(member.groupId)
     try {
       await this.#retry(() =>
         this.#connections.atCoordinator('group', member.groupId, 'commit', async connection => {
@@ -188,34 +189,43 @@ export class TransactionalProducer {
     return !this.#recent.isEmpty && this.#breaks !== this.#connections.breaks
   }
 
-  /** Ends the last transactions again in partitions where the broker skipped their markers. */
+  /** Ends the last transactions again where the broker may have skipped their markers. */
   async #repeatEnds(): Promise<void> {
     const { breaks } = this.#connections
+    const { transactionalId } = this.#options
     const { producerId } = this.#identity
     try {
       for (const place of this.#recent.places()) {
         const start = await this.#retry(() => openTransactionStart(this.#connections, place, producerId))
         const outcome = start === null ? null : this.#recent.outcomeOf(place, start)
-        if (outcome !== null) await this.#repeatEnd(place, outcome === 'committed')
+        if (outcome === null) continue
+        const topics = [{ name: place.topic, partitions: [place.partition] }]
+        await this.#repeatEnd(outcome === 'committed', (connection, producerEpoch) =>
+          addPartitionsToTxnV3.api.async(connection, [
+            { transactionalId, producerId, producerEpoch, verifyOnly: false, topics },
+          ]),
+        )
       }
+      // Adds the group without an offset: the end changes nothing unless offsets are pending.
+      for (const { group, outcome } of this.#recent.groups())
+        await this.#repeatEnd(outcome === 'committed', (connection, producerEpoch) =>
+          addOffsetsToTxnV4.api.async(connection, transactionalId, producerId, producerEpoch, group),
+        )
     } catch (error) {
-      const doing = `Checking the last transaction of ${this.#options.transactionalId}`
+      const doing = `Checking the last transaction of ${transactionalId}`
       throw toOncewardError(error, doing, 'Nothing was sent.')
     }
     this.#recent.forget()
     this.#breaks = breaks
   }
 
-  async #repeatEnd({ topic, partition }: OutputPartition, commit: boolean): Promise<void> {
-    const { transactionalId } = this.#options
-    const { producerId, producerEpoch } = this.#identity
-    const topics = [{ name: topic, partitions: [partition] }]
+  async #repeatEnd(
+    commit: boolean,
+    add: (connection: Connection, producerEpoch: number) => Promise<unknown>,
+  ): Promise<void> {
+    const { producerEpoch } = this.#identity
     // Refused as concurrent while the last transaction is still writing its markers.
-    await this.#atCoordinator('Adding a partition', connection =>
-      addPartitionsToTxnV3.api.async(connection, [
-        { transactionalId, producerId, producerEpoch, verifyOnly: false, topics },
-      ]),
-    )
+    await this.#atCoordinator('Adding a partition', connection => add(connection, producerEpoch))
     // Any other end would revoke the committed records.
     while (!(await this.#isEnded(commit)));
   }

@@ -9,6 +9,7 @@
  */
 export {
   type API,
+  addOffsetsToTxnV4,
   addPartitionsToTxnV3,
   apiVersionsV0,
   apiVersionsV4,
