@@ -1,0 +1,42 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import type { FaultPlan, PlannedFault } from '../plan/faults.ts'
+import { people } from './people.ts'
+import { processFaults } from './process-faults.ts'
+import { serverFaults } from './server-faults.ts'
+import type { Fault, Stage } from './stage.ts'
+
+const faults: Readonly<Record<string, Fault>> = { ...processFaults, ...serverFaults, ...people }
+const triesMax = 3
+
+/** How often each kind of fault happened. */
+export type Happened = Record<string, number>
+
+/** Runs the tracks side by side. A fault waits for its share of confirmed messages, not for a time. */
+export async function runPlan(plan: FaultPlan, stage: Stage, progress: () => number): Promise<Happened> {
+  const happened: Happened = {}
+  const runTrack = async (planned: readonly PlannedFault[]) => {
+    for (const fault of planned) {
+      while (!stage.signal.aborted && progress() < fault.at) await wait(20)
+      if (stage.signal.aborted) return
+      if (await stageFault(fault, stage)) happened[fault.kind] = (happened[fault.kind] ?? 0) + 1
+    }
+  }
+  await Promise.all(Object.values(plan).map(runTrack))
+  return happened
+}
+
+/** An operator whose command met a dead server tries again; the failures are in the log. */
+async function stageFault({ kind, draw }: PlannedFault, stage: Stage): Promise<boolean> {
+  for (let tries = 1; tries <= triesMax && !stage.signal.aborted; tries++) {
+    stage.log.add('fault begins', { kind })
+    try {
+      const facts = await faults[kind]!(stage, draw)
+      stage.log.add('fault', { kind, ...facts })
+      return true
+    } catch (error) {
+      stage.log.add('fault failed', { kind, tries, error: String(error) })
+      await wait(1_000)
+    }
+  }
+  return false
+}
