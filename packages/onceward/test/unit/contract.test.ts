@@ -173,6 +173,12 @@ const refusals: readonly Refusal[] = [
     text: /list/,
   },
   {
+    what: 'masked members that are no list',
+    changes: { message: { maskedMembers: 'customer.iban' } },
+    place: 'message.maskedMembers',
+    text: /list of members/,
+  },
+  {
     what: 'a declared effect that nobody made',
     changes: { handle: undefined, effect: { apply: { table: 'case_view' } } },
     place: 'effect.apply',

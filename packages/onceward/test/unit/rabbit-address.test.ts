@@ -3,6 +3,7 @@ import { describe, it } from 'node:test'
 import { inspect } from 'node:util'
 import { runRelay } from 'onceward/outbox'
 import { addressOf, virtualHostOf } from '../../src/drivers/rabbitmq/address.ts'
+import { readAddress } from '../../src/drivers/rabbitmq-stream/address.ts'
 import { rabbitOutlet } from '../../src/runtime/open-source.ts'
 
 describe('an address of RabbitMQ', () => {
@@ -22,6 +23,7 @@ describe('an address of RabbitMQ', () => {
       'amqp://user:s3cret@broker:567200/',
       'amqp://user:s3cret#x@broker:5672/',
       'amqp://user:s3cret@broker/%zz',
+      'amqp://user:s3cret%zz@broker/',
       'user:s3cret@broker',
     ]
     const refused = (error: unknown) => {
@@ -36,5 +38,13 @@ describe('an address of RabbitMQ', () => {
       const databaseUrl = 'postgres://nobody@127.0.0.1:1/none'
       await assert.rejects(runRelay({ databaseUrl, rabbitmqUrl: url, brokers: ['rabbitmq'] }), refused)
     }
+  })
+
+  it('of a stream, with an unfinished percent sign, is refused without being repeated', () => {
+    for (const url of ['rabbitmq-stream://user:s3cret%zz@a', 'rabbitmq-stream://s3cret@a/%'])
+      assert.throws(
+        () => readAddress(url, 'The stream'),
+        error => /needs a URL like rabbitmq-stream:/.test(String(error)) && !/s3cret/.test(inspect(error)),
+      )
   })
 })

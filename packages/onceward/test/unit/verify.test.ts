@@ -8,9 +8,12 @@ import { type FedMessage, feedOf } from '../../src/verify/feed.ts'
 import { generateBodies } from '../../src/verify/generate-samples.ts'
 import { htmlText } from '../../src/verify/html.ts'
 import { junitText } from '../../src/verify/junit.ts'
+import { pairRows } from '../../src/verify/pair-rows.ts'
 import { planFaults } from '../../src/verify/plan-faults.ts'
+import { repeatCommand } from '../../src/verify/repeat-command.ts'
 import type { VerifyReport } from '../../src/verify/report.ts'
-import { reportText } from '../../src/verify/report-text.ts'
+import { failureText, reportText } from '../../src/verify/report-text.ts'
+import { RunTurns } from '../../src/verify/run-turns.ts'
 import type { Snapshot, SnapshotRow } from '../../src/verify/snapshot.ts'
 
 const snapshot = (rows: readonly SnapshotRow[], intents: Snapshot['intents'] = []): Snapshot => ({
@@ -24,6 +27,7 @@ const described = (line: number): Described => ({
   problem: null,
   id: `m-${line}`,
   orderKey: null,
+  bodyAlone: true,
   conflict: Buffer.from(`other ${line}`).toString('base64'),
   resent: null,
   unstable: [],
@@ -84,6 +88,17 @@ describe('verify, without servers', () => {
   it('a row that occurs twice is a difference', () => {
     const [difference] = compareSnapshots(snapshot([{ id: 1 }]), snapshot([{ id: 1 }, { id: 1 }]), new Set())
     assert.deepEqual(difference, { where: 'booking', missing: [], extra: [{ id: 1 }] })
+  })
+
+  it('a message that is stale instead of applied counts where an order is kept, and a reason is shown', () => {
+    const outcome = (status: string, reason = '') => ({ id: 'm-1', status, code: '', reason })
+    const ended = (...outcomes: Snapshot['outcomes']) => ({ ...snapshot([]), outcomes })
+    const [clean, late] = [ended(outcome('applied')), ended(outcome('stale', 'older'))]
+    assert.deepEqual(compareSnapshots(clean, late, new Set(), { ordered: false }), [])
+    assert.equal(compareSnapshots(clean, late, new Set()).length, 1)
+    const parked = ended(outcome('parked', 'duplicate key'))
+    const [difference] = compareSnapshots(clean, parked, new Set(), { ordered: false })
+    assert.deepEqual(difference!.extra, [{ id: 'm-1', status: 'parked', reason: 'duplicate key' }])
   })
 
   it('columns that differ between clean runs are found, keys of calls too', () => {
@@ -191,21 +206,98 @@ describe('verify, without servers', () => {
           alike: 2,
         },
       ],
+      warnings: [{ what: 'a random <b>key</b>', mend: 'derive it' }],
       volatile: [{ column: 'booking.at', from: 'database' }],
       notes: ['a note'],
       messages: 1,
       seed: 1,
       seconds: 1,
     }
+    assert.match(htmlText(report), /a random &lt;b&gt;key/)
     for (const text of [junitText(report), htmlText(report)]) {
       assert.doesNotMatch(text, /<script>|<b>/)
       assert.ok(!text.includes('\u0000'))
       assert.match(text, /wrong &lt;b&gt;/)
     }
     const text = reportText(report)
+    assert.match(text, /WARNING a random <b>key<\/b>\n {2}mend {4}derive it/)
     assert.match(text, /0 of 1 {4}twice/)
     assert.match(text, /clean run +this run\n +\(no such row\)/)
     assert.match(text, /and with 2 other faults/)
     assert.match(text, /not compared, from the time or sequences of the database: booking\.at/)
+  })
+
+  it('no line of a report is longer than the terminal, but the command that is copied', () => {
+    const long = 'a sentence about what is wrong with the handler '.repeat(4).trim()
+    const row = { id: 'p-1', note: 'x'.repeat(90), amount: 1 }
+    const text = failureText({
+      ...{ what: long, mend: long, class: 'twice', fault: 'twice', lines: [1], seed: 1, alike: 0 },
+      differences: [{ where: 'booking', missing: [row], extra: [{ ...row, amount: 2 }] }],
+      repeat: `onceward verify ${'folder/'.repeat(20)}some.ts`,
+    })
+    const lines = text.split('\n')
+    const longest = Math.max(...lines.filter(line => !line.startsWith('  repeat')).map(line => line.length))
+    assert.ok(longest <= 80, `${longest}\n${text}`)
+    // Too long to stand side by side, the rows begin with the column that differs.
+    assert.match(text, /clean run {2}amount=1 id=p-1/)
+    assert.match(text, /this run {3}amount=2 id=p-1/)
+  })
+
+  it('each row of the clean run stands beside the row that is most like it', () => {
+    const pairs = pairRows({
+      where: 'booking',
+      missing: [
+        { id: 1, account: 'a', total: 10 },
+        { id: 2, account: 'b', total: 20 },
+        { id: 9, account: 'z', total: 90 },
+      ],
+      extra: [
+        { id: 2, account: 'b', total: 25 },
+        { id: 1, account: 'a', total: 15 },
+        { id: 7, account: 'q', total: 70 },
+      ],
+    })
+    const shown = pairs.map(({ clean, run, differing }) => [clean?.id, run?.id, ...differing])
+    assert.deepEqual(shown, [
+      [1, 1, 'total'],
+      [2, 2, 'total'],
+      [9, undefined],
+      [undefined, 7],
+    ])
+  })
+
+  it('a failure is repeated by a command, or by the call where values cannot be written as one', () => {
+    const options = { file: 'some.ts', samples: 'my samples.jsonl', schema: 'tables.sql', allow: ['a:1'] }
+    assert.equal(
+      repeatCommand(options, 7, { fault: 'statement:2', lines: [1, 3] }),
+      "onceward verify some.ts --samples 'my samples.jsonl' --schema tables.sql --allow a:1 --seed 7 --fault statement:2 --lines 1,3",
+    )
+    assert.equal(repeatCommand({ file: 'some.ts' }, 1, null), 'onceward verify some.ts --seed 1 --only leak')
+    assert.equal(
+      repeatCommand({ file: 'some.ts', samples: [{}] }, 1, { fault: 'twice', lines: [2] }),
+      "verifyConsumer({ ...options, seed: 1, fault: 'twice', lines: [2] })",
+    )
+  })
+
+  it('a run that goes alone waits for the others, and the others wait for it', async () => {
+    const turns = new RunTurns()
+    const log: string[] = []
+    const enter = async (name: string, how: 'shared' | 'alone') => {
+      const leave = await turns.enter(how)
+      log.push(name)
+      return leave
+    }
+    const [a, b] = await Promise.all([enter('a', 'shared'), enter('b', 'shared')])
+    const alone = enter('alone', 'alone')
+    const late = enter('late', 'shared')
+    a()
+    await Promise.resolve()
+    assert.deepEqual(log, ['a', 'b'])
+    b()
+    const leave = await alone
+    assert.deepEqual(log, ['a', 'b', 'alone'])
+    leave()
+    await late
+    assert.deepEqual(log, ['a', 'b', 'alone', 'late'])
   })
 })
