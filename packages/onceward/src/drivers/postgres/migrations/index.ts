@@ -7,6 +7,9 @@ import { firstSeen } from './0006-first-seen.ts'
 import { eraseAudit } from './0007-erase-audit.ts'
 import { consoleActs } from './0008-console-acts/index.ts'
 import { pages } from './0009-pages.ts'
+import { tenantApproval } from './0010-tenant-approval.ts'
+import { unknownSchemas } from './0011-unknown-schemas.ts'
+import { publishFunctions } from './0012-publish.ts'
 
 export interface Migration {
   readonly version: number
@@ -34,4 +37,7 @@ export const migrations: readonly Migration[] = [
   { version: 7, name: 'erase audit', sql: eraseAudit, compatibleFrom: 1 },
   { version: 8, name: 'console acts', sql: consoleActs, compatibleFrom: 1 },
   { version: 9, name: 'pages', sql: pages, compatibleFrom: 1 },
+  { version: 10, name: 'tenant approval', sql: tenantApproval, compatibleFrom: 1 },
+  { version: 11, name: 'unknown schemas', sql: unknownSchemas, compatibleFrom: 1 },
+  { version: 12, name: 'publish', sql: publishFunctions, compatibleFrom: 1 },
 ]

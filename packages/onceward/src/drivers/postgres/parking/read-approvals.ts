@@ -1,5 +1,6 @@
 import type { SqlPool } from '../pool.ts'
 
+/** A request to delete messages, which another person approves. */
 export interface DeletionRequest {
   readonly id: string
   readonly verb: 'delete' | 'fix'

@@ -1,6 +1,8 @@
 import type { SqlPool } from '../pool.ts'
 
+/** Where a message that needs attention is. */
 export type ParkedState = 'parked' | 'dead' | 'quarantined'
+/** Every state of a message that needs attention. */
 export const parkedStates: readonly ParkedState[] = ['parked', 'dead', 'quarantined']
 
 /** A message that needs attention, without its body. */

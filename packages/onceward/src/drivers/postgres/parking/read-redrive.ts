@@ -1,5 +1,6 @@
 import type { SqlPool } from '../pool.ts'
 
+/** A redrive with its counts. */
 export interface RedriveReport {
   readonly requestId: string
   readonly consumer: string

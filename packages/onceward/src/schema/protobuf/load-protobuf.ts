@@ -1,0 +1,3 @@
+import { loadPeer } from '../load-peer.ts'
+
+export const loadProtobuf = () => loadPeer('@bufbuild/protobuf', () => import('@bufbuild/protobuf'))
