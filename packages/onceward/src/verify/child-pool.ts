@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import type { ChildMessage, ChildObservation, ChildOrders, ContractFacts } from './child/orders.ts'
 
+/** In the built package, its folder is beside the chunk with this file. */
 const entry = fileURLToPath(
   new URL(import.meta.url.endsWith('.ts') ? 'child/main.ts' : 'child/main.js', import.meta.url),
 )

@@ -16,11 +16,18 @@ export interface VolatileColumn {
   readonly from: 'database' | 'handler'
 }
 
+/** A table whose number of rows differs between clean runs. */
+export interface VolatileTable {
+  readonly table: string
+  readonly from: VolatileColumn['from']
+}
+
 export interface Baseline {
   readonly snapshot: Snapshot
   readonly observed: ChildObservation
   readonly leaks: readonly Leak[]
   readonly volatile: readonly VolatileColumn[]
+  readonly volatileTables: readonly VolatileTable[]
   readonly masks: Masks
   /** Why the clean run could not be finished; null if it was. */
   readonly trouble: string | null
@@ -44,7 +51,19 @@ export async function cleanRuns(bench: Bench, messages: readonly FedMessage[]): 
       .filter(column => !byDatabase.has(column))
       .map(column => ({ column, from: 'handler' as const })),
   ]
-  return baselineOf(usual, volatile)
+  return baselineOf(usual, volatile, [
+    ...tablesWithOtherCounts(usual.snapshot, moved.snapshot, 'database'),
+    ...tablesWithOtherCounts(usual.snapshot, other.snapshot, 'handler'),
+  ])
+}
+
+function tablesWithOtherCounts(
+  { tables }: Snapshot,
+  other: Snapshot,
+  from: VolatileColumn['from'],
+): VolatileTable[] {
+  const names = [...tables].filter(([name, rows]) => rows.length !== other.tables.get(name)?.length)
+  return names.map(([table]) => ({ table, from }))
 }
 
 /** A clean run of fewer messages, with the columns already known. */
@@ -56,6 +75,7 @@ export async function cleanRun(
   return baselineOf(
     await runScenario(bench, { messages, fault: null, environment: usualEnvironment }),
     volatile,
+    [],
   )
 }
 
@@ -64,6 +84,7 @@ const nothing: ChildObservation = { points: {}, statements: [], leaks: [], calls
 function baselineOf(
   { snapshot, observed, trouble }: RunResult,
   volatile: readonly VolatileColumn[],
+  volatileTables: readonly VolatileTable[],
 ): Baseline {
   const [seen = nothing] = observed
   const codes = snapshot.outcomes.map(({ code }) => code)
@@ -71,5 +92,5 @@ function baselineOf(
   if (codes.includes('tx_not_awaited')) leaks.push({ kind: 'not awaited', what: 'tx.query' })
   if (codes.includes('tx_error_swallowed')) leaks.push({ kind: 'swallowed error', what: 'tx.query' })
   const masks = new Set(volatile.map(({ column }) => column))
-  return { snapshot, observed: seen, leaks, volatile, masks, trouble }
+  return { snapshot, observed: seen, leaks, volatile, volatileTables, masks, trouble }
 }

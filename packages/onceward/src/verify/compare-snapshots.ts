@@ -13,12 +13,15 @@ export interface Difference {
 /** Columns whose values are not compared, as `table.column`. */
 export type Masks = ReadonlySet<string>
 
-/** The run compared with the clean one, as sets. */
+/**
+ * The run compared with the clean one, as sets. `ordered`: the contract keeps an order, so each message must
+ * end in the same state.
+ */
 export function compareSnapshots(
   clean: Snapshot,
   run: Snapshot,
   masks: Masks,
-  { outcomes = true } = {},
+  { outcomes = true, ordered = true } = {},
 ): Difference[] {
   const found: Difference[] = []
   const add = (where: string, expected: readonly SnapshotRow[], actual: readonly SnapshotRow[]) => {
@@ -34,16 +37,33 @@ export function compareSnapshots(
     const of = (snapshot: Snapshot) => snapshot.intents.filter(one => one.kind === kind).map(rowOf)
     add(where, of(clean), of(run))
   }
-  if (outcomes) add('outcomes', decided(clean), decided(run))
-  return found
+  if (!outcomes) return found
+  const difference = compareRows('outcomes', decided(clean, ordered), decided(run, ordered))
+  return difference === null ? found : [...found, withReasons(difference, clean, run)]
 }
 
 const rowOf = ({ target, key, body }: Snapshot['intents'][number]) => ({ target, key, body })
 
-/** A repeated delivery may record another reason, so only id and status count. */
-const decided = ({ outcomes }: Snapshot) => {
-  const rows = outcomes.map(({ id, status }) => ({ id, status }))
+const handled: readonly string[] = ['applied', 'ignored', 'stale', 'duplicate']
+
+/**
+ * A repeated delivery may record another reason, so only id and status count. Without an order, the older of
+ * two messages is applied or stale, depending on which arrives first.
+ */
+const decided = ({ outcomes }: Snapshot, ordered: boolean) => {
+  const shown = (status: string) => (!ordered && handled.includes(status) ? 'handled' : status)
+  const rows = outcomes.map(({ id, status }) => ({ id, status: shown(status) }))
   return [...new Map(rows.map(row => [JSON.stringify(row), row])).values()]
+}
+
+/** Why a message was set aside in one of the runs. */
+function withReasons({ where, missing, extra }: Difference, clean: Snapshot, run: Snapshot): Difference {
+  const explained = (rows: readonly SnapshotRow[], { outcomes }: Snapshot) =>
+    rows.map(row => {
+      const outcome = outcomes.find(({ id, status }) => id === row.id && status === row.status)
+      return outcome === undefined || outcome.reason === '' ? row : { ...row, reason: outcome.reason }
+    })
+  return { where, missing: explained(missing, clean), extra: explained(extra, run) }
 }
 
 function masked(where: string, rows: readonly SnapshotRow[], masks: Masks): SnapshotRow[] {

@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import { connect, createServer, type Socket } from 'node:net'
+import { beginsRun } from '../drivers/postgres/verify/begins-run.ts'
 
 /** The connection is lost before the server gets COMMIT, or before the client gets its answer. */
 export type Cut = 'before commit' | 'after commit'
@@ -39,7 +40,7 @@ export async function openCuttingProxy(
     client.on('data', chunk => {
       let cuts = false
       for (const text of statements.add(chunk)) {
-        if (text.includes('onceward.run =')) inBatch = true
+        if (beginsRun(text)) inBatch = true
         if (!inBatch || !/^\s*commit\b/i.test(text)) continue
         inBatch = false
         if (++commits === commit) cuts = true

@@ -9,10 +9,18 @@ export interface Diagnosis {
   readonly mend: string
 }
 
+/** A reason as the end of a sentence: without the name of its class and its full stop. */
+export const clause = (reason: string): string =>
+  reason.replace(/\b(?:Onceward)?Error: /, '').replace(/\.+$/, '')
+
 const leakDiagnoses: Readonly<Record<LeakKind, (what: string) => Diagnosis>> = {
   'other connection': what => ({
     what: `The handler sends a statement on another connection ("${what}"). It commits without the marker, so a retry repeats it and a crash keeps half of the effect.`,
     mend: 'Send every statement through `tx`, also in the functions that the handler calls.',
+  }),
+  'outside read': what => ({
+    what: `The handler reads on another connection ("${what}"). It sees neither its own writes nor the locks of its transaction.`,
+    mend: 'Read through `tx`, unless the rows never change while messages are handled.',
   }),
   network: what => ({
     what: `The handler calls ${what} before the transaction commits. A rollback does not undo the call, and the retry makes it again.`,
@@ -38,9 +46,16 @@ const leakDiagnoses: Readonly<Record<LeakKind, (what: string) => Diagnosis>> = {
     what: `The handler leaves a transaction open on a connection of its own ("${what}"). Its locks block other consumers, and its writes are lost.`,
     mend: 'Use `tx`: Onceward begins and ends the transaction.',
   }),
+  'nothing done': what => ({
+    what: `The handler did nothing for message ${what}: no statement, no requested effect and no verdict. The message is recorded as applied.`,
+    mend: 'Return ignore(reason) for a message that is of no interest. Return reject(reason) or throw for one that cannot be handled, so that it is not lost silently.',
+  }),
 }
 
-export const leakKinds = Object.keys(leakDiagnoses) as LeakKind[]
+/** Kinds that are only reported. */
+const mild: readonly LeakKind[] = ['outside read', 'nothing done']
+/** Kinds that are failures by themselves. */
+export const leakKinds = (Object.keys(leakDiagnoses) as LeakKind[]).filter(kind => !mild.includes(kind))
 
 export const diagnoseLeak = ({ kind, what }: Leak): Diagnosis => leakDiagnoses[kind](what)
 
@@ -52,7 +67,31 @@ export function diagnoseIdentity(unstable: string): Diagnosis {
   }
 }
 
-/** A key whose value comes from the clock, from random numbers or from a sequence. */
+/** The contract gives two different samples one identity. */
+export const sharedIdentity = (id: string): Diagnosis => ({
+  what: `Two messages with different content have the identity ${id}: the second one is set aside as a conflict, and a correction never arrives.`,
+  mend: 'identity.id must name the message, not the entity that it is about: use the id that its producer gave it, or add the version. If the samples contain a conflict on purpose, remove it: verify makes conflicts itself.',
+})
+
+/** The clean run gave no effect to compare with. */
+export const nothingApplied = (ended: string): Diagnosis => ({
+  what: `No message was applied in the clean run, so nothing was proven: ${clause(ended)}.`,
+  mend: 'Add the tables and reference rows that the messages need (--schema, --migrate or prepare), correct the samples, or mend the handler as the reason says.',
+})
+
+/** A row key that is random. Not a failure: the marker recognises a repeated message. */
+export const randomRowKey = (column: string): Diagnosis => ({
+  what: `The row key ${column} comes from the clock or from random numbers of the handler.`,
+  mend: 'The marker prevents a second row. A rebuild makes other keys, though: derive the key from the message, as with stableId, if anything refers to it.',
+})
+
+/** Which rows exist depends on more than the messages. Not a failure: each message is applied once. */
+export const volatileRows = (tables: readonly string[], from: VolatileColumn['from']): Diagnosis => ({
+  what: `The number of rows in ${tables.join(' and ')} depends on ${from === 'handler' ? 'the clock or random numbers of the handler' : 'the time or sequences of the database'}. A replay or rebuild writes other rows.`,
+  mend: 'Decide by the time in the message, or compute what depends on the present time when it is read. Columns of these tables were not compared.',
+})
+
+/** A key of a call or message that comes from the clock, from random numbers or from a sequence. */
 export function diagnoseKey({ column, from }: VolatileColumn): Diagnosis {
   const source =
     from === 'handler'
@@ -81,9 +120,14 @@ const repeats: readonly FaultClass[] = ['twice', 'late']
 /** The most likely cause of a difference, from the fault and from what was watched. Pure. */
 export function diagnose(facts: FailureFacts): Diagnosis {
   const { class: kind, contract, leaks, trouble } = facts
+  if (trouble !== null && (kind === 'campaign' || kind === 'rebuild'))
+    return {
+      what: `A campaign in mode ${kind === 'campaign' ? 'replay' : kind} failed: ${clause(trouble)}.`,
+      mend: 'A campaign must be able to run over messages that were already applied, and a rebuild over empty tables: handlers name tables without a schema and read nothing but their own.',
+    }
   if (trouble !== null)
     return {
-      what: `The consumer did not recover: ${trouble}.`,
+      what: `The consumer did not recover: ${clause(trouble)}.`,
       mend: 'Look at the handler for a wait without a limit, a lock that is never released, or a process exit.',
     }
   const outside = leaks.find(leak => ['other connection', 'network', 'file'].includes(leak.kind))
@@ -117,8 +161,8 @@ const orderMatters: Diagnosis = {
   mend: "Guard each write by the version of the message (where version < $n, or effect.apply: projection), or declare order: 'key' with identity.orderKey.",
 }
 const readThenWrite: Diagnosis = {
-  what: 'The handler reads a value and writes back what it computed, without a lock. Two messages that are handled at the same time lose one of the changes.',
-  mend: "Let the database compute it (set total = total + $1), lock the row (select … for update), or declare order: 'key'.",
+  what: 'The handler reads rows and writes what it concluded from them, without a lock. Two messages that are handled at the same time lose one of the changes, or make it twice.',
+  mend: "Let the database decide (set total = total + $1, or a unique constraint with on conflict), lock the row (select … for update), or declare order: 'key'.",
 }
 const byBusinessKey: Diagnosis = {
   what: 'The same operation under another message id has a second effect.',

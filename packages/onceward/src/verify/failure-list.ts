@@ -1,11 +1,26 @@
 import type { Baseline } from './clean-run.ts'
-import { type Diagnosis, diagnose, diagnoseIdentity, diagnoseKey, diagnoseLeak } from './diagnose.ts'
+import {
+  clause,
+  type Diagnosis,
+  diagnose,
+  diagnoseIdentity,
+  diagnoseKey,
+  diagnoseLeak,
+  leakKinds,
+  nothingApplied,
+  sharedIdentity,
+} from './diagnose.ts'
 import { type FaultClass, faultName } from './fault.ts'
 import type { FedMessage } from './feed.ts'
 import type { Judgement } from './judge-run.ts'
+import { repeatCommand } from './repeat-command.ts'
 import type { VerifyFailure } from './report.ts'
 import type { Bench } from './run-scenario.ts'
 import type { VerifyOptions } from './verify-options.ts'
+import { warningsOf } from './warnings.ts'
+
+/** States of messages that wait for people, or for nothing. */
+export const setAside: readonly string[] = ['parked', 'dead', 'quarantined', 'waiting']
 
 /** Collects failures; one entry for each diagnosis. */
 export class FailureList {
@@ -13,6 +28,8 @@ export class FailureList {
   readonly #bench: Bench
   readonly #baseline: Baseline
   readonly #found = new Map<string, VerifyFailure>()
+  /** Worth knowing, and no failure. */
+  readonly warnings: Diagnosis[] = []
   watchedCount = 0
 
   constructor(options: VerifyOptions, bench: Bench, baseline: Baseline) {
@@ -30,18 +47,33 @@ export class FailureList {
     const { leaks, volatile, trouble } = this.#baseline
     if (trouble !== null)
       this.#addClean('clean run', {
-        what: `The consumer does not finish its messages without any fault: ${trouble}.`,
+        what: `The consumer does not finish its messages without any fault: ${clause(trouble)}.`,
         mend: 'Run it once with "onceward run" and its own tables; then verify it again.',
       })
-    for (const leak of leaks) this.#addClean('leak', diagnoseLeak(leak))
+    for (const leak of leaks) if (leakKinds.includes(leak.kind)) this.#addClean('leak', diagnoseLeak(leak))
     for (const unstable of new Set(messages.flatMap(({ described }) => described.unstable)))
       this.#addClean('identity', diagnoseIdentity(unstable))
-    for (const one of volatile) {
-      const isIntent = one.column === 'calls.key' || one.column === 'publications.key'
-      const isKey = keyColumns.has(one.column) && one.from === 'handler'
-      if (isIntent || isKey) this.#addClean('key', diagnoseKey(one))
-    }
+    for (const one of volatile)
+      if (one.column === 'calls.key' || one.column === 'publications.key')
+        this.#addClean('key', diagnoseKey(one))
+    this.warnings.push(...warningsOf(this.#baseline, keyColumns))
+    this.#addOutcomes()
     this.watchedCount = this.#found.size
+  }
+
+  /** Messages that the clean run itself set aside. */
+  #addOutcomes(): void {
+    const { snapshot, leaks, trouble } = this.#baseline
+    const conflict = snapshot.outcomes.find(({ code }) => code === 'conflict')
+    // Messages that a database holds may be there because they were conflicts.
+    if (conflict !== undefined && this.#options.capturedFrom === undefined)
+      this.#addClean('identity', sharedIdentity(conflict.id))
+    const [first] = snapshot.outcomes.filter(({ status }) => setAside.includes(status))
+    const isWatched = leaks.some(({ kind }) => leakKinds.includes(kind))
+    if (first === undefined || trouble !== null || isWatched) return
+    if (snapshot.outcomes.some(({ status }) => !setAside.includes(status))) return
+    const ended = `message ${first.id} ended ${first.status}, ${first.reason}`
+    this.#addClean('clean run', nothingApplied(ended))
   }
 
   /** Failures with the same diagnosis, the ones with the simplest fault first. */
@@ -62,7 +94,7 @@ export class FailureList {
       lines,
       seed: this.#bench.seed,
       differences: [...differences, ...rows],
-      repeat: this.#command(['--fault', faultName(fault), '--lines', lines.join(',')]),
+      repeat: repeatCommand(this.#options, this.#bench.seed, { fault: faultName(fault), lines }),
       alike: alike + (known === undefined ? 0 : known.alike + 1),
     })
   }
@@ -88,19 +120,8 @@ export class FailureList {
       lines: [],
       seed: this.#bench.seed,
       differences: [],
-      repeat: this.#command(['--only', 'twice']),
+      repeat: repeatCommand(this.#options, this.#bench.seed, null),
       alike: 0,
     })
-  }
-
-  #command(more: readonly string[]): string {
-    const { file, samples, schema, migrate } = this.#options
-    const given = [
-      ...(typeof samples === 'string' ? ['--samples', samples] : []),
-      ...(schema === undefined ? [] : ['--schema', schema]),
-      ...(migrate === undefined ? [] : ['--migrate', `"${migrate}"`]),
-      ...['--seed', String(this.#bench.seed)],
-    ]
-    return ['onceward verify', file, ...given, ...more].join(' ')
   }
 }

@@ -9,7 +9,8 @@ export const faultClasses = {
   rollback: 'connection lost before COMMIT, retried in the same process',
   commit: 'connection lost after COMMIT was sent',
   freeze: 'frozen past its lease, then woken',
-  restart: 'database connections ended, as by a restart',
+  moving: 'work moves to another process and back, as in a rebalance',
+  restart: 'the database server restarts',
   processes: 'two processes at once',
   batch: 'all messages in one batch',
   order: 'messages in another order',
@@ -22,6 +23,7 @@ export const faultClasses = {
   poison: 'unreadable messages beside the others',
 } as const
 
+/** A class of faults that `verifyConsumer` stages. */
 export type FaultClass = keyof typeof faultClasses
 
 /** One fault of one run. */

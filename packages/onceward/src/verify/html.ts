@@ -1,50 +1,113 @@
 import type { Difference } from './compare-snapshots.ts'
+import type { Diagnosis } from './diagnose.ts'
 import { escaped } from './junit.ts'
+import { pairRows, shownValue } from './pair-rows.ts'
 import type { ClassResult, VerifyFailure, VerifyReport } from './report.ts'
+
+/** Longest value of a cell. */
+const valueMax = 200
+const rowsShown = 20
 
 /** The report as one page without scripts or files of its own. */
 export function htmlText(report: VerifyReport): string {
-  const { consumer, ok, survived, of, classes, failures, volatile, notes, seed, seconds, messages } = report
-  const columns = volatile.map(({ column, from }) => `<li>${escaped(column)} (${from})</li>`)
+  const { consumer, ok, survived, of, classes, failures, warnings, volatile, notes } = report
+  const columns = volatile.map(
+    ({ column, from }) => `<li><code>${escaped(column)}</code> from the ${from}</li>`,
+  )
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
-<title>onceward verify ${escaped(consumer)}</title>
-<style>
-body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem }
-table { border-collapse: collapse; margin: 1rem 0 } th, td { text-align: left; padding: .3rem .8rem; border-bottom: 1px solid #ccc }
-pre, code { font-size: 14px } pre { overflow-x: auto } .bad { color: #a00 } .good { color: #060 }
-</style>
+<meta name="viewport" content="width=device-width">
+<title>${escaped(consumer)}: ${ok ? 'survived' : 'did not survive'}</title>
+<style>${style}</style>
+<main>
+<header>
+<p class="kind">onceward verify</p>
 <h1>${escaped(consumer)}</h1>
-<p class="${ok ? 'good' : 'bad'}">${ok ? 'Survived' : 'Did not survive'}: ${survived} of ${of}, with ${messages} messages, seed ${seed}, in ${seconds} s.</p>
-<table><thead><tr><th>survived</th><th>class</th><th>fault</th></tr></thead><tbody>
+<p class="verdict ${ok ? 'good' : 'bad'}">${ok ? 'Survived' : 'Did not survive'}</p>
+<dl>${facts(report)}</dl>
+</header>
+${failures.length === 0 ? '' : `<h2>What is wrong</h2>\n${failures.map(failureSection).join('\n')}`}
+${warnings.length === 0 ? '' : `<h2>Worth changing</h2>\n${warnings.map(warningSection).join('\n')}`}
+<h2>${survived} of ${of} survived</h2>
+<table class="classes"><thead><tr><th>survived</th><th>class</th><th>fault</th></tr></thead><tbody>
 ${classes.map(classRow).join('\n')}
 </tbody></table>
-${failures.map(failureSection).join('\n')}
-${columns.length === 0 ? '' : `<h2>Columns that were not compared</h2><ul>${columns.join('')}</ul>`}
-${notes.length === 0 ? '' : `<h2>Notes</h2><ul>${notes.map(note => `<li>${escaped(note)}</li>`).join('')}</ul>`}
+${columns.length === 0 ? '' : `<h2>Columns that were not compared</h2>\n<p>Their values differ between clean runs.</p>\n<ul>${columns.join('')}</ul>`}
+${notes.length === 0 ? '' : `<h2>Notes</h2>\n<ul>${notes.map(note => `<li>${escaped(note)}</li>`).join('')}</ul>`}
+</main>
 </html>
 `
 }
 
-function classRow({ class: kind, title, survived, of, note }: ClassResult): string {
-  const count = of === 0 ? 'not run' : `${survived} of ${of}`
-  const mark = survived === of ? 'good' : 'bad'
-  const text = note === '' ? title : `${title} (${note})`
-  return `<tr><td class="${mark}">${count}</td><td>${kind}</td><td>${escaped(text)}</td></tr>`
+const style = `
+:root { color-scheme: light dark; --line: light-dark(#ddd, #444); --soft: light-dark(#f6f6f4, #222); --good: light-dark(#17692f, #6fce8a); --bad: light-dark(#b3261e, #ff8a80); --dim: light-dark(#666, #aaa) }
+body { font: 16px/1.5 system-ui, sans-serif; margin: 0 } main { max-width: 64rem; margin: 0 auto; padding: 2rem 1rem 4rem }
+header { border-bottom: 1px solid var(--line); padding-bottom: 1rem } h1 { margin: 0; font-size: 2rem } h2 { margin: 2.5rem 0 .75rem; font-size: 1.25rem } h3 { margin: 0 0 .5rem; font-size: 1.05rem }
+.kind { margin: 0; color: var(--dim) } .verdict { font-size: 1.25rem; font-weight: 600; margin: .25rem 0 1rem } .good { color: var(--good) } .bad { color: var(--bad) } .dim { color: var(--dim) }
+dl { display: flex; flex-wrap: wrap; gap: .5rem 2rem; margin: 0 } dt { color: var(--dim); font-size: .85rem } dd { margin: 0; font-variant-numeric: tabular-nums }
+section { border: 1px solid var(--line); border-left: 4px solid var(--bad); border-radius: 6px; padding: 1rem 1.25rem; margin: 0 0 1rem } section.warning { border-left-color: var(--dim) } section > p { margin: .25rem 0 }
+table { border-collapse: collapse; width: 100%; margin: .5rem 0 } th, td { text-align: left; vertical-align: top; padding: .35rem .75rem .35rem 0; border-bottom: 1px solid var(--line) } th { white-space: nowrap } thead th { color: var(--dim); font-weight: 400; font-size: .85rem }
+.classes td:not(:last-child), .rows td:first-child { white-space: nowrap; font-variant-numeric: tabular-nums } .rows td { max-width: 30rem; overflow-wrap: break-word } .rows tr:nth-child(odd) td { border-bottom: 0 } caption { text-align: left; font-weight: 600; padding: .5rem 0 } .rows { overflow-x: auto }
+code, pre { font: 14px/1.5 ui-monospace, monospace } pre { background: var(--soft); border-radius: 4px; padding: .6rem .8rem; margin: .75rem 0 0; white-space: pre-wrap; overflow-wrap: anywhere } mark { background: light-dark(#fde2df, #5a1d19); color: inherit }
+`
+
+function facts({ messages, seed, seconds, classes }: VerifyReport): string {
+  const list = [
+    ['messages', messages],
+    ['classes of faults', classes.filter(({ of }) => of > 0).length],
+    ['seed', seed],
+    ['time', `${seconds} s`],
+  ] as const
+  return list.map(([name, value]) => `<div><dt>${name}</dt><dd>${value}</dd></div>`).join('')
 }
 
-function failureSection({ what, mend, fault, lines, differences, repeat }: VerifyFailure): string {
-  const where = fault === null ? 'Without any fault' : `Fault ${escaped(fault)}, messages ${lines.join(', ')}`
-  return `<section><h2 class="bad">${escaped(what)}</h2><p>${escaped(mend)}</p><p>${where}</p>
+function classRow({ class: kind, title, survived, of, note }: ClassResult): string {
+  const count = of === 0 ? 'not run' : `${survived} of ${of}`
+  const mark = of === 0 ? 'dim' : survived === of ? 'good' : 'bad'
+  const more = note === '' ? '' : ` <span class="dim">(${escaped(note)})</span>`
+  return `<tr><td class="${mark}">${count}</td><td>${kind}</td><td>${escaped(title)}${more}</td></tr>`
+}
+
+function failureSection({ what, mend, fault, lines, alike, differences, repeat }: VerifyFailure): string {
+  const messages = `${lines.length === 1 ? 'message' : 'messages'} ${lines.join(', ')}`
+  const others = alike === 0 ? '' : `, and with ${alike} other ${alike === 1 ? 'fault' : 'faults'}`
+  const found =
+    fault === null ? 'without any fault' : `by fault <code>${escaped(fault)}</code>, ${messages}${others}`
+  return `<section><h3>${escaped(what)}</h3><p>${escaped(mend)}</p><p class="dim">Found ${found}.</p>
 ${differences.map(differenceTable).join('\n')}
 <pre>${escaped(repeat)}</pre></section>`
 }
 
-function differenceTable({ where, missing, extra }: Difference): string {
-  const count = Math.max(missing.length, extra.length)
-  const cell = (row: unknown) =>
-    `<td><code>${row === undefined ? 'no such row' : escaped(JSON.stringify(row))}</code></td>`
-  const rows = Array.from({ length: count }, (_, at) => `<tr>${cell(missing[at])}${cell(extra[at])}</tr>`)
-  return `<table><caption>${escaped(where)}</caption><thead><tr><th>clean run</th><th>this run</th></tr></thead><tbody>${rows.join('')}</tbody></table>`
+const warningSection = ({ what, mend }: Diagnosis) =>
+  `<section class="warning"><h3>${escaped(what)}</h3><p>${escaped(mend)}</p></section>`
+
+/** Two lines for each pair of rows, with the values that differ marked. */
+function differenceTable(difference: Difference): string {
+  const all = pairRows(difference)
+  const pairs = all.slice(0, rowsShown)
+  const names = [
+    ...new Set(pairs.flatMap(({ clean = {}, run = {} }) => [...Object.keys(clean), ...Object.keys(run)])),
+  ]
+  const head = ['', ...names].map(name => `<th>${escaped(name)}</th>`).join('')
+  const line = (
+    title: string,
+    row: Readonly<Record<string, unknown>> | undefined,
+    marked: (name: string) => boolean,
+  ) =>
+    row === undefined
+      ? `<tr><td class="dim">${title}</td><td colspan="${names.length}" class="dim">no such row</td></tr>`
+      : `<tr><td class="dim">${title}</td>${names.map(name => cell(row[name], marked(name))).join('')}</tr>`
+  const body = pairs.map(({ clean, run, differing }) => {
+    const marked = (name: string) => clean === undefined || run === undefined || differing.has(name)
+    return line('clean run', clean, marked) + line('this run', run, marked)
+  })
+  const more = all.length > rowsShown ? `<p class="dim">and ${all.length - rowsShown} more rows</p>` : ''
+  return `<div class="rows"><table><caption>${escaped(difference.where)}</caption><thead><tr>${head}</tr></thead><tbody>${body.join('\n')}</tbody></table></div>${more}`
+}
+
+function cell(value: unknown, marked: boolean): string {
+  const whole = shownValue(value)
+  const text = escaped(whole.length > valueMax ? `${whole.slice(0, valueMax)}…` : whole)
+  return `<td><code>${marked ? `<mark>${text}</mark>` : text}</code></td>`
 }

@@ -30,7 +30,7 @@ export async function judgeRun(
 ): Promise<Judgement> {
   const serial = serialClasses.includes(fault.class) || isSerialFault(fault)
   const result = await runScenario(bench, { messages, fault, serial, environment: usualEnvironment })
-  return judge(baseline, result, messages, fault)
+  return judge(baseline, result, messages, { fault, ordered: bench.facts.order !== 'none' })
 }
 
 /** Statements were counted in a serial run, and only there a batch is followed by another one. */
@@ -42,10 +42,10 @@ function judge(
   baseline: Baseline,
   { snapshot, reached, trouble, broken }: RunResult,
   messages: readonly FedMessage[],
-  fault: Fault,
+  { fault, ordered }: { readonly fault: Fault; readonly ordered: boolean },
 ): Judgement {
   const outcomes = !ownOutcomes.includes(fault.class)
-  const differences = compareSnapshots(baseline.snapshot, snapshot, baseline.masks, { outcomes })
+  const differences = compareSnapshots(baseline.snapshot, snapshot, baseline.masks, { outcomes, ordered })
   const fine = differences.length === 0 && trouble === null && broken.length === 0
   const verdict = fine ? (reached ? 'survived' : 'not reached') : 'failed'
   return { fault, messages, verdict, differences, broken, trouble }

@@ -8,13 +8,16 @@ import { join, resolve } from 'node:path'
 import type { OwnPool } from '../drivers/postgres/pool.ts'
 import { errorText, OncewardError } from '../errors.ts'
 import { ChildPool } from './child-pool.ts'
+import { RunTurns } from './run-turns.ts'
 import { ScratchDatabases } from './scratch-databases.ts'
 import type { VerifyOptions } from './verify-options.ts'
+import { openServer } from './verify-server.ts'
 
 /** Everything that runs need and that is closed at the end. */
 export interface OpenBench {
   readonly databases: ScratchDatabases
   readonly children: ChildPool
+  readonly turns: RunTurns
   readonly stubPort: number
   readonly folder: string
   close(): Promise<void>
@@ -26,11 +29,9 @@ export async function openBench(options: VerifyOptions): Promise<OpenBench> {
   opened.defer(() => rm(folder, { recursive: true, force: true }))
   const children = new ChildPool(options.jobs ?? 2)
   opened.defer(() => children.close())
-  const server = await openServer(options)
+  const server = await openServer(options.databaseUrl)
   opened.defer(() => server.close())
-  const databases = await ScratchDatabases.open(server.url, server.isOwn, (url, pool) =>
-    prepare(options, url, pool),
-  )
+  const databases = await ScratchDatabases.open(server, (url, pool) => prepare(options, url, pool))
   opened.defer(() => databases.close())
   const stub = createServer((request, response) => {
     request.resume().on('end', () => response.end('{}'))
@@ -42,26 +43,14 @@ export async function openBench(options: VerifyOptions): Promise<OpenBench> {
   })
   const kept = opened.move()
   const { port } = stub.address() as AddressInfo
-  return { databases, children, stubPort: port, folder, close: () => kept.disposeAsync() }
-}
-
-interface Server {
-  readonly url: string
-  /** Started here: no other process uses it. */
-  readonly isOwn: boolean
-  close(): Promise<void>
-}
-
-/** The configured server, or an embedded one whose folder is kept for the next time. */
-async function openServer({ databaseUrl }: VerifyOptions): Promise<Server> {
-  const url = databaseUrl ?? process.env.ONCEWARD_VERIFY_DATABASE_URL
-  if (url !== undefined) return { url, isOwn: false, close: () => Promise.resolve() }
-  const { startEmbeddedPostgres } = await import('../runtime/embedded/index.ts')
-  const dataDir = join(process.cwd(), '.onceward', 'verify-postgres')
-  const settings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }
-  const server = await startEmbeddedPostgres({ dataDir, settings })
-  const { reused } = server
-  return { url: server.url, isOwn: !reused, close: () => (reused ? Promise.resolve() : server.stop()) }
+  return {
+    databases,
+    children,
+    turns: new RunTurns(),
+    stubPort: port,
+    folder,
+    close: () => kept.disposeAsync(),
+  }
 }
 
 async function prepare(options: VerifyOptions, url: string, pool: OwnPool): Promise<void> {

@@ -31,6 +31,7 @@ export function planFaults(
       at('freeze', 'batch.received'),
       at('freeze', 'batch.committed'),
     ],
+    moving: [...spread('moving').slice(0, 1), at('moving', 'batch.concluded')],
     restart: [...spread('restart').slice(0, 3), at('restart', 'batch.concluded')],
     processes: [whole('processes')],
     batch: [whole('batch')],
@@ -43,10 +44,11 @@ export function planFaults(
     rebuild: [whole('rebuild')],
     poison: [whole('poison')],
   }
-  const skipped = skippedClasses(facts, messages)
-  const lists = (Object.keys(faultClasses) as FaultClass[])
-    .filter(kind => skipped[kind] === undefined && (only === null || only.includes(kind)))
-    .map(kind => byClass[kind])
+  const wanted = (Object.keys(faultClasses) as FaultClass[]).filter(kind => only?.includes(kind) ?? true)
+  const skipped = Object.fromEntries(
+    Object.entries(skippedClasses(facts, messages)).filter(([kind]) => wanted.includes(kind as FaultClass)),
+  )
+  const lists = wanted.filter(kind => skipped[kind] === undefined).map(kind => byClass[kind])
   return { faults: inTurns(lists), skipped }
 }
 
@@ -82,7 +84,12 @@ function skippedClasses(
   return {
     ...(order === 'partition' && { order: "the contract's order is partition" }),
     ...(order === 'key' && keys.size < 2 && { order: 'the samples have one order key' }),
-    ...(messages.length < 2 && { order: 'one sample', processes: 'one sample', batch: 'one sample' }),
+    ...(messages.length < 2 && {
+      order: 'one sample',
+      processes: 'one sample',
+      moving: 'one sample',
+      batch: 'one sample',
+    }),
     ...(messages.every(({ described }) => described.conflict === null) && {
       conflict: 'no field of the samples can change under the same id',
     }),
@@ -92,6 +99,10 @@ function skippedClasses(
           resent: 'the samples have no field for the message id alone',
         }),
     ...(needsLog && { processes: 'a partition has one reader at a time' }),
+    ...(messages.some(({ described }) => !described.bodyAlone) && {
+      campaign: 'the file of a campaign cannot carry headers or line breaks',
+      rebuild: 'the file of a campaign cannot carry headers or line breaks',
+    }),
     ...(!modes.includes('replay') && { campaign: 'the contract does not allow replay' }),
     ...(!modes.includes('rebuild') && { rebuild: 'the contract does not allow rebuild' }),
   }

@@ -96,6 +96,8 @@ async function describe(
       'usage',
       `None of the samples can be read: ${unreadable[0]?.problem ?? 'no line was selected'}. Nothing was run.`,
     )
+  const beyond = messages.find(({ described }) => !described.bodyAlone)
+  if (facts.needsLog && beyond !== undefined) throw notInFile(beyond.line)
   const left = unreadable.map(({ line, problem }) => `Sample ${line} was left out: ${problem}.`)
   return { facts, messages, notes: [...notes, ...left] }
 }
@@ -103,6 +105,13 @@ async function describe(
 function orderOf({ line, delivery }: Sample): SampleOrder {
   const { body, headers, properties, key } = delivery
   return { line, base64: Buffer.from(body).toString('base64'), headers, properties: properties as never, key }
+}
+
+function notInFile(line: number): OncewardError {
+  return new OncewardError(
+    'usage',
+    `Sample ${line} has line breaks, or its identity or order key in headers, properties or the broker key. The contract needs a log, and verify replaces it with a file of one body per line. Nothing was run. Verify a copy of the contract whose identities come from the body.`,
+  )
 }
 
 function noSamples(file: string): OncewardError {

@@ -28,6 +28,7 @@ export interface ClassResult {
   readonly note: string
 }
 
+/** What `verifyConsumer` ran and found. */
 export interface VerifyReport {
   readonly ok: boolean
   readonly consumer: string
@@ -35,6 +36,8 @@ export interface VerifyReport {
   readonly of: number
   readonly classes: readonly ClassResult[]
   readonly failures: readonly VerifyFailure[]
+  /** Worth changing, but not counted as failures. */
+  readonly warnings: readonly Diagnosis[]
   /** Columns that were not compared, because their values differ between two clean runs. */
   readonly volatile: readonly VolatileColumn[]
   /** Facts worth knowing: unreadable samples, messages that the clean run set aside. */

@@ -4,6 +4,7 @@ import { createPool, type OwnPool } from '../drivers/postgres/pool.ts'
 import { createQueue } from '../drivers/postgres/queue/queue.ts'
 import { adoptCopy, recordedEnvironment, scratchQueue } from '../drivers/postgres/verify/scratch-copy.ts'
 import { errorText, OncewardError } from '../errors.ts'
+import type { VerifyServer } from './verify-server.ts'
 
 /** Begins the name of every database that verify creates. Others are never changed. */
 const mark = 'onceward_verify_'
@@ -18,7 +19,7 @@ export interface ScratchDatabase {
 /** Databases of one verification: a template with the user's schema, and a fresh copy of it for each run. */
 export class ScratchDatabases {
   readonly #admin: OwnPool
-  readonly #server: string
+  readonly #server: VerifyServer
   readonly #prefix: string
   readonly #standing = new Set<string>()
   #dropping: Promise<void> = Promise.resolve()
@@ -26,26 +27,23 @@ export class ScratchDatabases {
   #next: Promise<ScratchDatabase> | null = null
   #copying: Promise<unknown> = Promise.resolve()
 
-  private constructor(server: string, admin: OwnPool) {
+  private constructor(server: VerifyServer, admin: OwnPool) {
     this.#server = server
     this.#admin = admin
     this.#prefix = `${mark}${randomBytes(4).toString('hex')}`
   }
 
-  /**
-   * Creates the template. `prepare` gets the address of a database with the Onceward schema. `isOwn`: no
-   * other verification uses the server, so what an interrupted one left is dropped.
-   */
+  /** Creates the template. `prepare` gets the address of a database with the Onceward schema. */
   static async open(
-    server: string,
-    isOwn: boolean,
+    server: VerifyServer,
     prepare: (url: string, pool: OwnPool) => Promise<void>,
   ): Promise<ScratchDatabases> {
-    const admin = createPool(server, { max: 3 })
+    const admin = createPool(server.url, { max: 3 })
     const databases = new ScratchDatabases(server, admin)
     try {
       await refuseNamed(admin)
-      if (isOwn) await databases.#sweep()
+      // No other process uses the server, so what an interrupted verification left is dropped.
+      if (server.restart !== null) await databases.#sweep()
       await databases.#makeTemplate(prepare)
       return databases
     } catch (error) {
@@ -128,13 +126,26 @@ export class ScratchDatabases {
   }
 
   #urlOf(name: string): string {
-    const url = new URL(this.#server)
+    const url = new URL(this.#server.url)
     url.pathname = `/${name}`
     return url.href
   }
 
-  /** Ends every session of a database, as a restart of the server does. */
-  async endSessions(name: string): Promise<void> {
+  /** False: the server was given, so only sessions of the run's own database are ended. */
+  get restartsServer(): boolean {
+    return this.#server.restart !== null
+  }
+
+  /** Restarts the server: no other run may be in progress. A given one only ends the sessions of a run. */
+  async restart(name: string): Promise<void> {
+    const { restart } = this.#server
+    if (restart === null) return this.#endSessions(name)
+    await this.#copying
+    await this.#dropping
+    await restart()
+  }
+
+  async #endSessions(name: string): Promise<void> {
     await this.#admin.query(
       `select pg_terminate_backend(pid) from pg_stat_activity
        where datname = $1 and application_name <> 'onceward verify'`,

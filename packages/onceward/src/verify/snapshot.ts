@@ -47,7 +47,11 @@ export async function readTables(client: SqlClient): Promise<readonly TableFacts
 export async function takeSnapshot(client: SqlClient): Promise<Snapshot> {
   const found = new Map<string, readonly SnapshotRow[]>()
   for (const { shown, quoted } of await readTables(client)) {
-    const { rows } = await client.query(`select to_jsonb(t)::text as row from ${quoted} t`)
+    // Each value as text: parsed as a number, one of more than 15 digits would be rounded.
+    const { rows } = await client.query(
+      `select (select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each_text(to_jsonb(t)))::text as row
+       from ${quoted} t`,
+    )
     found.set(
       shown,
       rows.map(({ row }) => JSON.parse(row)),
@@ -59,7 +63,10 @@ export async function takeSnapshot(client: SqlClient): Promise<Snapshot> {
 /** Starts every sequence of the user elsewhere, so that values of sequences can be recognised. */
 export async function moveSequences(client: SqlClient): Promise<void> {
   await client.query(`
-    select setval(format('%I.%I', schemaname, sequencename)::regclass,
-      greatest(coalesce(last_value, start_value), 1) + 7000 * abs(increment_by))
-    from pg_sequences where schemaname not in ('pg_catalog', 'onceward')`)
+    select setval(format('%I.%I', schemaname, sequencename)::regclass, base + room.steps * increment_by)
+    from (select *, coalesce(last_value, start_value) as base from pg_sequences
+          where schemaname not in ('pg_catalog', 'onceward')) s,
+      lateral (select max(steps) as steps from (values (7000), (700), (70)) as wanted (steps)
+               where base + 2 * wanted.steps * increment_by between min_value and max_value) room
+    where room.steps is not null`)
 }

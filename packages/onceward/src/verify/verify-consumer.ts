@@ -1,10 +1,12 @@
 import { resolve } from 'node:path'
 import { OncewardError } from '../errors.ts'
+import { classResults } from './class-results.ts'
 import { type Baseline, cleanRuns } from './clean-run.ts'
-import { leakKinds } from './diagnose.ts'
-import { FailureList } from './failure-list.ts'
+import { clause } from './diagnose.ts'
+import { FailureList, setAside } from './failure-list.ts'
 import { type Fault, type FaultClass, faultClasses, parseFault } from './fault.ts'
 import type { FedMessage } from './feed.ts'
+import { loadInvariants } from './invariants.ts'
 import { type Judgement, judgeRun } from './judge-run.ts'
 import { openBench } from './open-bench.ts'
 import { type Plan, planFaults } from './plan-faults.ts'
@@ -19,6 +21,7 @@ const defaultBudgetMs = 120_000
 /** The part of the budget that is kept to shrink failures. */
 const shrinkShare = 0.25
 const runMaxMs = 60_000
+const connectionsEnded = 'on the given server, connections were ended instead'
 
 /**
  * Runs a consumer under crashes, races and replays, and compares its tables and intents after each run with a
@@ -38,7 +41,10 @@ export async function verifyConsumer(options: VerifyOptions): Promise<VerifyRepo
       seed: options.seed ?? 1,
       allowed: options.allow ?? [],
       runMaxMs,
-      invariants: options.invariants ?? {},
+      invariants: {
+        ...options.invariants,
+        ...(options.invariantsFile && (await loadInvariants(resolve(options.invariantsFile)))),
+      },
       signal: options.signal,
     }
     return await new Verification(options, bench, messages, notes, began).run()
@@ -104,7 +110,9 @@ class Verification {
   #plan(baseline: Baseline): Plan {
     const { fault, only, skip = [] } = this.#options
     if (fault !== undefined) return { faults: [parseFault(fault)], skipped: {} }
-    const wanted = (only ?? (Object.keys(faultClasses) as FaultClass[])).filter(kind => !skip.includes(kind))
+    const wanted = (Object.keys(faultClasses) as FaultClass[]).filter(
+      kind => (only?.includes(kind) ?? true) && !skip.includes(kind),
+    )
     return planFaults(this.#bench.facts, baseline.observed, this.#messages, {
       seed: this.#bench.seed,
       only: wanted,
@@ -139,13 +147,17 @@ class Verification {
 
   #noteSetAside({ snapshot }: Baseline): void {
     for (const { id, status, reason } of snapshot.outcomes)
-      if (['parked', 'dead', 'quarantined', 'waiting'].includes(status))
-        this.#notes.push(`In the clean run message ${id || '(without id)'} ended ${status}: ${reason}.`)
+      if (setAside.includes(status))
+        this.#notes.push(
+          `In the clean run message ${id || '(without id)'} ended ${status}: ${clause(reason)}.`,
+        )
   }
 
   #report(plan: Plan, baseline: Baseline, failures: FailureList): VerifyReport {
     const { facts, seed } = this.#bench
-    const classes = [this.#watchedClass(failures), ...this.#classResults(plan)]
+    const restartNote = this.#bench.databases.restartsServer ? '' : connectionsEnded
+    const staged = { judged: this.#judged, watchedCount: failures.watchedCount, restartNote }
+    const classes = classResults(plan, staged)
     const sum = (pick: (one: ClassResult) => number) => classes.reduce((all, one) => all + pick(one), 0)
     const list = failures.list
     return {
@@ -155,31 +167,13 @@ class Verification {
       of: sum(one => one.of),
       classes,
       failures: list,
+      warnings: failures.warnings,
       volatile: baseline.volatile,
       notes: this.#notes,
       messages: this.#messages.length,
       seed,
       seconds: Math.round((performance.now() - this.#began) / 100) / 10,
     }
-  }
-
-  #watchedClass({ watchedCount }: FailureList): ClassResult {
-    const of = leakKinds.length + 2
-    const title = 'watched while it ran: connections, network, files, statements, keys'
-    return { class: 'leak', title, survived: of - Math.min(of, watchedCount), of, note: '' }
-  }
-
-  #classResults({ faults, skipped }: Plan): ClassResult[] {
-    return (Object.keys(faultClasses) as FaultClass[]).flatMap(kind => {
-      const planned = faults.filter(fault => fault.class === kind)
-      const judged = this.#judged.filter(({ fault }) => fault.class === kind)
-      const reached = judged.filter(({ verdict }) => verdict !== 'not reached')
-      const survived = reached.filter(({ verdict }) => verdict === 'survived').length
-      const left = planned.length - judged.length
-      const note = skipped[kind] ?? (left > 0 ? `${left} not run: the budget ended` : '')
-      if (planned.length === 0 && skipped[kind] === undefined) return []
-      return [{ class: kind, title: faultClasses[kind], survived, of: reached.length, note }]
-    })
   }
 }
 

@@ -2,6 +2,7 @@ import type { OwnPool } from '../drivers/postgres/pool.ts'
 import type { FaultClass } from './fault.ts'
 import type { Invariant } from './invariants.ts'
 
+/** What `verifyConsumer` runs, where, and for how long. */
 export interface VerifyOptions {
   /** The module whose default export is the consumer; an optional export `store` is used too. */
   readonly file: string
@@ -24,12 +25,14 @@ export interface VerifyOptions {
   readonly capturedFrom?: string | undefined
   /** Rules that must hold after every run: each returns the rows that break it. */
   readonly invariants?: Readonly<Record<string, Invariant>> | undefined
+  /** A module whose exported functions are invariants too. */
+  readonly invariantsFile?: string | undefined
   /** Default 2 minutes. Faults that do not fit are reported as not run. */
   readonly budgetMs?: number | undefined
   /** Decides the order of faults and permutations. Default 1. */
   readonly seed?: number | undefined
-  /** Only these classes. Default all that apply to the contract. */
-  readonly only?: readonly FaultClass[] | undefined
+  /** Only these classes; `leak` alone watches without faults. Default all that apply to the contract. */
+  readonly only?: readonly (FaultClass | 'leak')[] | undefined
   readonly skip?: readonly FaultClass[] | undefined
   /** One fault by name, as a report gives it. */
   readonly fault?: string | undefined
@@ -46,6 +49,7 @@ export interface VerifyOptions {
   readonly onProgress?: ((progress: VerifyProgress) => void) | undefined
 }
 
+/** What `verifyConsumer` does at present. */
 export interface VerifyProgress {
   readonly done: number
   readonly of: number

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type FaultClass, verifyConsumer } from 'onceward/testing'
 import { postgresUrl, skipWithout } from '../services/services.ts'
-import { exampleOptions, exampleScenes } from './samples.ts'
+import { exampleOptions, exampleScenes } from './examples.ts'
 
 /** A short form: one fault of each kind that needs another mechanism. */
 const only: readonly FaultClass[] = ['statement', 'rollback', 'commit', 'processes', 'late', 'order']

@@ -9,7 +9,7 @@ import { loadConsumer, loadStore } from '../../runtime/load-consumer.ts'
 import { realEnvironment } from '../../runtime/real-environment.ts'
 import { type Running, runConsumer } from '../../runtime/run-consumer.ts'
 import { describeContract } from './describe.ts'
-import { callCount } from './handler-calls.ts'
+import { callCount, noteStatement } from './handler-calls.ts'
 import { installHandlerEnvironment } from './handler-environment.ts'
 import type { ChildMessage, ChildObservation, ChildOrders, Leak, Trigger } from './orders.ts'
 import { runCampaignHere } from './run-campaign.ts'
@@ -17,7 +17,8 @@ import { verifiedConsumer } from './verified-consumer.ts'
 import { watchOutside } from './watch-outside.ts'
 import { openTransactions, watchStatements } from './watch-statements.ts'
 
-export type SendToParent = (message: ChildMessage) => void
+/** Resolves when the message has left the process: a disconnect would cut a long one off. */
+export type SendToParent = (message: ChildMessage) => Promise<void>
 
 /** Carries out the parent's orders in this process. */
 export async function carryOut(orders: ChildOrders, send: SendToParent): Promise<void> {
@@ -26,14 +27,14 @@ export async function carryOut(orders: ChildOrders, send: SendToParent): Promise
   if (orders.task !== 'describe') watch.install()
   const consumer = await loadConsumer(orders.file, orders.policy === null ? {} : { policy: orders.policy })
   if (orders.task === 'describe') {
-    send({ kind: 'facts', facts: await describeContract(consumer, orders.samples) })
+    await send({ kind: 'facts', facts: await describeContract(consumer, orders.samples) })
     return end()
   }
   const store = await loadStore(orders.file)
-  const verified = verifiedConsumer(consumer, orders)
+  const verified = verifiedConsumer(consumer, orders, id => watch.leaked({ kind: 'nothing done', what: id }))
   if (orders.task !== 'run') await runCampaignHere(verified, orders, store, watch.environment)
   else await run(verified, orders, store, watch, send)
-  send({ kind: 'observed', observed: watch.observed() })
+  await send({ kind: 'observed', observed: watch.observed() })
   end()
 }
 
@@ -55,8 +56,8 @@ async function run(
     env: watch.environment,
   })
   const drained = new Promise<void>(resolve => process.once('message', () => resolve()))
-  send({ kind: 'running' })
-  running.finished.catch(error => send({ kind: 'failed', error: errorText(error, 2_000) }))
+  running.finished.catch(error => void send({ kind: 'failed', error: errorText(error, 2_000) }))
+  await send({ kind: 'running' })
   await drained
   await running.drain(5_000).catch(() => {})
 }
@@ -93,14 +94,15 @@ class ChildWatch {
 
   install(): void {
     const { file, databaseUrl, handlerEnvironment, stubPort, allowed } = this.#orders
-    const onLeak = (leak: Leak) => this.#leaked(leak)
+    const onLeak = (leak: Leak) => this.leaked(leak)
     if (handlerEnvironment !== null) installHandlerEnvironment(handlerEnvironment)
     watchStatements(file, {
       onLeak,
       onAnswered: text => this.#answered(text),
     })
     const { hostname, port } = new URL(databaseUrl)
-    watchOutside({ onLeak, stubPort, allowed: new Set([`${hostname}:${port}`, ...allowed]) })
+    const known = [`${hostname}:${port}`, `127.0.0.1:${stubPort}`, ...allowed]
+    watchOutside({ onLeak, stubPort, allowed: new Set(known) })
   }
 
   observed(): ChildObservation {
@@ -120,6 +122,7 @@ class ChildWatch {
   }
 
   #answered(text: string): void {
+    noteStatement()
     this.#statements.push(text.trim().replaceAll(/\s+/g, ' ').slice(0, 160))
     this.#causeFault({ on: 'statement', number: this.#statements.length })
   }
@@ -134,7 +137,7 @@ class ChildWatch {
     else Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20)
   }
 
-  #leaked(leak: Leak): void {
+  leaked(leak: Leak): void {
     if (!this.#leaks.some(known => known.kind === leak.kind && known.what === leak.what))
       this.#leaks.push(leak)
   }
@@ -142,7 +145,7 @@ class ChildWatch {
   #log(): Log {
     const note = (message: string, fields: Readonly<Record<string, unknown>> = {}) => {
       if (message.startsWith('tx used after the handler returned'))
-        this.#leaked({ kind: 'late statement', what: String(fields.statement) })
+        this.leaked({ kind: 'late statement', what: String(fields.statement) })
       if (process.env.ONCEWARD_VERIFY_DEBUG) process.stderr.write(`${message} ${JSON.stringify(fields)}\n`)
     }
     return { debug() {}, info: note, warn: note, error: note }

@@ -62,15 +62,30 @@ async function describeSample(
   const read: Read = createMessageReader(consumer)
   const delivery = deliveryOf(sample)
   const received = await read(delivery)
-  const none = { line: sample.line, id: '', orderKey: null, conflict: null, resent: null, unstable: [] }
+  const none = {
+    ...{ line: sample.line, id: '', orderKey: null, bodyAlone: true },
+    ...{ conflict: null, resent: null, unstable: [] },
+  }
   if (!received.readable) return { ...none, problem: received.problem.text }
   const { id, orderKey } = received.envelope
+  const alone = await read({ ...delivery, headers: {}, properties: {}, key: null })
+  const isLine = !Buffer.from(delivery.body).includes('\n')
+  const bodyAlone =
+    isLine && alone.readable && alone.envelope.id === id && alone.envelope.orderKey === orderKey
   const [tried] = await tryIdentities(consumer as never, {
     samples: [{ line: sample.line, body: undefined, delivery }],
     inEnvironment,
   })
   const unstable = (tried?.depends ?? []).map(({ name, on }) => `${name} depends on the ${on}`)
-  return { ...none, problem: null, id, orderKey, unstable, ...(await variantsOf(consumer, read, delivery)) }
+  return {
+    ...none,
+    problem: null,
+    id,
+    orderKey,
+    bodyAlone,
+    unstable,
+    ...(await variantsOf(consumer, read, delivery)),
+  }
 }
 
 /** Changes one field at a time, and keeps the first message that reads as wanted. */

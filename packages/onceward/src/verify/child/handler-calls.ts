@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import type { DeclaredEffect } from '../../contract/declared-effect.ts'
 import type { Consumer } from '../../contract/define-consumer.ts'
 import type { BatchContext, HandlerContext, SqlTransaction } from '../../contract/handler.ts'
 
@@ -7,6 +8,8 @@ export interface WatchedCall {
   /** Counted from 1 in this process. */
   readonly number: number
   returned: boolean
+  /** It has sent no statement and requested no effect so far. */
+  isIdle: boolean
 }
 
 const calls = new AsyncLocalStorage<WatchedCall>()
@@ -22,19 +25,57 @@ export const callCount = (): number => count
 export const outsideHandlers = <T>(work: () => T): T => calls.exit(work)
 
 type Handlers = Pick<Consumer<unknown, SqlTransaction>, 'handle' | 'handleBatch'>
+type Context = HandlerContext<unknown, SqlTransaction>
+
+/** A call ended without a statement, a requested effect or a verdict; its message counts as applied. */
+export type OnIdle = (messageId: string) => void
 
 /** The handlers of a consumer, with each call recognisable. */
-export function watchedHandlers({ handle, handleBatch }: Handlers): Partial<Handlers> {
+export function watchedHandlers({ handle, handleBatch }: Handlers, onIdle: OnIdle): Partial<Handlers> {
   return {
-    ...(handle && { handle: (context: HandlerContext<unknown, SqlTransaction>) => run(handle, context) }),
+    ...(handle && { handle: (context: Context) => runCounted(handle, context, onIdle) }),
     ...(handleBatch && {
       handleBatch: (context: BatchContext<unknown, SqlTransaction>) => run(handleBatch, context),
     }),
   }
 }
 
-async function run<C, R>(handler: (context: C) => R, context: C): Promise<Awaited<R>> {
-  const call: WatchedCall = { number: ++count, returned: false }
+/** The same for the `after` of a declared effect. */
+export function watchedEffect<M>(effect: DeclaredEffect<M>): DeclaredEffect<M> {
+  const { after } = effect
+  return after === undefined ? effect : { ...effect, after: context => run(after, context) }
+}
+
+/** A statement on `tx` was answered. */
+export function noteStatement(): void {
+  const call = currentCall()
+  if (call !== undefined) call.isIdle = false
+}
+
+async function runCounted<R>(
+  handler: (context: Context) => R,
+  context: Context,
+  onIdle: OnIdle,
+): Promise<Awaited<R>> {
+  const { effects } = context
+  const call = newCall()
+  for (const name of ['external', 'publish', 'call', 'evidence'] as const) {
+    const real = effects[name] as (...given: unknown[]) => unknown
+    Object.assign(effects, {
+      [name](...given: unknown[]) {
+        call.isIdle = false
+        return real.apply(effects, given)
+      },
+    })
+  }
+  const result = await run(handler, context, call)
+  if (call.isIdle && result === undefined) onIdle(context.envelope.id)
+  return result
+}
+
+const newCall = (): WatchedCall => ({ number: ++count, returned: false, isIdle: true })
+
+async function run<C, R>(handler: (context: C) => R, context: C, call = newCall()): Promise<Awaited<R>> {
   try {
     return await calls.run(call, () => handler(context))
   } finally {

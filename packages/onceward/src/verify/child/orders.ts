@@ -57,17 +57,19 @@ export interface ChildObservation {
 
 export type LeakKind =
   | 'other connection'
+  | 'outside read'
   | 'network'
   | 'file'
   | 'late statement'
   | 'not awaited'
   | 'swallowed error'
   | 'open transaction'
+  | 'nothing done'
 
 /** Something a handler did outside of its transaction. */
 export interface Leak {
   readonly kind: LeakKind
-  /** The statement, the address or the path. */
+  /** The statement, the address, the path or the message id. */
   readonly what: string
 }
 
@@ -78,6 +80,9 @@ export interface Described {
   readonly problem: string | null
   readonly id: string
   readonly orderKey: string | null
+  /** False: its identities come from headers or properties, or its body has line breaks, so a file of
+   * bodies cannot carry it. */
+  readonly bodyAlone: boolean
   /** Other content under the same id, in base64; null if no field can change without changing the id. */
   readonly conflict: string | null
   /** The same operation under another message id; null without a business key. */

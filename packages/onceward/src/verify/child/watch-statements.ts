@@ -2,6 +2,7 @@ import { createRequire } from 'node:module'
 import { pathToFileURL } from 'node:url'
 import pg from 'pg'
 import { StatementWatch } from '../../drivers/postgres/statement-watch.ts'
+import { beginsRun } from '../../drivers/postgres/verify/begins-run.ts'
 import { currentCall } from './handler-calls.ts'
 import type { Leak } from './orders.ts'
 
@@ -41,7 +42,7 @@ export function watchStatements(consumerFile: string, watcher: StatementWatcher)
 
 function sent(client: object, given: unknown[], real: Query, watcher: StatementWatcher): unknown {
   const text = textOf(given[0])
-  if (text.includes('onceward.run =')) ours.add(client)
+  if (beginsRun(text)) ours.add(client)
   const call = currentCall()
   const isOurs = ours.has(client)
   if (call !== undefined && !isOurs) foreignStatement(client, text, watcher)
@@ -77,8 +78,16 @@ function watchTransactions(onAnswered: StatementWatcher['onAnswered']): void {
 function foreignStatement(client: object, text: string, { onLeak }: StatementWatcher): void {
   if (/^\s*(begin|start\s+transaction)\b/i.test(text)) foreign.set(client, text)
   else if (/^\s*(commit|end|rollback|abort)\b/i.test(text)) foreign.delete(client)
-  onLeak({ kind: 'other connection', what: text.trim().replaceAll(/\s+/g, ' ').slice(0, 120) })
+  else if (!/^\s*(set|reset|discard|deallocate|listen|unlisten)\b/i.test(text)) {
+    const kind = isRead(text) ? 'outside read' : 'other connection'
+    onLeak({ kind, what: text.trim().replaceAll(/\s+/g, ' ').slice(0, 120) })
+  }
 }
+
+/** It takes no locks, and calls no function that is known to change something. */
+const isRead = (text: string) =>
+  /^\s*(select|with|table|values|show|explain)\b/i.test(text) &&
+  !/\b(insert|update|delete|merge|truncate|share|into|nextval|setval|pg_advisory\w*|pg_notify)\b/i.test(text)
 
 function textOf(query: unknown): string {
   if (typeof query === 'string') return query

@@ -1,6 +1,6 @@
 import { type ConsumerContract, defineConsumer, type SqlTransaction } from 'onceward'
 import { postgresQueue } from 'onceward/postgres'
-import type { FaultClass, VerifyOptions } from 'onceward/testing'
+import type { VerifyOptions } from 'onceward/testing'
 
 export interface Payment {
   readonly id: string
@@ -16,9 +16,11 @@ export interface Exhibit {
   readonly tables: string
   readonly samples: readonly unknown[]
   /** The classes that are enough to find it. */
-  readonly only: readonly FaultClass[]
+  readonly only: NonNullable<VerifyOptions['only']>
   /** The sentence that must be printed. */
-  readonly says: RegExp
+  readonly says?: RegExp
+  /** The same for what is reported, but is no failure under a marker. */
+  readonly warns?: RegExp
   readonly more?: Partial<VerifyOptions>
 }
 

@@ -10,5 +10,5 @@ export const exhibit: Exhibit = {
   tables: 'create table receipt (id uuid primary key, amount bigint not null)',
   samples: payments,
   only: [],
-  says: /The key receipt\.id gets its value from the clock or from random numbers/,
+  warns: /The row key receipt\.id comes from the clock or from random numbers of the handler/,
 }

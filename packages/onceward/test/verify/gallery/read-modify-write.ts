@@ -17,5 +17,5 @@ export const exhibit: Exhibit = {
   tables: balances,
   samples: payments,
   only: ['batch'],
-  says: /reads a value and writes back what it computed, without a lock/,
+  says: /reads rows and writes what it concluded from them, without a lock/,
 }

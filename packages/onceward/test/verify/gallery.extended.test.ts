@@ -29,11 +29,13 @@ describe('the gallery of broken consumers', { concurrency: 2, ...(await skipWith
         jobs: 1,
         ...exhibit.more,
       })
-      const sentences = report.failures.map(({ what }) => what)
-      assert.equal(report.ok, false, 'it survived')
+      const { says, warns } = exhibit
+      const found = says === undefined ? report.warnings : report.failures
+      const sentences = found.map(({ what }) => what)
+      assert.equal(report.ok, says === undefined)
       assert.ok(
-        sentences.some(sentence => exhibit.says.test(sentence)),
-        `${exhibit.says} is not among:\n${sentences.join('\n')}`,
+        sentences.some(sentence => (says ?? warns)!.test(sentence)),
+        `${says ?? warns} is not among:\n${sentences.join('\n')}`,
       )
     })
   }
