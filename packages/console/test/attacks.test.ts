@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { skipWithout } from '../../onceward/test/services/services.ts'
+import { Sessions } from '../src/server/auth/sessions.ts'
 import { createConsole } from '../src/server/create-console.ts'
 import { RateLimit } from '../src/server/http/rate-limit.ts'
+import { everything } from '../src/server/rights/rights.ts'
 import type { ServedConsole } from '../src/server/serve-console.ts'
 import { serveConsole } from '../src/server/serve-console.ts'
 import { Client } from './bench/client.ts'
@@ -71,6 +73,25 @@ describe('attacks on the console', await skipWithout('postgres'), () => {
     assert.equal((await new Client(served.url, { cookie: former }).get('session')).status, 401)
   })
 
+  it('gives a session another id each quarter of an hour, and ends it under all of them', () => {
+    let now = 0
+    const sessions = new Sessions(() => now)
+    const { id, session } = sessions.open({ name: 'ann', issuer: 'link', subject: 'ann' }, everything)
+    assert.equal(sessions.rotate(id), null)
+    now += 15 * 60_000
+    const next = sessions.rotate(id)!
+    assert.equal(sessions.rotate(id), null, 'requests on their way make no third id')
+    assert.equal(sessions.find(id), session)
+    now += 60_001
+    assert.equal(sessions.find(id), null)
+    assert.equal(sessions.find(next), session)
+    now += 14 * 60_000
+    const last = sessions.rotate(next)!
+    sessions.close(next)
+    assert.equal(sessions.find(last), null)
+    assert.equal(sessions.isOpen(session), false)
+  })
+
   it('ends the session at sign-out', async () => {
     const client = await Client.signIn(served.linkFor('ann'))
     const former = client.cookie
@@ -80,14 +101,7 @@ describe('attacks on the console', await skipWithout('postgres'), () => {
 
   it('answers nothing without a session, for any path', async () => {
     const nobody = new Client(served.url)
-    for (const path of [
-      'overview',
-      'overview/',
-      '%6fverview',
-      'live/overview',
-      '../api/overview',
-      'messages/1/body',
-    ])
+    for (const path of ['overview', 'overview/', '%6fverview', 'live', '../api/overview', 'messages/1/body'])
       assert.notEqual((await nobody.get(path)).status, 200, path)
   })
 

@@ -7,15 +7,20 @@ import type { ServedConsole } from '../src/server/serve-console.ts'
 import { Client } from './bench/client.ts'
 import { type Incident, openIncident } from './bench/incident.ts'
 
-/** One watcher of the overview: how many events it has had, and whether its stream has ended. */
+/** One page: how many events of the overview it has had, and whether its stream has ended. */
 class Watcher {
   events = 0
   away = 0
+  /** Answers of the screens that it watches, oldest first. */
+  // biome-ignore lint/suspicious/noExplicitAny: shaped by the route
+  readonly screens: any[] = []
+  #rest = ''
   ended = false
   readonly #stopped = new AbortController()
 
-  constructor(served: ServedConsole, cookie: string) {
-    void this.#read(`${served.url}/api/live/overview`, cookie).catch(() => {})
+  constructor(served: ServedConsole, cookie: string, screens: readonly string[] = []) {
+    const query = new URLSearchParams(screens.map((screen): [string, string] => ['screen', screen]))
+    void this.#read(`${served.url}/api/live?${query}`, cookie).catch(() => {})
   }
 
   stop(): void {
@@ -26,10 +31,18 @@ class Watcher {
     const answer = await fetch(url, { headers: { cookie }, signal: this.#stopped.signal })
     for await (const bytes of answer.body!) {
       const text = Buffer.from(bytes).toString()
-      this.events += text.split('event: overview').length - 1
-      this.away += text.split('event: away').length - 1
+      const events = (this.#rest + text).split('\n\n')
+      this.#rest = events.pop()!
+      for (const event of events) this.#take(event)
     }
     this.ended = true
+  }
+
+  #take(event: string): void {
+    const [, kind, data] = /^event: (\w+)\ndata: (.*)$/.exec(event) ?? []
+    if (kind === 'overview') this.events++
+    if (kind === 'away') this.away++
+    if (kind === 'screen') this.screens.push(JSON.parse(data!))
   }
 }
 
@@ -38,7 +51,7 @@ describe('live figures', await skipWithout('postgres'), () => {
   let proxy: TcpProxy
   let served: ServedConsole
   let ann: Client
-  const sent = { reads: 0, rates: 0, bytes: 0 }
+  const sent = { reads: 0, rates: 0, keys: 0, bytes: 0 }
 
   before(async () => {
     incident = await openIncident()
@@ -48,6 +61,7 @@ describe('live figures', await skipWithout('postgres'), () => {
       const text = bytes.toString('latin1')
       sent.reads += text.split('select max(version) from onceward.migration) as version,').length - 1
       sent.rates += text.split('generate_series(0, 59)').length - 1
+      sent.keys += text.split('from onceward.blocked_key b join').length - 1
       sent.bytes += bytes.length
       return bytes
     })
@@ -60,8 +74,8 @@ describe('live figures', await skipWithout('postgres'), () => {
   })
 
   /** What `count` watchers cost until each has had so many events. */
-  const costOf = async (count: number, events: number) => {
-    const watchers = Array.from({ length: count }, () => new Watcher(served, ann.cookie))
+  const costOf = async (count: number, events: number, screens: readonly string[] = []) => {
+    const watchers = Array.from({ length: count }, () => new Watcher(served, ann.cookie, screens))
     await until('all watch', async () => watchers.every(one => one.events > 0))
     const [before, beganMs] = [{ ...sent }, performance.now()]
     const first = watchers.map(one => one.events)
@@ -73,6 +87,7 @@ describe('live figures', await skipWithout('postgres'), () => {
     return {
       reads: sent.reads - before.reads,
       rates: sent.rates - before.rates,
+      keys: sent.keys - before.keys,
       bytes: sent.bytes - before.bytes,
       seconds,
     }
@@ -88,6 +103,36 @@ describe('live figures', await skipWithout('postgres'), () => {
     }
     const perRead = (cost: typeof alone) => cost.bytes / cost.reads
     assert.ok(perRead(many) < perRead(alone) * 1.6, 'each watcher sends statements of its own')
+  })
+
+  it('cost the page of a consumer one read a second too, for one watcher and for fifty', async t => {
+    const screens = ['consumers/invoice_booking', 'rates?consumer=invoice_booking']
+    const alone = await costOf(1, 3, screens)
+    const many = await costOf(50, 3, screens)
+    t.diagnostic(`1 watcher: ${JSON.stringify(alone)}; 50 watchers: ${JSON.stringify(many)}`)
+    for (const cost of [alone, many]) {
+      assert.ok(cost.keys > 0)
+      assert.ok(cost.keys <= cost.seconds + 1, `${cost.keys} reads of blocked keys in ${cost.seconds} s`)
+    }
+  })
+
+  it('have the answer of a screen when it changes, and not when it does not', async () => {
+    const watcher = new Watcher(served, ann.cookie, ['redrives', 'decisions', 'consumers/nothing'])
+    const of = (path: string) => watcher.screens.filter(one => one.path === path)
+    await until('each has answered', async () => watcher.screens.length >= 3)
+    assert.match(of('consumers/nothing')[0].problem, /Consumer nothing was not found/)
+    const { id } = (
+      await ann.post('selections', { consumer: 'invoice_booking', q: 'code:wrong_currency message:east-1' })
+    ).body
+    await ann.post(`selections/${id}/redrive`, { because: 'to see it', ramp: false })
+    await until('the redrive is shown', async () => of('redrives').at(-1).answer.redrives.length === 1)
+    assert.equal(of('decisions').length, 1)
+    watcher.stop()
+  })
+
+  it('are refused for what is not a screen', async () => {
+    for (const path of ['messages', 'audit', 'consumers/a/b', '..'])
+      assert.equal((await ann.get(`live?screen=${path}`)).status, 404, path)
   })
 
   it('say that the database is away, and continue when it is back', async () => {

@@ -113,7 +113,7 @@ describe('the console in another server', await skipWithout('postgres'), () => {
       const page = await fetch(`${origin}${base}/`)
       assert.match(page.headers.get('content-security-policy')!, /frame-ancestors 'none'/)
       const stopped = new AbortController()
-      const stream = await fetch(`${origin}${base}/api/live/overview`, {
+      const stream = await fetch(`${origin}${base}/api/live`, {
         headers: { cookie: ann.cookie },
         signal: stopped.signal,
       })

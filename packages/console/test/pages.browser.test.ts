@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { createServer } from 'node:net'
 import { after, before, describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { createQueue, hint, publish, queueDepth } from 'onceward/postgres'
@@ -11,6 +10,8 @@ import { queue } from '../../../examples/09-parking-drill/invoice-booking.ts'
 import type { ServedConsole } from '../src/server/serve-console.ts'
 import { openBrowser, openPage, skipWithoutBrowser } from './bench/browser.ts'
 import { addOtherTeams } from './bench/busy-database.ts'
+import { Client } from './bench/client.ts'
+import { freePort } from './bench/free-port.ts'
 import { type Incident, openIncident } from './bench/incident.ts'
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
@@ -18,6 +19,14 @@ const pages = [
   ...['', 'messages', 'redrives', 'approvals', 'campaigns', 'ledger', 'outbox', 'decisions', 'audit'],
   ...['consumers/invoice_booking', 'consumers/parcel_tracking', 'no-such-page'],
 ]
+const dialogs = (message: string) =>
+  [
+    [message, 'Redrive…'],
+    [message, 'Fix payload…'],
+    [message, 'Delete…'],
+    ['campaigns', 'Plan a campaign…'],
+    ['decisions', 'Allow a second reader…'],
+  ] as const
 const hostile = [
   '<script>window.hit = 1</script>',
   '<img src=x onerror="window.hit = 1">',
@@ -35,15 +44,6 @@ async function seriousFindings(page: Page): Promise<string[]> {
   return violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .map(({ id, nodes }) => `${id}: ${nodes[0]!.html.slice(0, 120)}`)
-}
-
-/** A proxy's origin must be known before the server listens. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await new Promise(resolve => server.once('listening', resolve))
-  const { port } = server.address() as { port: number }
-  await new Promise(resolve => server.close(resolve))
-  return port
 }
 
 /** The title is there, and nothing loads any more. */
@@ -82,6 +82,10 @@ describe('the pages in a browser', await skipWithoutBrowser(), () => {
     await hint(incident.pool, queue)
     await until('all are settled', async () => (await queueDepth(incident.pool, queue)).messages === 0)
     served = await incident.serve({ auth: { kind: 'link' }, basePath: '/ops/onceward' })
+    const ann = await Client.signIn(served.linkFor('ann'))
+    const q = 'consumer:invoice_booking message:south-1'
+    const { id } = (await ann.post('selections', { consumer: 'invoice_booking', q })).body
+    await ann.post(`selections/${id}/redrive`, { because: 'a try', ramp: false })
   })
   after(async () => {
     await browser?.close()
@@ -113,6 +117,7 @@ describe('the pages in a browser', await skipWithoutBrowser(), () => {
       const { page } = await openPage(browser, served.linkFor('ann'), view)
       const { rows } = await incident.pool.query(`
         select 'messages/' || id as path from onceward.held where message_id = 'east-1'
+        union all (select 'redrives/' || request_id from onceward.redrive limit 1)
         union all (select 'ledger/' || id from onceward.ledger where state = 'unknown' limit 1)`)
       const found: string[] = []
       for (const path of [...pages, ...rows.map(row => row.path as string)]) {
@@ -124,8 +129,41 @@ describe('the pages in a browser', await skipWithoutBrowser(), () => {
         )
         if ((overflow as number) > 0) found.push(`${path || 'overview'} scrolls sideways by ${overflow}`)
       }
+      for (const [path, title] of dialogs(rows[0].path)) {
+        await page.goto(at(path))
+        await settled(page)
+        await page.getByRole('button', { name: title, exact: true }).first().click()
+        await page.getByRole('dialog').waitFor()
+        found.push(...(await seriousFindings(page)).map(finding => `${path} ${title} ${finding}`))
+      }
       assert.deepEqual(found, [])
     })
+
+  it('use only what the OpenAPI document describes', async () => {
+    const { page } = await openPage(browser, served.linkFor('ann'))
+    const asked: string[] = []
+    page.on('request', request => {
+      const { pathname, searchParams } = new URL(request.url())
+      const path = pathname.split('/ops/onceward/api/')[1]
+      if (path === undefined) return
+      asked.push(`${request.method()} ${path}`)
+      for (const screen of searchParams.getAll('screen')) asked.push(`GET ${screen.split('?')[0]}`)
+    })
+    const { rows } = await incident.pool.query('select min(id)::text as id from onceward.held')
+    for (const path of [...pages, `messages/${rows[0].id}`]) {
+      await page.goto(at(path))
+      await settled(page)
+    }
+    const { paths } = await (await page.request.get(at('api/openapi.json'))).json()
+    const described = Object.entries(paths as Record<string, object>).flatMap(([path, methods]) =>
+      Object.keys(methods).map(
+        method => new RegExp(`^${method.toUpperCase()} ${path.slice(1).replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+      ),
+    )
+    const unknown = asked.filter(one => !described.some(known => known.test(one)))
+    assert.ok(new Set(asked).size > 15, [...new Set(asked)].join(', '))
+    assert.deepEqual(unknown, [])
+  })
 
   it('go by keyboard from the search to an act', async () => {
     const { page } = await openPage(browser, served.linkFor('ann'))

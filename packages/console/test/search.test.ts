@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { createPool, migrate } from 'onceward/postgres'
+import { until } from 'onceward/testing'
 import { selectParked } from '../../onceward/src/drivers/postgres/parking/read-parked.ts'
 import { searchPayload } from '../../onceward/src/operations/parking/search-payload.ts'
-import { createDatabase, skipWithout } from '../../onceward/test/services/services.ts'
+import { skipWithout } from '../../onceward/test/services/services.ts'
 import { type ServedConsole, serveConsole } from '../src/server/serve-console.ts'
+import { openBrowser, openPage, skipWithoutBrowser } from './bench/browser.ts'
 import { Client } from './bench/client.ts'
+import { consumer, held, type ManyHeld, openManyHeld } from './bench/many-held.ts'
 
-const held = 100_000
-const consumer = 'orders'
+const withBrowser = await skipWithoutBrowser()
 const clock = { nowMs: () => performance.now() }
 
 /** A part of a plan: what PostgreSQL did, and how many rows it read. */
@@ -25,38 +26,20 @@ interface Node {
 const nodesOf = (node: Node): Node[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)]
 
 describe(`a search among ${held.toLocaleString('en')} held messages`, await skipWithout('postgres'), () => {
-  let database: Awaited<ReturnType<typeof createDatabase>>
-  let pool: ReturnType<typeof createPool>
+  let many: ManyHeld
+  let pool: ManyHeld['pool']
   let served: ServedConsole
   let ann: Client
 
   before(async () => {
-    database = await createDatabase()
-    pool = createPool(database.url, { max: 4 })
-    await migrate(pool)
-    await pool.query(`
-      insert into onceward.consumer (name, generation, owner, risk) values ('${consumer}', 1, 'tests', 'money'), ('other', 1, 'tests', 'money');
-      insert into onceward.run (consumer_id, instance, handler_version, mode) values (1, 'a test', '1', 'live');
-      alter table onceward.held disable trigger user;
-      insert into onceward.held (consumer_id, run_id, state, message_id, digest, order_key, code, failure_class, reason, origin,
-        message_type, delivery_count, headers, properties, body, first_at)
-      select 1, 1, (array['parked', 'parked', 'parked', 'dead', 'quarantined'])[1 + n % 5]::onceward.held_state, 'm-' || n,
-        int8send(n), 'k-' || n % 5000, case when n % 20000 = 7 then 'rare' else 'code_' || n % 7 end, 'verdict', 'refused', 'queue q',
-        'type_' || n % 3, 1, '{}', '{}',
-        convert_to(json_build_object('number', n, 'customer', md5(n::text), 'note', repeat('text ', 60))::text, 'UTF8'),
-        clock_timestamp() - (${held} - n) * interval '1 second'
-      from generate_series(1, ${held}) n;
-      insert into onceward.parked_count select consumer_id, state, failure_class, code,
-        onceward.place_of(place, origin, message_type), count(*) from onceward.held group by 1, 2, 3, 4, 5;
-      alter table onceward.held enable trigger user;
-      analyze onceward.held`)
-    served = await serveConsole({ database: database.url, port: 0, auth: { kind: 'link' } })
+    many = await openManyHeld()
+    pool = many.pool
+    served = await serveConsole({ database: many.url, port: 0, auth: { kind: 'link' } })
     ann = await Client.signIn(served.linkFor('ann'))
   })
   after(async () => {
     await served?.close()
-    await pool?.end()
-    await database?.drop()
+    await many?.close()
   })
 
   const planOf = async (filter: Parameters<typeof selectParked>[0]) => {
@@ -95,31 +78,6 @@ describe(`a search among ${held.toLocaleString('en')} held messages`, await skip
       assert.ok(read < 5_000, `${read} rows were read`)
     })
 
-  it('answers pages fast (measured, not asserted)', async t => {
-    for (const q of [
-      '',
-      `consumer:${consumer} state:dead`,
-      'code:code_3',
-      'code:rare',
-      'key:k-77',
-      'message:m-5',
-    ]) {
-      const times: number[] = []
-      let before = ''
-      for (let page = 0; page < 10; page++) {
-        const began = performance.now()
-        const { status, body } = await ann.get(`messages?q=${encodeURIComponent(q)}${before}`)
-        times.push(performance.now() - began)
-        assert.equal(status, 200)
-        if (body.next !== null) before = `&before=${body.next}`
-      }
-      times.sort((a, b) => a - b)
-      t.diagnostic(
-        `${q || 'everything'}: median ${times[5]!.toFixed(1)} ms, slowest ${times[9]!.toFixed(1)} ms`,
-      )
-    }
-  })
-
   it('visits every row once, by page, in order', async () => {
     const seen: number[] = []
     for (let before = ''; ; ) {
@@ -153,6 +111,39 @@ describe(`a search among ${held.toLocaleString('en')} held messages`, await skip
     }
     assert.deepEqual(found, ['m-4000'])
     t.diagnostic(`text in ${held} payloads: ${(performance.now() - began).toFixed(0)} ms in ${pages} answers`)
+  })
+
+  it('shows pages in a browser, and a person cancels a search there', withBrowser, async t => {
+    const browser = await openBrowser()
+    t.after(() => browser.close())
+    const { page, errors } = await openPage(browser, served.linkFor('ann'))
+    const boxes = page.getByLabel(/^Select message/)
+    const shown = (count: number) => until(`${count} rows`, async () => (await boxes.count()) === count)
+    await page.goto(`${served.url}/messages`)
+    await shown(50)
+    await page.getByRole('button', { name: 'Load more' }).click()
+    await shown(100)
+    await page.goto(`${served.url}/messages?q=code:rare`)
+    await shown(5)
+
+    const search = Promise.withResolvers<void>()
+    await page.route(/api\/messages\?.*nowhere/, async route => {
+      await search.promise
+      await route.continue().catch(() => {}) // the page has cancelled it
+    })
+    await page.getByLabel('Search held messages').fill('"nowhere at all"')
+    await page.keyboard.press('Enter')
+    await page.getByRole('button', { name: 'Cancel the search' }).click()
+    await page.getByText('Nothing was found so far.').waitFor()
+    search.resolve()
+    await page.getByLabel('Search held messages').fill('payload.number:99002')
+    await page.keyboard.press('Enter')
+    await page.getByRole('link', { name: 'm-99002' }).waitFor({ timeout: 60_000 })
+
+    await page.goto(`${served.url}/messages?q=consumer:${consumer}`)
+    await page.getByRole('button', { name: 'Quarantine all…' }).click()
+    await page.getByText('Exactly 100,000 messages').waitFor()
+    assert.deepEqual(errors, [])
   })
 
   it('says honestly that it has not looked at everything', async () => {

@@ -34,7 +34,8 @@ export interface ConsoleOptions {
   readonly campaigns?: CampaignAccess | undefined
   /**
    * Members of JSON payloads that are hidden from those who see masked payloads, by consumer, such as
-   * `{ orders: ['customer.iban'] }`. All members of other consumers are hidden.
+   * `{ orders: ['customer.iban'] }`, beside those in the contract (`message.maskedMembers`). All members of
+   * other consumers are hidden.
    */
   readonly maskedMembers?: Readonly<Record<string, readonly string[]>> | undefined
   /** Called about once a second for each person who looks at the overview. */

@@ -31,16 +31,17 @@ export function useHeldSearch(q: string) {
     }
     if (running.current === own) loading.value = false
   }
-  /** What was found so far stays. */
+  /** What was found so far stays. Rows that were not looked at may match too. */
   const cancel = () => {
     running.current?.abort()
     running.current = null
     loading.value = false
-    complete.value = rows.value.length === 0
+    complete.value = false
   }
   useLayoutEffect(() => {
     // Rows of another search must not be selected.
     rows.value = []
+    complete.value = true
     void load(null)
     return () => running.current?.abort()
   }, [q])

@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 import { ApiError, get, type Json, post, signedOut, useToken } from './api.ts'
-import { watchOverview } from './overview-state.ts'
+import { startLive } from './live.ts'
 
 export interface SessionView {
   readonly person: string
@@ -41,7 +41,7 @@ function open({ csrf, ...view }: Json): void {
   useToken(csrf)
   session.value = view
   signedOut.value = false
-  watchOverview()
+  startLive()
 }
 
 export async function signOut(): Promise<void> {

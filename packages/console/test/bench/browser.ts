@@ -6,9 +6,11 @@ import { skipWithout } from '../../../onceward/test/services/services.ts'
 const found = await ensureChromium({ log: line => console.error(line) })
 
 /** An option for `describe`: skips, with the reason, where no browser or database can be had. */
-export async function skipWithoutBrowser(): Promise<{ skip?: string }> {
+export async function skipWithoutBrowser(
+  ...services: Parameters<typeof skipWithout>
+): Promise<{ skip?: string }> {
   if ('unavailable' in found) return { skip: found.unavailable }
-  return skipWithout('postgres')
+  return services.length === 0 ? skipWithout('postgres') : skipWithout(...services)
 }
 
 /** A browser on the pages as they are in the sources. */

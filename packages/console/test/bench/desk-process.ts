@@ -2,10 +2,10 @@ import invoiceBooking from '../../../../examples/09-parking-drill/invoice-bookin
 import { serveConsole } from '../../src/server/serve-console.ts'
 
 // A console in a process of its own, so that a test can kill it. Prints a link for the person.
-const [database, person] = process.argv.slice(2)
+const [database, person, port = '0'] = process.argv.slice(2)
 const served = await serveConsole({
   database: database!,
-  port: 0,
+  port: Number(port),
   auth: { kind: 'link' },
   contracts: [invoiceBooking as never],
 })

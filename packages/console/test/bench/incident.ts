@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { runConsumer } from 'onceward'
+import { defineConsumer, runConsumer } from 'onceward'
 import { createPool, migrate, queueDepth } from 'onceward/postgres'
 import { until } from 'onceward/testing'
 import invoiceBooking, { queue } from '../../../../examples/09-parking-drill/invoice-booking.ts'
@@ -7,6 +7,7 @@ import { morning, send } from '../../../../examples/09-parking-drill/produce.ts'
 import { People } from '../../../onceward/test/parking/people.ts'
 import { createDatabase } from '../../../onceward/test/services/services.ts'
 import { type ServedConsole, type ServeOptions, serveConsole } from '../../src/server/serve-console.ts'
+import type { InvoiceSource } from './invoice-sources.ts'
 
 type Pool = ReturnType<typeof createPool>
 
@@ -26,7 +27,7 @@ export interface Incident {
 }
 
 export async function openIncident(
-  options: { readonly persons?: readonly string[] } = {},
+  options: { readonly persons?: readonly string[]; readonly source?: InvoiceSource } = {},
 ): Promise<Incident> {
   const database = await createDatabase()
   const pool = createPool(database.url, { max: 4 })
@@ -38,9 +39,24 @@ export async function openIncident(
   const desk = await people.login(['onceward_console'], { person: false })
   for (const name of options.persons ?? ['ann', 'bob'])
     await pool.query('insert into onceward.person (role_name) values ($1)', [name])
-  const running = await runConsumer(invoiceBooking, { databaseUrl: database.url })
-  await send(pool, morning)
-  await until('every invoice is settled', async () => (await queueDepth(pool, queue)).messages === 0)
+  const { source } = options
+  const contract =
+    source === undefined
+      ? invoiceBooking
+      : defineConsumer({
+          ...invoiceBooking.declared,
+          source: source.declaration,
+          retention: { sourceKeeps: '14d' },
+        })
+  const running = await runConsumer(contract, { databaseUrl: database.url, ...source?.run })
+  await (source?.send(morning) ?? send(pool, morning))
+  await until('every invoice is booked or held', async () => {
+    const { rows } = await pool.query(`
+      select (select count(*) from booking)::int + (select count(*) from onceward.held)::int as settled`)
+    return rows[0].settled === morning.length
+  })
+  if (source === undefined)
+    await until('the queue is empty', async () => (await queueDepth(pool, queue)).messages === 0)
   const served: ServedConsole[] = []
   return {
     pool,
@@ -55,7 +71,7 @@ export async function openIncident(
       const one = await serveConsole({
         database: desk.url,
         port: 0,
-        contracts: [invoiceBooking as never],
+        contracts: [contract as never],
         ...given,
       })
       served.push(one)
@@ -64,6 +80,7 @@ export async function openIncident(
     close: async () => {
       for (const one of served) await one.close()
       await running.drain()
+      await source?.close()
       await people.close()
       await pool.end()
       await database.drop()

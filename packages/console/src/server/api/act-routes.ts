@@ -219,9 +219,12 @@ async function freeze(call: Call, body: { consumer: string; q?: string; ids?: st
     keys: behind.length,
     waitsForApproval: rows.filter(({ fixWaits }) => fixWaits !== null).length,
     sample: rows.slice(0, 20).map(row => shownRow(row, payload)),
-    commands: Object.fromEntries(
-      ['redrive', 'skip', 'quarantine', 'delete'].map(verb => [verb, command(verb)] as const),
-    ),
+    commands: {
+      ...Object.fromEntries(
+        ['redrive', 'skip', 'quarantine', 'delete'].map(verb => [verb, command(verb)] as const),
+      ),
+      classify: cliCommand(['parked', 'classify', ...frozen.ids.slice(0, 1_000)], { consumer }),
+    },
   }
 }
 

@@ -1,5 +1,6 @@
 import {
   approveRequest,
+  type DeletionRequest,
   declineRequest,
   deleteParked,
   listApprovals,
@@ -20,6 +21,7 @@ export const approvalRoutes: readonly Route[] = [
   {
     method: 'get',
     path: '/approvals',
+    isLive: true,
     summary: 'Requests that need a second person, newest first',
     role: 'viewer',
     answer: z.object({ approvals: z.array(request) }),
@@ -31,7 +33,7 @@ export const approvalRoutes: readonly Route[] = [
         ...one,
         ids: one.ids.slice(0, 50),
         mine: samePerson(one.requestedBy, call.session.identity.name),
-        command: cliCommand(['parked', 'approve', one.id], { expect: one.digest, because: '…' }),
+        commands: commandsOf(one),
       }))
       return { approvals: rows.map(row => shownRequest(row, reach)) }
     },
@@ -96,6 +98,14 @@ export const approvalRoutes: readonly Route[] = [
     },
   },
 ]
+
+function commandsOf({ id, digest, consumer }: DeletionRequest) {
+  return {
+    approve: cliCommand(['parked', 'approve', id], { expect: digest, because: '…' }),
+    decline: cliCommand(['parked', 'decline', id], { because: '…' }),
+    erase: cliCommand(['parked', 'erase', id], { consumer }),
+  }
+}
 
 /** Who approves names the digest of what was shown. */
 function shownRequest<Row extends { readonly consumer: string }>(row: Row, reach: Reach): Row {

@@ -53,6 +53,7 @@ export const campaignRoutes: readonly Route[] = [
   {
     method: 'get',
     path: '/campaigns',
+    isLive: true,
     summary: 'Campaigns, newest first',
     role: 'viewer',
     query: z.object({
@@ -97,6 +98,7 @@ export const campaignRoutes: readonly Route[] = [
   {
     method: 'get',
     path: '/campaigns/{id}',
+    isLive: true,
     summary: 'One campaign: plan, progress, outcomes, findings and acts',
     role: 'viewer',
     answer: z.looseObject({ campaign: campaignAnswer }),

@@ -15,7 +15,7 @@ function quote(word: string): string {
 }
 
 /** The options of `onceward parked …` for a search. */
-export function searchFlags({ filter }: Search): Readonly<Record<string, unknown>> {
+export function searchFlags({ filter, member }: Search): Readonly<Record<string, unknown>> {
   return {
     consumer: filter.consumer,
     state: filter.states,
@@ -31,5 +31,6 @@ export function searchFlags({ filter }: Search): Readonly<Record<string, unknown
     since: filter.since?.toISOString(),
     until: filter.until?.toISOString(),
     text: filter.payloadHas?.[0],
+    member: member && `${member.path.join('.')}=${member.value}`,
   }
 }

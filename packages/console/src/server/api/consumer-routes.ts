@@ -12,6 +12,7 @@ export const consumerRoutes: readonly Route[] = [
   {
     method: 'get',
     path: '/consumers/{name}',
+    isLive: true,
     summary: 'One consumer: rate, lag, runs, partitions, blocked keys, alerts, retention, contract',
     role: 'viewer',
     answer: z.looseObject({ name: z.string() }),

@@ -22,6 +22,7 @@ export const decisionRoutes: readonly Route[] = [
   {
     method: 'get',
     path: '/decisions',
+    isLive: true,
     summary: 'Losses, incarnations of the server, brokers and names',
     role: 'viewer',
     answer: z.looseObject({ losses: z.array(z.looseObject({})) }),

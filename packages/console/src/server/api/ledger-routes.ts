@@ -21,6 +21,7 @@ export const ledgerRoutes: readonly Route[] = [
   {
     method: 'get',
     path: '/ledger',
+    isLive: true,
     summary: 'External effects that need attention, or in a state',
     role: 'viewer',
     query: z.object({
@@ -42,6 +43,7 @@ export const ledgerRoutes: readonly Route[] = [
   {
     method: 'get',
     path: '/ledger/{id}',
+    isLive: true,
     summary: 'One effect with its attempts and acts',
     role: 'viewer',
     answer: effect,
@@ -95,6 +97,7 @@ export const ledgerRoutes: readonly Route[] = [
   {
     method: 'get',
     path: '/outbox',
+    isLive: true,
     summary: 'Destinations, relays, and messages that a broker refuses',
     role: 'viewer',
     answer: z.looseObject({ stuck: z.array(z.looseObject({})) }),

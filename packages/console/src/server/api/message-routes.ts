@@ -173,7 +173,7 @@ async function showMessage(call: Call, id: string) {
     message: digests(without(message, hidden)),
     headers: full ? headers : null,
     properties: full ? properties : null,
-    payload: shownPayload(body, payload, call.maskedMembers[row.consumer]),
+    payload: shownPayload(body, payload, call.maskedMembers(row.consumer)),
     story: digests(without(story, hidden)),
     limits: explained?.limits ?? [],
     fixes: digests(await fixesOf(call, id, full)),

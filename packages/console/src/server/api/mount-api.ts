@@ -29,6 +29,7 @@ export function mountApi(app: Hono, parts: Parts): void {
         await assertRole(parts, route, session)
         const input = await readInput(route, context)
         const value = await route.handle(callOf(parts, route, session, acts, context), input)
+        if (route.method !== 'get') parts.screens.reads.forget()
         return answer(context, acts.repeated ? { ...(value as object), repeated: true } : value)
       } catch (error) {
         await recordRefused(parts.pool, { route, acts, actor: actorOf(session), context, error })
@@ -86,7 +87,7 @@ function keyOf(context: Context): string | undefined {
 }
 
 /** The acts of one request. Its key is for this act on this subject. */
-function actsOf({ pool }: Parts, { act }: Route, session: Session, context: Context): ActingPool {
+export function actsOf({ pool }: Parts, { act }: Route, session: Session, context: Context): ActingPool {
   const key = keyOf(context)
   const action = [act, ...Object.values(context.req.param())].join(' ')
   const isKeyed = act !== undefined && key !== undefined
@@ -107,7 +108,13 @@ export function actorOf({ identity: { name, issuer, subject } }: Session): strin
   return issuer === 'link' ? `${name} (via link)` : `${name} (via ${issuer} ${subject})`
 }
 
-function callOf(parts: Parts, route: Route, session: Session, acts: ActingPool, context: Context): Call {
+export function callOf(
+  parts: Parts,
+  route: Route,
+  session: Session,
+  acts: ActingPool,
+  context: Context,
+): Call {
   const { pool, screens, selections, campaigns, options } = parts
   const reach = async () => reachOf(parts, session)
   const role = route.role ?? 'viewer'
@@ -124,7 +131,7 @@ function callOf(parts: Parts, route: Route, session: Session, acts: ActingPool, 
     campaigns,
     database: options.database,
     contracts: parts.contracts,
-    maskedMembers: options.maskedMembers ?? {},
+    maskedMembers: consumer => maskedMembers(parts, consumer),
     signal: context.req.raw.signal,
     headline: options.headline,
     reach,
@@ -141,6 +148,14 @@ function callOf(parts: Parts, route: Route, session: Session, acts: ActingPool, 
       if (!reached.mayActEverywhere(role)) throw lacks(role, ' for every consumer')
     },
   }
+}
+
+/** Those of the contract, and those of the console's own configuration. */
+function maskedMembers({ options, contracts }: Parts, consumer: string): readonly string[] | undefined {
+  const ofContract = contracts.get(consumer)?.message.maskedMembers
+  const configured = options.maskedMembers?.[consumer]
+  if (ofContract === undefined && configured === undefined) return undefined
+  return [...(ofContract ?? []), ...(configured ?? [])]
 }
 
 /** The database is read only if a right has a scope. */

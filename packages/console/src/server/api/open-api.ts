@@ -3,7 +3,7 @@ import type { Route } from './route.ts'
 
 /** The OpenAPI document, written from the table of routes. */
 export function openApi(routes: readonly Route[], basePath: string): object {
-  const paths: Record<string, Record<string, object>> = {}
+  const paths: Record<string, Record<string, object>> = structuredClone(withoutRoute)
   for (const route of routes) {
     paths[route.path] ??= {}
     paths[route.path]![route.method] = operation(route)
@@ -22,10 +22,43 @@ export function openApi(routes: readonly Route[], basePath: string): object {
   }
 }
 
+const answers = (schema: object, type = 'application/json') => ({
+  200: { description: 'Done', content: { [type]: { schema } } },
+})
+const link = { type: 'object', properties: { token: { type: 'string' } }, required: ['token'] }
+const screen = {
+  name: 'screen',
+  in: 'query',
+  schema: { type: 'array', items: { type: 'string' } },
+  description: 'Routes with x-live, with their query, such as `consumers/orders`.',
+}
+
+/** What no session or no JSON has: sign-in, and the stream. */
+const withoutRoute: Record<string, Record<string, object>> = {
+  '/sign-in': {
+    get: { summary: 'How people sign in here', responses: answers({ type: 'object' }) },
+    post: {
+      summary: 'Sign in by a link, once',
+      requestBody: { required: true, content: { 'application/json': { schema: link } } },
+      responses: answers({ type: 'object' }),
+    },
+  },
+  '/sign-out': { post: { summary: 'End the session', responses: answers({ type: 'object' }) } },
+  '/live': {
+    get: {
+      summary: 'Server-sent events: overview each second, screen when an answer changes, away',
+      security: [{ session: [] }],
+      parameters: [screen],
+      responses: answers({ type: 'string' }, 'text/event-stream'),
+    },
+  },
+}
+
 function operation(route: Route): object {
   const refusal = { description: 'Refused: code and sentence. Nothing was changed.' }
   return {
     summary: route.summary,
+    ...(route.isLive && { 'x-live': true }),
     ...(route.role === null ? {} : { 'x-role': route.role, security: [security(route)] }),
     parameters: [...pathParameters(route), ...queryParameters(route)],
     ...(route.body && { requestBody: { required: true, content: json(route.body, 'input') } }),

@@ -18,6 +18,8 @@ export const overviewAnswer = z.object({
   groups: z.array(z.looseObject({ consumer: z.string(), cause: z.string(), count: z.number() })),
   approvals: z.number().describe('Requests that wait for a second person.'),
   redrives: z.array(z.looseObject({ requestId: z.string() })),
+  outbox: z.array(z.looseObject({})).describe('Empty for people whose rights have a scope.'),
+  schemaVersion: z.number().nullable(),
 })
 
 export const overviewRoutes: readonly Route[] = [
@@ -38,6 +40,7 @@ export const overviewRoutes: readonly Route[] = [
   {
     method: 'get',
     path: '/headline',
+    isLive: true,
     summary: 'The card of the program that serves the console; null without one',
     role: 'viewer',
     answer: z.object({ headline: z.looseObject({ title: z.string() }).nullable() }),

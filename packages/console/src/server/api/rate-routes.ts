@@ -7,11 +7,11 @@ export const rateRoutes: readonly Route[] = [
   {
     method: 'get',
     path: '/rates',
+    isLive: true,
     summary: 'What each consumer did in each minute of the last hour',
     role: 'viewer',
     query: z.object({ consumer: z.string().optional() }),
     answer: z.object({
-      at: z.date(),
       stepSeconds: z.number(),
       from: z.date(),
       consumers: z.array(
@@ -34,7 +34,6 @@ export const rateRoutes: readonly Route[] = [
           (visible === undefined || visible.includes(consumer)) && (query.consumer ?? consumer) === consumer,
       )
       return {
-        at: new Date(),
         stepSeconds: 60,
         from,
         consumers: shown.map(({ consumer, ...series }) => ({ name: consumer, ...series })),

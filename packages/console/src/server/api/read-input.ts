@@ -41,7 +41,7 @@ function jsonOf(bytes: Buffer): unknown {
   }
 }
 
-function parsed(schema: NonNullable<Route['body']>, value: unknown): unknown {
+export function parsed(schema: NonNullable<Route['body']>, value: unknown): unknown {
   const result = schema.safeParse(value)
   if (result.success) return result.data
   const [issue] = result.error.issues

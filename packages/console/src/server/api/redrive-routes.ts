@@ -44,6 +44,7 @@ export const redriveRoutes: readonly Route[] = [
   {
     method: 'get',
     path: '/redrives',
+    isLive: true,
     summary: 'Redrives, newest first',
     role: 'viewer',
     answer: z.object({ redrives: z.array(summary) }),
@@ -55,6 +56,7 @@ export const redriveRoutes: readonly Route[] = [
   {
     method: 'get',
     path: '/redrives/{request}',
+    isLive: true,
     summary: 'One redrive with the outcome of each message',
     role: 'viewer',
     answer: summary,
@@ -62,7 +64,12 @@ export const redriveRoutes: readonly Route[] = [
       const redrive = await find(call, params.request!, 500)
       const note = conducted.get(redrive.requestId)
       const shown = shownDigests(redrive, await call.reach())
-      return { ...shown, conducted: note !== undefined && !note.ended, note: note?.text ?? null }
+      return {
+        ...shown,
+        conducted: note !== undefined && !note.ended,
+        note: note?.text ?? null,
+        commands: commandsOf(redrive),
+      }
     },
   },
   {
@@ -102,6 +109,14 @@ export const redriveRoutes: readonly Route[] = [
     },
   },
 ]
+
+/** The same in a terminal. Both act on the rows that were selected at first. */
+function commandsOf({ requestId, consumer }: { readonly requestId: string; readonly consumer: string }) {
+  return {
+    stop: cliCommand(['parked', 'stop', requestId], { because: '…' }),
+    continue: cliCommand(['parked', 'redrive'], { id: requestId, consumer, ramp: true, because: '…' }),
+  }
+}
 
 async function find(call: Call, id: string, countMax: number) {
   const missing = notFound(`Redrive ${id}`)

@@ -28,7 +28,8 @@ export interface Call {
   readonly screens: Screens
   readonly selections: Selections
   readonly contracts: ReadonlyMap<string, Consumer<never, never>>
-  readonly maskedMembers: Readonly<Record<string, readonly string[]>>
+  /** Undefined: every value of a masked payload is hidden. */
+  maskedMembers(consumer: string): readonly string[] | undefined
   readonly signal: AbortSignal
   /** Undefined unless the program that serves the console shows one. */
   readonly headline: (() => Headline | null) | undefined
@@ -54,6 +55,8 @@ export interface Route {
   readonly role: Role | null
   /** Name of the act in the audit, if the route changes something. */
   readonly act?: string
+  /** A page may watch its answer by `GET /live`. */
+  readonly isLive?: true
   readonly query?: z.ZodObject
   readonly body?: z.ZodObject
   readonly answer: z.ZodType

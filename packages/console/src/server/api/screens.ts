@@ -14,6 +14,7 @@ import {
   type SqlPool,
   type Status,
 } from 'onceward/operations'
+import { SharedReads } from '../live/shared-reads.ts'
 import { Ticker } from '../live/ticker.ts'
 import { type Attention, findAttention } from './attention.ts'
 
@@ -37,9 +38,13 @@ export class Screens {
   readonly overview: Ticker<Overview>
   /** Processes write samples every 15 seconds. */
   readonly rates: Ticker<Rates>
+  /** For the routes that pages watch. */
+  readonly reads: SharedReads
 
   constructor(pool: SqlPool) {
-    this.overview = new Ticker(() => readOverview(pool))
+    this.reads = new SharedReads(pool)
+    // Each of its parts asks for the version of the schema; the shared reads ask once.
+    this.overview = new Ticker(() => readOverview(this.reads))
     this.rates = new Ticker(() => readRates(pool), 5_000)
   }
 }

@@ -11,13 +11,15 @@ export function currentSession(
   const { session: name } = cookieNames(auth)
   const id = readCookie(request, name)
   const known = sessions.find(id)
-  if (auth.kind !== 'proxy') return known === null ? null : { session: known, cookie: null }
+  const next = known === null || id === undefined ? null : sessions.rotate(id)
+  const cookie = next === null ? null : writeCookie(name, next, isSecure(auth))
+  if (auth.kind !== 'proxy') return known === null ? null : { session: known, cookie }
   const named = proxyIdentity(auth, request.headers)
   if (named === null) return null
   const isSame = known?.identity.name === named.identity.name
   // The proxy decides about rights at every request; the session only carries the CSRF token.
   if (isSame && JSON.stringify(known!.rights) === JSON.stringify(named.rights))
-    return { session: known!, cookie: null }
+    return { session: known!, cookie }
   const opened = sessions.open(named.identity, named.rights, id)
   return { session: opened.session, cookie: writeCookie(name, opened.id, isSecure(auth)) }
 }

@@ -11,14 +11,25 @@ export interface Session {
   seen: number
 }
 
+/** An id of a session, until it is replaced by another. */
+interface Entry {
+  readonly session: Session
+  readonly made: number
+  /** After this it is refused; null while it is the newest id of its session. */
+  until: number | null
+}
+
 const idleMs = 30 * 60_000
+const rotateMs = 15 * 60_000
+/** Requests that were sent before the browser had the new id. */
+const graceMs = 60_000
 const absoluteMs = 12 * 3_600_000
 const sessionsMax = 10_000
 
 /** Sessions live in this process: after a restart people sign in again. */
 export class Sessions {
   readonly #now: () => number
-  readonly #byDigest = new Map<string, Session>()
+  readonly #byDigest = new Map<string, Entry>()
 
   constructor(now: () => number = Date.now) {
     this.#now = now
@@ -35,14 +46,30 @@ export class Sessions {
     const id = newSecret()
     const now = this.#now()
     const session = { identity, rights, csrf: newSecret(), since: now, seen: now }
-    this.#byDigest.set(digestOf(id), session)
+    this.#byDigest.set(digestOf(id), { session, made: now, until: null })
     return { id, session }
+  }
+
+  /** Another id for the same session, when this one is a quarter of an hour old. Null before. */
+  rotate(id: string): string | null {
+    const entry = this.#byDigest.get(digestOf(id))
+    const now = this.#now()
+    if (entry === undefined || entry.until !== null || now - entry.made < rotateMs) return null
+    entry.until = now + graceMs
+    const next = newSecret()
+    this.#byDigest.set(digestOf(next), { session: entry.session, made: now, until: null })
+    return next
   }
 
   find(id: string | undefined): Session | null {
     if (id === undefined) return null
-    const session = this.#byDigest.get(digestOf(id))
-    if (session === undefined) return null
+    const entry = this.#byDigest.get(digestOf(id))
+    if (entry === undefined) return null
+    const { session, until } = entry
+    if (until !== null && until < this.#now()) {
+      this.#byDigest.delete(digestOf(id))
+      return null
+    }
     if (this.#isExpired(session)) {
       this.close(id)
       return null
@@ -51,13 +78,16 @@ export class Sessions {
     return session
   }
 
+  /** Ends the session under all its ids. */
   close(id: string): void {
-    this.#byDigest.delete(digestOf(id))
+    const closed = this.#byDigest.get(digestOf(id))?.session
+    if (closed === undefined) return
+    for (const [digest, { session }] of this.#byDigest) if (session === closed) this.#byDigest.delete(digest)
   }
 
   /** For a stream: it ends with its session, and does not keep it open. */
   isOpen(session: Session): boolean {
-    return !this.#isExpired(session) && [...this.#byDigest.values()].includes(session)
+    return !this.#isExpired(session) && [...this.#byDigest.values()].some(one => one.session === session)
   }
 
   #isExpired({ since, seen }: Session): boolean {
@@ -66,7 +96,7 @@ export class Sessions {
   }
 
   #removeExpired(): void {
-    for (const [digest, session] of this.#byDigest)
+    for (const [digest, { session }] of this.#byDigest)
       if (this.#isExpired(session) || this.#byDigest.size >= sessionsMax) this.#byDigest.delete(digest)
   }
 }

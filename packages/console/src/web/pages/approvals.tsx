@@ -1,8 +1,7 @@
 import { useSignal } from '@preact/signals'
-import { type Json, post } from '../api.ts'
-import { ApproveDialog, DeclineDialog } from '../parts/approve-dialog.tsx'
-import { report } from '../parts/done.tsx'
-import { Card, Empty, Head, Problem, Table } from '../parts/layout.tsx'
+import type { Json } from '../api.ts'
+import { ApproveDialog, DeclineDialog, EraseDialog } from '../parts/approve-dialog.tsx'
+import { Card, Empty, Head, Table } from '../parts/layout.tsx'
 import { Loaded, useLoad } from '../parts/load.tsx'
 import { count, counted } from '../parts/numbers.ts'
 import { Badge, Facts, Who } from '../parts/text.tsx'
@@ -11,8 +10,8 @@ import { may } from '../session.ts'
 
 /** The inbox of those who approve: what waits first, then what was decided. */
 export function ApprovalsPage() {
-  const load = useLoad('approvals', 3_000)
-  const campaigns = useLoad('campaigns?open=true', 5_000)
+  const load = useLoad('approvals', 'live')
+  const campaigns = useLoad('campaigns?open=true', 'live')
   const waiting: readonly Json[] = (campaigns.value.value?.campaigns ?? []).filter(
     ({ state, needsApproval, approvedBy }: Json) =>
       state === 'previewed' && needsApproval && approvedBy === null,
@@ -55,24 +54,12 @@ function titleOf({ verb, rows, consumer }: Json): string {
 }
 
 function Request({ of, reload }: { readonly of: Json; readonly reload: () => void }) {
-  const dialog = useSignal<'approve' | 'decline' | null>(null)
-  const problem = useSignal<string | null>(null)
-  const erase = () =>
-    post(`approvals/${of.id}/erase`, { consumer: of.consumer }).then(
-      answer => {
-        report(`Deleted ${counted(answer.closed, 'message')}.`)
-        reload()
-      },
-      error => {
-        problem.value = (error as Error).message
-      },
-    )
+  const dialog = useSignal<'approve' | 'decline' | 'erase' | null>(null)
   const isWaiting = of.state === 'requested'
   return (
     <Card title={titleOf(of)} side={<Badge state={of.state} />}>
       <div class="stack">
         <RequestFacts of={of} />
-        <Problem text={problem.value} />
         <div class="row">
           {isWaiting && of.mine && <span class="muted">You requested this: another person approves it.</span>}
           {isWaiting && may('approver') && (
@@ -90,8 +77,8 @@ function Request({ of, reload }: { readonly of: Json; readonly reload: () => voi
             </button>
           )}
           {of.state === 'approved' && of.verb === 'delete' && may('operator') && (
-            <button class="button danger" type="button" onClick={() => void erase()}>
-              Erase now
+            <button class="button danger" type="button" onClick={() => (dialog.value = 'erase')}>
+              Erase…
             </button>
           )}
         </div>
@@ -102,6 +89,7 @@ function Request({ of, reload }: { readonly of: Json; readonly reload: () => voi
       {dialog.value === 'decline' && (
         <DeclineDialog of={of} close={() => (dialog.value = null)} done={reload} />
       )}
+      {dialog.value === 'erase' && <EraseDialog of={of} close={() => (dialog.value = null)} done={reload} />}
     </Card>
   )
 }

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { get, type Json } from '../api.ts'
-import { overview } from '../overview-state.ts'
+import { overview } from '../live.ts'
 import { Card, Empty, Head, Table } from '../parts/layout.tsx'
 import { Loaded, useLoad } from '../parts/load.tsx'
 import { counted } from '../parts/numbers.ts'
@@ -120,10 +120,10 @@ function ConsumerFilter({ value }: { readonly value: string }) {
 
 function AuditTable({ rows }: { readonly rows: readonly Json[] }) {
   return (
-    <Table head={['#Row', 'When', 'Who', 'What', 'Outcome', 'Consumer', 'Reason']}>
+    <Table head={['-Row', 'When', 'Who', 'What', 'Outcome', 'Consumer', 'Reason']}>
       {rows.map(row => (
         <tr>
-          <td class="num muted">{row.seq}</td>
+          <td class="wide-only muted">{row.seq}</td>
           <td>
             <Time at={row.at} both />
           </td>

@@ -12,7 +12,7 @@ import { duration, Time } from '../parts/time.tsx'
 const up = ['campaigns', 'Campaigns'] as const
 
 export function CampaignPage({ id }: { readonly id: string }) {
-  const load = useLoad(`campaigns/${encodeURIComponent(id)}`, 1_500)
+  const load = useLoad(`campaigns/${encodeURIComponent(id)}`, 'live')
   return (
     <LoadedPage of={load} title={`Campaign ${id}`} up={up}>
       {found => <Campaign of={found} reload={load.reload} />}

@@ -10,7 +10,7 @@ import { may } from '../session.ts'
 
 export function CampaignsPage() {
   const all = place.value.query.get('all') !== null
-  const load = useLoad(`campaigns?open=${!all}`, 3_000)
+  const load = useLoad(`campaigns?open=${!all}`, 'live')
   const planning = useSignal(false)
   return (
     <div class="stack">

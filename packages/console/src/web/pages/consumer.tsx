@@ -20,7 +20,7 @@ import { may } from '../session.ts'
 import { Tile } from './overview.tsx'
 
 export function ConsumerPage({ name }: { readonly name: string }) {
-  const load = useLoad(`consumers/${encodeURIComponent(name)}`, 2_000)
+  const load = useLoad(`consumers/${encodeURIComponent(name)}`, 'live')
   return (
     <LoadedPage of={load} title={name} up={['./', 'Overview']}>
       {found => <Consumer of={found} reload={load.reload} />}
@@ -86,23 +86,39 @@ function Figures({ of, newest }: { readonly of: Json; readonly newest: Json }) {
   )
 }
 
+/** Without the minute that is not over: its count is still growing. */
+const whole = (values: readonly (number | null)[]) => values.slice(0, -1)
+
 function LastHour({ name }: { readonly name: string }) {
-  const load = useLoad(`rates?consumer=${encodeURIComponent(name)}`, 10_000)
+  const load = useLoad(`rates?consumer=${encodeURIComponent(name)}`, 'live')
   const found = load.value.value
   const [series] = found?.consumers ?? []
   if (series === undefined) return null
+  const waits = [...series.lag, ...series.pending].some(value => value > 0)
   return (
     <Card title="Last hour">
       <Chart
         label={`Messages of ${name} in the last hour`}
+        unit="messages a minute"
         from={found.from}
         series={[
-          { name: 'applied', values: series.applied, tone: 'accent' },
-          { name: 'duplicates', values: series.duplicates, tone: 'info' },
-          { name: 'failed attempts', values: series.failed, tone: 'warn' },
-          { name: 'set aside', values: series.setAside, tone: 'crit' },
+          { name: 'applied', values: whole(series.applied), tone: 'accent' },
+          { name: 'duplicates', values: whole(series.duplicates), tone: 'info' },
+          { name: 'failed attempts', values: whole(series.failed), tone: 'warn' },
+          { name: 'set aside', values: whole(series.setAside), tone: 'crit' },
         ]}
       />
+      {waits && (
+        <Chart
+          label={`Messages that wait for ${name}`}
+          unit="messages"
+          from={found.from}
+          series={[
+            { name: 'at the source', values: series.lag, tone: 'info' },
+            { name: 'pending in the database', values: series.pending, tone: 'warn' },
+          ]}
+        />
+      )}
     </Card>
   )
 }

@@ -10,7 +10,7 @@ import { NamesCard } from '../parts/names-card.tsx'
 
 /** Losses, failovers, brokers and names: what operations asks people to decide. */
 export function DecisionsPage() {
-  const load = useLoad('decisions', 5_000)
+  const load = useLoad('decisions', 'live')
   const asked = useSignal<Asked | null>(null)
   const adding = useSignal(false)
   const ask = (one: Asked) => {

@@ -11,7 +11,7 @@ import { may } from '../session.ts'
 const up = ['ledger', 'External effects'] as const
 
 export function EffectPage({ id }: { readonly id: string }) {
-  const load = useLoad(`ledger/${encodeURIComponent(id)}`, 5_000)
+  const load = useLoad(`ledger/${encodeURIComponent(id)}`, 'live')
   return (
     <LoadedPage of={load} title={`Effect ${id}`} up={up}>
       {found => <Effect of={found} reload={load.reload} />}

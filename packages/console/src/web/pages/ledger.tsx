@@ -14,7 +14,7 @@ export function LedgerPage() {
 
 function EffectList() {
   const state = place.value.query.get('state') ?? ''
-  const load = useLoad(`ledger${state === '' ? '' : `?state=${encodeURIComponent(state)}`}`, 5_000)
+  const load = useLoad(`ledger${state === '' ? '' : `?state=${encodeURIComponent(state)}`}`, 'live')
   const isAll = state === 'open'
   return (
     <div class="stack">

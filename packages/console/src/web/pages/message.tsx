@@ -9,7 +9,7 @@ import { KeyCard } from '../parts/key-card.tsx'
 import { Card, Head } from '../parts/layout.tsx'
 import { LoadedPage, useLoad } from '../parts/load.tsx'
 import { PayloadCard } from '../parts/payload-card.tsx'
-import { Badge, Command, Copy, Facts } from '../parts/text.tsx'
+import { Badge, Command, Copy, Facts, withoutLogins } from '../parts/text.tsx'
 import { Time } from '../parts/time.tsx'
 import { Timeline } from '../parts/timeline.tsx'
 import { go } from '../router.ts'
@@ -49,7 +49,7 @@ function Message({ of, reload }: { readonly of: Json; readonly reload: () => voi
       </p>
       {message.fixWaits !== null && (
         <p class="notice">
-          Not redriven yet: {message.fixWaits}. <a href="approvals">Go to approvals</a>
+          Not redriven yet: {withoutLogins(message.fixWaits)}. <a href="approvals">Go to approvals</a>
         </p>
       )}
       {may('operator') && <Acts of={of} reload={reload} />}

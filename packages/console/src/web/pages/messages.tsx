@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import type { Json } from '../api.ts'
 import { useHeldSearch } from '../held-search.ts'
-import { overview } from '../overview-state.ts'
+import { overview } from '../live.ts'
 import { type Act, ActDialog } from '../parts/act-dialog.tsx'
 import { Groups } from '../parts/groups.tsx'
 import { HeldTable } from '../parts/held-table.tsx'
@@ -27,6 +27,10 @@ export function MessagesPage() {
     if (picked.value.size === 0 && act.value === null && rows.value.length <= 50) void found.load(null)
   })
 
+  const afresh = () => {
+    picked.value = new Set()
+    void found.load(null)
+  }
   const search = (text: string) => go(text === '' ? 'messages' : `messages?q=${encodeURIComponent(text)}`)
   const chosen = rows.value.filter(({ id }) => picked.value.has(id))
   const consumers = [...new Set(chosen.map(({ consumer }) => consumer as string))]
@@ -46,7 +50,8 @@ export function MessagesPage() {
       <Problem text={found.problem.value} />
       {!found.complete.value && (
         <p class="notice warn" role="status">
-          The search was stopped before its end. Narrow it, or load more to continue.
+          The search was stopped before its end: more messages may match. Narrow it, or{' '}
+          {next.value === null ? 'search again' : 'load more to continue'}.
         </p>
       )}
       <Card
@@ -54,8 +59,10 @@ export function MessagesPage() {
         bare
         side={may('operator') && only !== undefined && rows.value.length > 0 && <WholeActs begin={begin} />}
       >
-        {rows.value.length === 0 ? (
-          <NoRows loading={loading.value} q={q} />
+        {found.problem.value !== null && rows.value.length === 0 ? (
+          <Empty>Nothing was searched.</Empty>
+        ) : rows.value.length === 0 ? (
+          <NoRows loading={loading.value} q={q} complete={found.complete.value} />
         ) : (
           <HeldTable rows={rows.value} picked={picked.value} pick={ids => (picked.value = ids)} />
         )}
@@ -75,14 +82,7 @@ export function MessagesPage() {
         {chosen.length > 0 && <ChosenActs chosen={chosen} consumers={consumers} begin={begin} />}
       </Card>
       {act.value !== null && (
-        <ActDialog
-          act={act.value}
-          close={() => (act.value = null)}
-          done={() => {
-            picked.value = new Set()
-            void found.load(null)
-          }}
-        />
+        <ActDialog act={act.value} close={() => (act.value = null)} done={afresh} refused={afresh} />
       )}
     </div>
   )
@@ -120,8 +120,10 @@ function Exports({ q }: { readonly q: string }) {
   )
 }
 
-function NoRows({ loading, q }: { readonly loading: boolean; readonly q: string }) {
+function NoRows(props: { readonly loading: boolean; readonly q: string; readonly complete: boolean }) {
+  const { loading, q, complete } = props
   if (loading) return <Empty>Loading…</Empty>
+  if (!complete) return <Empty title="Nothing was found so far.">Not every message was looked at.</Empty>
   return q === '' ? (
     <Empty title="No messages need attention.">Every message so far was applied or ignored.</Empty>
   ) : (

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { type Json, post } from '../api.ts'
-import { AskReason } from '../parts/ask-reason.tsx'
+import { AskReason, shell } from '../parts/ask-reason.tsx'
 import { report } from '../parts/done.tsx'
 import { Card, Empty, Head, Table } from '../parts/layout.tsx'
 import { Loaded, useLoad } from '../parts/load.tsx'
@@ -10,7 +10,7 @@ import { duration, Time } from '../parts/time.tsx'
 import { may } from '../session.ts'
 
 export function OutboxPage() {
-  const load = useLoad('outbox', 3_000)
+  const load = useLoad('outbox', 'live')
   const chosen = useSignal<Json | null>(null)
   return (
     <div class="stack">
@@ -29,7 +29,7 @@ export function OutboxPage() {
           title="Drop a refused message"
           verb="Drop"
           danger
-          command={`onceward outbox drop ${chosen.value.id} --message ${chosen.value.messageId} --because '…'`}
+          command={`onceward outbox drop ${chosen.value.id} --message ${shell(chosen.value.messageId)} --because '…'`}
           close={() => (chosen.value = null)}
           act={async because => {
             const { id, messageId } = chosen.value

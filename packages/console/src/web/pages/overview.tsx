@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import type { Json } from '../api.ts'
-import { overview } from '../overview-state.ts'
+import { overview } from '../live.ts'
 import { byUrgency, Flow, heldBy, inDoubt } from '../parts/flow.tsx'
 import { HeadlineCard } from '../parts/headline.tsx'
 import { Card, Empty, Head } from '../parts/layout.tsx'

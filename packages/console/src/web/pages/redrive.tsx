@@ -12,7 +12,7 @@ import { may } from '../session.ts'
 const up = ['redrives', 'Redrives'] as const
 
 export function RedrivePage({ request }: { readonly request: string }) {
-  const load = useLoad(`redrives/${encodeURIComponent(request)}`, 1_000)
+  const load = useLoad(`redrives/${encodeURIComponent(request)}`, 'live')
   return (
     <LoadedPage of={load} title="Redrive" up={up}>
       {found => <Redrive of={found} reload={load.reload} />}
@@ -83,6 +83,7 @@ function Steer(props: {
       title={stops ? 'Stop this redrive' : 'Continue this redrive'}
       verb={stops ? 'Stop' : 'Continue'}
       danger={stops}
+      command={of.commands[verb]}
       close={close}
       act={async because => {
         await post(`redrives/${encodeURIComponent(of.requestId)}/${verb}`, { because })
@@ -92,7 +93,7 @@ function Steer(props: {
       <p class="muted">
         {stops
           ? 'It stops between two stages. Messages already moved are not reverted.'
-          : 'It goes on with the rows that were selected at first.'}
+          : 'It goes on with the rows that were selected at first, with a ramp: 1, 10, 100, then the rest.'}
       </p>
     </AskReason>
   )

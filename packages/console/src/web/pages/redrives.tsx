@@ -6,10 +6,10 @@ import { Badge, Who } from '../parts/text.tsx'
 import { Time } from '../parts/time.tsx'
 
 export function RedrivesPage() {
-  const load = useLoad('redrives', 3_000)
+  const load = useLoad('redrives', 'live')
   return (
     <div class="stack">
-      <Head title="Redrives" about="Messages that people tried again, with their outcome" />
+      <Head title="Redrives" about="What people tried again; a redrive has the outcome of each message" />
       <Loaded of={load}>
         {({ redrives }) => (
           <Card title="Newest first" bare>

@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { type Json, post } from '../api.ts'
 import { go } from '../router.ts'
 import { type Choices, RedriveChoices } from './act-choices.tsx'
@@ -50,16 +50,25 @@ const words = {
 }
 
 /** Freezes the selection on the server first, shows the exact counts, then acts on exactly these rows. */
-export function ActDialog({
-  act,
-  close,
-  done,
-}: {
+export function ActDialog(props: {
   readonly act: Act
   readonly close: () => void
   readonly done: () => void
+  /** Closed after a refusal: what the page shows may be old. */
+  readonly refused?: () => void
 }) {
+  const { act, done } = props
   const { verb, consumer } = act
+  const isRefused = useRef(false)
+  const close = () => {
+    props.close()
+    if (isRefused.current) props.refused?.()
+  }
+  const send = (selection: Json) =>
+    run(verb, selection, choices.value, props.close, done).catch(error => {
+      isRefused.current = true
+      throw error
+    })
   const frozen = useSignal<Json | null>(null)
   const problem = useSignal<string | null>(null)
   const choices = useSignal<Choices>({ because: '', ramp: true, perSecond: '', label: '', assignee: '' })
@@ -82,7 +91,7 @@ export function ActDialog({
       title={words[verb].title}
       verb={words[verb].verb}
       danger={verb === 'delete'}
-      act={() => run(verb, selection, choices.value, close, done)}
+      act={() => send(selection)}
       close={close}
       ready={isReady}
     >
@@ -99,11 +108,20 @@ export function ActDialog({
       ) : (
         <Reason value={because} onInput={text => set({ because: text })} />
       )}
-      {selection?.commands[verb] !== undefined && (
-        <Command text={selection.commands[verb].replace("'…'", because === '' ? "'…'" : shell(because))} />
-      )}
+      {selection !== null && <Command text={commandOf(verb, selection, choices.value)} />}
     </Dialog>
   )
+}
+
+/** The same in a terminal, with what was typed. */
+function commandOf(verb: Act['verb'], { commands }: Json, choices: Choices): string {
+  const { because, ramp, perSecond, label, assignee } = choices
+  const flags: string[] = []
+  if (verb === 'redrive') flags.push(ramp ? ' --ramp' : '', perSecond === '' ? '' : ` --rate ${perSecond}`)
+  if (verb === 'classify')
+    flags.push(label && ` --label ${shell(label)}`, assignee && ` --assignee ${shell(assignee)}`)
+  const command = commands[verb].replace("'…'", () => (because === '' ? "'…'" : shell(because)))
+  return command + flags.join('')
 }
 
 /** Sends the act and reports its exact counts. A redrive goes on to its page. */

@@ -3,7 +3,9 @@ import { AskReason } from './ask-reason.tsx'
 import { report } from './done.tsx'
 import { Diff } from './fix-dialog.tsx'
 import { useLoad } from './load.tsx'
+import { counted } from './numbers.ts'
 import { pretty } from './payload-card.tsx'
+import { Who } from './text.tsx'
 
 interface Props {
   readonly of: Json
@@ -20,7 +22,7 @@ export function ApproveDialog({ of, close, done }: Props) {
       wide={of.verb === 'fix'}
       title={of.verb === 'fix' ? 'Approve the fixed payload' : 'Approve the deletion'}
       verb="Approve"
-      command={of.command}
+      command={of.commands.approve}
       close={close}
       act={async because => {
         await post(`approvals/${of.id}/approve`, { digest: of.digest, because })
@@ -30,6 +32,12 @@ export function ApproveDialog({ of, close, done }: Props) {
         done()
       }}
     >
+      {of.verb === 'delete' && (
+        <p class="notice">
+          <b>{counted(of.rows, 'message')}</b> of {of.consumer}. <Who actor={of.requestedBy} /> requests it:{' '}
+          <bdi>{of.because}</bdi>
+        </p>
+      )}
       {shown?.diff && (
         <div class="stack tight">
           <span class="small muted">What the fix changes</span>
@@ -59,6 +67,7 @@ export function DeclineDialog({ of, close, done }: Props) {
       title={of.mine ? 'Withdraw this request' : 'Decline this request'}
       verb={of.mine ? 'Withdraw' : 'Decline'}
       danger
+      command={of.commands.decline}
       close={close}
       act={async because => {
         await post(`approvals/${of.id}/decline`, { because })
@@ -67,6 +76,30 @@ export function DeclineDialog({ of, close, done }: Props) {
       }}
     >
       <p class="muted">Nothing is changed. The reason is in the audit, for the person who asked.</p>
+    </AskReason>
+  )
+}
+
+/** The last step: nothing brings the bytes back. */
+export function EraseDialog({ of, close, done }: Props) {
+  return (
+    <AskReason
+      title={`Erase ${counted(of.rows, 'message')}`}
+      verb="Erase"
+      danger
+      asksReason={false}
+      command={of.commands.erase}
+      close={close}
+      act={async () => {
+        const { closed } = await post(`approvals/${of.id}/erase`, { consumer: of.consumer })
+        report(`Deleted ${counted(closed, 'message')}.`)
+        done()
+      }}
+    >
+      <p class="muted">
+        The bytes are erased and cannot be restored from this database. Id, identity and digest stay in the
+        audit. Messages behind them continue.
+      </p>
     </AskReason>
   )
 }

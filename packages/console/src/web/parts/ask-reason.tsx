@@ -36,7 +36,9 @@ export function AskReason(props: {
       {props.children}
       {asksReason && <Reason value={because.value} onInput={text => (because.value = text)} />}
       {props.command !== undefined && (
-        <Command text={props.command.replace("'…'", because.value === '' ? "'…'" : shell(because.value))} />
+        <Command
+          text={props.command.replace("'…'", () => (because.value === '' ? "'…'" : shell(because.value)))}
+        />
       )}
     </Dialog>
   )

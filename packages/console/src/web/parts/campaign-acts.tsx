@@ -89,7 +89,7 @@ export function CampaignActs(props: {
   const allowed = (of.acts as readonly CampaignAct[]).filter(act => may(words[act].role))
   const here = allowed.filter(act => of.canRun || !needsLogin.includes(act))
   const elsewhere = allowed.filter(act => !here.includes(act))
-  const next = forward.find(act => here.includes(act))
+  const next = forward.find(act => here.includes(act) && !(act === 'approve' && of.mine))
   const direct = async (act: CampaignAct) => {
     busy.value = act
     try {

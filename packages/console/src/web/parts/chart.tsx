@@ -1,9 +1,8 @@
+import { useSignal } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
+import type uPlot from 'uplot'
+import { theme } from '../theme.ts'
 import { count } from './numbers.ts'
-
-const width = 960
-const height = 180
-const edge = { left: 44, right: 8, top: 10, bottom: 22 }
-const inner = { width: width - edge.left - edge.right, height: height - edge.top - edge.bottom }
 
 export interface Series {
   readonly name: string
@@ -12,81 +11,73 @@ export interface Series {
   readonly tone: 'accent' | 'warn' | 'crit' | 'info'
 }
 
-/** Lines of the last hour with an axis and a legend. The table behind it is for those who cannot see it. */
-export function Chart({
-  series,
-  from,
-  label,
-}: {
+type Plot = { readonly draw: uPlot; readonly close: () => void }
+
+/** Lines of the last hour. The legend has the values of the minute under the pointer, else the latest. */
+export function Chart(props: {
   readonly series: readonly Series[]
+  /** The first minute. */
   readonly from: string
   readonly label: string
+  readonly unit: string
 }) {
-  const shown = series.filter(({ values }) => values.some(value => value !== null))
+  const shown = props.series.filter(({ values }) => values.some(value => value !== null))
+  const figure = useRef<HTMLElement>(null)
+  const plot = useRef<Plot | null>(null)
+  const minute = useSignal<number | null>(null)
+  const data = dataOf(props.from, shown)
+  const names = shown.map(({ name }) => name).join()
+  const latest = useRef(data)
+  latest.current = data
+  useEffect(() => {
+    if (names === '') return
+    let isGone = false
+    const onPlot = (made: Plot) => {
+      if (isGone) return made.close()
+      plot.current = made
+    }
+    void import('./plot.ts').then(({ drawPlot }) => {
+      if (isGone) return
+      onPlot(drawPlot(figure.current!, latest.current, index => (minute.value = index)))
+    })
+    return () => {
+      isGone = true
+      plot.current?.close()
+      plot.current = null
+    }
+  }, [names, theme.value])
+  useEffect(() => plot.current?.draw.setData(data), [JSON.stringify(data)])
   if (shown.length === 0) return <p class="empty">There are no samples of the last hour yet.</p>
-  const most = niceMost(Math.max(1, ...shown.flatMap(({ values }) => values.map(value => value ?? 0))))
-  const length = shown[0]!.values.length
-  const x = (index: number) => edge.left + (index / Math.max(1, length - 1)) * inner.width
-  const y = (value: number) => edge.top + inner.height - (value / most) * inner.height
-  const hours = [0, 15, 30, 45].filter(minute => minute < length)
   return (
-    <figure class="chart">
-      <svg viewBox={`0 0 ${width} ${height}`} role="img" aria-label={summary(label, shown)}>
-        {[0, 0.5, 1].map(part => (
-          <g class="grid">
-            <line x1={edge.left} x2={width - edge.right} y1={y(part * most)} y2={y(part * most)} />
-            <text x={edge.left - 6} y={y(part * most) + 4} text-anchor="end">
-              {count(part * most)}
-            </text>
-          </g>
-        ))}
-        {hours.map(minute => (
-          <text class="tick" x={x(minute)} y={height - 6} text-anchor={minute === 0 ? 'start' : 'middle'}>
-            {clock(from, minute)}
-          </text>
-        ))}
-        {shown.map(({ values, tone }) => (
-          <path class={`line ${tone}`} d={path(values, x, y)} />
-        ))}
-      </svg>
+    <figure class="chart" ref={figure} aria-label={summary(props.label, shown)}>
+      <div class="plot" />
       <figcaption class="row small">
-        {shown.map(({ name, tone }) => (
-          <span class={`legend ${tone}`}>{name}</span>
+        {shown.map(({ name, tone, values }) => (
+          <span class={`legend ${tone}`}>
+            {name} <b>{shownValue(values, minute.value)}</b>
+          </span>
         ))}
-        <span class="muted">messages a minute, UTC</span>
+        <span class="muted">
+          {props.unit}, {minute.value === null ? 'latest' : clock(props.from, minute.value)}
+        </span>
       </figcaption>
     </figure>
   )
 }
 
-function path(
-  values: readonly (number | null)[],
-  x: (index: number) => number,
-  y: (value: number) => number,
-): string {
-  let isOpen = false
-  const steps = values.map((value, index) => {
-    if (value === null) {
-      isOpen = false
-      return ''
-    }
-    // A single point is a line without length, which a round cap makes visible.
-    const point = `${x(index).toFixed(1)} ${y(value).toFixed(1)}`
-    const step = isOpen ? `L${point}` : `M${point}h0.01`
-    isOpen = true
-    return step
-  })
-  return steps.join('')
+function dataOf(from: string, series: readonly Series[]): uPlot.AlignedData {
+  const began = Date.parse(from) / 1_000
+  const minutes = (series[0]?.values ?? []).map((_, index) => began + index * 60)
+  return [minutes, ...series.map(({ values }) => [...values])]
+}
+
+function shownValue(values: Series['values'], minute: number | null): string {
+  const value = minute === null ? values.findLast(one => one !== null) : values[minute]
+  return value == null ? '–' : count(value)
 }
 
 function clock(from: string, minute: number): string {
-  return new Date(Date.parse(from) + minute * 60_000).toISOString().slice(11, 16)
-}
-
-/** 1, 2 or 5 times a power of ten, so that the axis has round numbers. */
-function niceMost(most: number): number {
-  const power = 10 ** Math.floor(Math.log10(most))
-  return [1, 2, 5, 10].map(step => step * power).find(step => step >= most)!
+  return `${new Date(Date.parse(from) + minute * 60_000).toISOString().slice(11, 16)} UTC`
 }
 
 function summary(label: string, series: readonly Series[]): string {

@@ -3,7 +3,7 @@ import type { Json } from '../api.ts'
 import { Flags, flagsOf } from './flags.tsx'
 import { count, counted, perSecond } from './numbers.ts'
 import { Spark } from './spark.tsx'
-import { Badge, Id } from './text.tsx'
+import { Badge, Id, Name } from './text.tsx'
 import { duration } from './time.tsx'
 
 /** Source → consumer → effects, with rate, lag, age and held work; below it, what is wrong. */
@@ -21,7 +21,7 @@ export function Flow({ of }: { readonly of: Json }) {
         <div class="node self">
           <div class="row">
             <a class="name" href={`consumers/${encodeURIComponent(of.name)}`}>
-              <bdi>{of.name}</bdi>
+              <Name text={of.name} />
             </a>
             <RunState of={of} />
           </div>

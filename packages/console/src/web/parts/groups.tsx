@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import type { Json } from '../api.ts'
-import { overview } from '../overview-state.ts'
+import { overview } from '../live.ts'
 import { count } from './numbers.ts'
 import { Badge } from './text.tsx'
 import { Time } from './time.tsx'

@@ -7,7 +7,7 @@ const states = { running: 'running', passed: 'done', failed: 'failed' } as const
 
 /** The card of the program that serves the console, such as the demo. Asked for only where there is one. */
 export function HeadlineCard() {
-  const load = useLoad('headline', 1_000)
+  const load = useLoad('headline', 'live')
   const of = load.value.value?.headline ?? null
   if (of === null) return null
   return (

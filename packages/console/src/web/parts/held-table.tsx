@@ -1,6 +1,7 @@
 import type { Json } from '../api.ts'
 import { may } from '../session.ts'
-import { Badge, Id } from './text.tsx'
+import { counted } from './numbers.ts'
+import { Badge, Id, withoutLogins } from './text.tsx'
 import { Time } from './time.tsx'
 
 export function HeldTable(props: {
@@ -32,12 +33,11 @@ export function HeldTable(props: {
                 />
               </th>
             )}
-            <th>Message</th>
-            <th>State</th>
-            <th>Reason</th>
-            <th class="wide-only">Key</th>
-            <th class="wide-only num">Attempts</th>
-            <th>Held</th>
+            <th class="message">Message</th>
+            <th class="state">State</th>
+            <th class="wide-only">Reason</th>
+            <th class="wide-only key">Key</th>
+            <th class="wide-only since">Held</th>
           </tr>
         </thead>
         <tbody>
@@ -68,14 +68,19 @@ function Cells({ of }: { readonly of: Json }) {
       <td>
         <Id text={of.messageId ?? `no id (${of.id})`} href={`messages/${of.id}`} />
         <span class="small muted cut">{of.consumer}</span>
+        <span class="narrow-only small mono">{of.code}</span>
       </td>
       <td>
         <Badge state={of.state} />
+        {of.attempts > 1 && <span class="exact">{counted(of.attempts, 'attempt')}</span>}
+        <span class="narrow-only small muted">
+          <Time at={of.firstAt} />
+        </span>
       </td>
-      <td class="why">
+      <td class="wide-only">
         <span class="mono small">{of.code}</span>
-        <span class="cut small muted" title={of.fixWaits ?? of.reason}>
-          <bdi>{of.fixWaits ?? of.reason}</bdi>
+        <span class="cut small muted" title={withoutLogins(of.fixWaits ?? of.reason)}>
+          <bdi>{withoutLogins(of.fixWaits ?? of.reason)}</bdi>
         </span>
         {(of.label !== null || of.assignee !== null) && (
           <span class="small">
@@ -84,8 +89,7 @@ function Cells({ of }: { readonly of: Json }) {
         )}
       </td>
       <td class="wide-only">{of.key === null ? <span class="muted">–</span> : <Id text={of.key} />}</td>
-      <td class="wide-only num">{of.attempts}</td>
-      <td>
+      <td class="wide-only">
         <Time at={of.firstAt} both />
       </td>
     </>

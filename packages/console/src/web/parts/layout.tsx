@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { arriveAt } from '../router.ts'
+import { Name } from './text.tsx'
 
 export function Card(props: {
   readonly title: string
@@ -55,11 +56,14 @@ export function Head(props: {
       <div class="grow">
         {props.up && (
           <nav class="up small" aria-label="Breadcrumb">
-            <a href={props.up[0]}>{props.up[1]}</a> <span aria-hidden="true">/</span>
+            <a href={props.up[0]}>
+              <span aria-hidden="true">← </span>
+              {props.up[1]}
+            </a>
           </nav>
         )}
         <h1 ref={title} tabIndex={-1}>
-          <bdi>{props.title}</bdi>
+          <Name text={props.title} />
         </h1>
         {props.about && <p class="muted">{props.about}</p>}
       </div>

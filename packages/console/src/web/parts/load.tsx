@@ -2,33 +2,30 @@ import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { get, type Json } from '../api.ts'
+import { follow } from '../live.ts'
 import { Head, Problem } from './layout.tsx'
 
-/** Reads a route, again when its path changes, and every `everyMs` if given, while the page is visible. */
-export function useLoad(path: string, everyMs?: number) {
+/** Reads a route, again when its path changes. `live`: and shows its answer whenever that changes. */
+export function useLoad(path: string, live?: 'live') {
   const value = useSignal<Json | null>(null)
   const problem = useSignal<string | null>(null)
   const turn = useSignal(0)
   const run = turn.value
   useEffect(() => {
     let gone = false
-    const load = () =>
-      get(path).then(
-        found => {
-          if (gone) return
-          value.value = found
-          problem.value = null
-        },
-        error => {
-          if (!gone) problem.value = (error as Error).message
-        },
-      )
-    void load()
-    const timer =
-      everyMs === undefined ? undefined : setInterval(() => void (document.hidden || load()), everyMs)
+    const onAnswer = (found: Json) => {
+      if (gone) return
+      value.value = found
+      problem.value = null
+    }
+    const onProblem = (text: string) => {
+      if (!gone) problem.value = text
+    }
+    get(path).then(onAnswer, error => onProblem((error as Error).message))
+    const stop = live === undefined ? undefined : follow({ path, onAnswer, onProblem })
     return () => {
       gone = true
-      clearInterval(timer)
+      stop?.()
     }
   }, [path, run])
   return {

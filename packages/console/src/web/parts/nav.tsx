@@ -1,5 +1,5 @@
 import type { Json } from '../api.ts'
-import { overview } from '../overview-state.ts'
+import { overview } from '../live.ts'
 import { place } from '../router.ts'
 import { inDoubt } from './flow.tsx'
 import { count } from './numbers.ts'

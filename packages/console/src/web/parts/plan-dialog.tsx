@@ -1,8 +1,10 @@
 import { useSignal } from '@preact/signals'
 import { type Json, post } from '../api.ts'
-import { overview } from '../overview-state.ts'
+import { overview } from '../live.ts'
 import { go } from '../router.ts'
+import { shell } from './ask-reason.tsx'
 import { Dialog, Reason } from './dialog.tsx'
+import { Command } from './text.tsx'
 
 const modes = {
   replay: 'Skips applied messages, applies missing ones.',
@@ -78,6 +80,7 @@ export function PlanDialog({ close }: { readonly close: () => void }) {
         </label>
       )}
       <Reason value={because} onInput={text => set({ because: text })} />
+      <Command text={commandOf(plan.value)} />
     </Dialog>
   )
 }
@@ -150,11 +153,30 @@ function Select(props: {
   )
 }
 
-function requestOf({ consumer, mode, of, since, until, keys, rate, effects, because }: Plan): Json {
-  const listed = keys
+const listOf = (keys: string) =>
+  keys
     .split(',')
     .map(key => key.trim())
     .filter(key => key !== '')
+
+function commandOf({ consumer, mode, of, since, until, keys, rate, effects, because }: Plan): string {
+  const flags: readonly (readonly [string, string])[] = [
+    ['mode', mode],
+    ...(of === 'parked' ? [['from', 'parked'] as const] : []),
+    ...(of === 'held' ? [['held', 'parked,dead,quarantined'] as const] : []),
+    ...(of === 'log' && since.trim() !== '' ? [['from', timeOf(since)] as const] : []),
+    ...(of === 'log' && until.trim() !== '' ? [['to', timeOf(until)] as const] : []),
+    ...(of === 'held' ? [] : listOf(keys).map(key => ['key', shell(key)] as const)),
+    ...(rate === '' ? [] : [['rate', rate] as const]),
+    ['because', because === '' ? "'…'" : shell(because)],
+  ]
+  const given = flags.map(([name, value]) => `--${name} ${value}`)
+  if (effects) given.push('--request-effects')
+  return ['onceward replay create', `${consumer}.ts`, ...given].join(' ')
+}
+
+function requestOf({ consumer, mode, of, since, until, keys, rate, effects, because }: Plan): Json {
+  const listed = listOf(keys)
   const chosen = listed.length > 0 ? { keys: listed } : {}
   const selection = {
     log: { of, start: edge(since, 'first'), end: edge(until, 'next'), ...chosen },
@@ -169,10 +191,14 @@ function requestOf({ consumer, mode, of, since, until, keys, rate, effects, beca
 }
 
 /** A time as it was typed is in UTC. */
-function edge(text: string, otherwise: string): unknown {
+function timeOf(text: string): string {
   const typed = text.trim()
-  if (typed === '') return otherwise
-  const timestampMs = Date.parse(/[Zz]|[+-]\d\d:?\d\d$/.test(typed) ? typed : `${typed.replace(' ', 'T')}Z`)
+  return /[Zz]|[+-]\d\d:?\d\d$/.test(typed) ? typed : `${typed.replace(' ', 'T')}Z`
+}
+
+function edge(text: string, otherwise: string): unknown {
+  if (text.trim() === '') return otherwise
+  const timestampMs = Date.parse(timeOf(text))
   if (Number.isNaN(timestampMs)) throw new Error(`"${text}" is not a time. Nothing was created.`)
   return { timestampMs }
 }

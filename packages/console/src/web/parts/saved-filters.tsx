@@ -1,7 +1,9 @@
 import { useSignal } from '@preact/signals'
 import { type Json, post } from '../api.ts'
+import { shell } from './ask-reason.tsx'
 import { Dialog } from './dialog.tsx'
 import { useLoad } from './load.tsx'
+import { Command } from './text.tsx'
 
 /** Searches that this person has named. They are kept in the database, so they follow to another browser. */
 export function SavedFilters({ q, search }: { readonly q: string; readonly search: (text: string) => void }) {
@@ -64,6 +66,9 @@ function NameDialog(props: { readonly q: string; readonly close: () => void; rea
           onInput={event => (name.value = event.currentTarget.value)}
         />
       </label>
+      <Command
+        text={`onceward parked filters --save ${name.value === '' ? "'…'" : shell(name.value.trim())} --search ${shell(props.q)}`}
+      />
     </Dialog>
   )
 }

@@ -63,13 +63,40 @@ export function Who({ actor }: { readonly actor: string | null }) {
   return <bdi title={actor}>{actor.replace(/ \(via .*$/, '')}</bdi>
 }
 
+/** People in a sentence without their issuer and login. */
+export function withoutLogins(sentence: string): string {
+  return sentence.replaceAll(/ \(via [^()]*\)/g, '')
+}
+
+/** A name that breaks after its parts, not within a word. */
+export function Name({ text }: { readonly text: string }) {
+  const parts = text.split(/(?<=[_./:-])/)
+  return (
+    <bdi>
+      {parts.map((part, index) => (
+        <>
+          {index > 0 && <wbr />}
+          {part}
+        </>
+      ))}
+    </bdi>
+  )
+}
+
 /** The command of a terminal that does the same. */
 export function Command({ text, label = true }: { readonly text: string; readonly label?: boolean }) {
   return (
     <div class="stack tight">
       {label && <span class="small muted">The same on the command line</span>}
       <div class="command">
-        <code>{text}</code>
+        <code>
+          {text.split(' ').map((word, index) => (
+            <>
+              {index > 0 && ' '}
+              <span class="word">{word}</span>
+            </>
+          ))}
+        </code>
         <Copy text={text} what="the command" />
       </div>
     </div>
