@@ -1,6 +1,6 @@
 import { type ServiceName, serviceNames } from '../scripts/services/services.ts'
 import { measureCheck } from './check.ts'
-import { contenders, measuresMetrics } from './contenders/contenders.ts'
+import { contenders, measuresMetrics, measuresReceipts } from './contenders/contenders.ts'
 import { measureEffects } from './effects/effects.ts'
 import { measureHistory } from './effects/history.ts'
 import { measureFailure } from './failure/failure.ts'
@@ -24,7 +24,17 @@ const needs: Record<ServiceName, (parts: readonly Part[]) => boolean> = {
   postgres: () => true,
   rabbitmq: parts =>
     parts.some(part =>
-      ['rabbitmq', 'stream', 'effects', 'latency', 'memory', 'metrics', 'check', 'peers'].includes(part),
+      [
+        'rabbitmq',
+        'stream',
+        'effects',
+        'latency',
+        'memory',
+        'metrics',
+        'receipts',
+        'check',
+        'peers',
+      ].includes(part),
     ),
   kafka: parts =>
     parts.some(part => ['kafka', 'effects', 'rebalance', 'transform', 'check', 'peers'].includes(part)),
@@ -38,7 +48,9 @@ async function measure(place: PreparedPlace, options: Options): Promise<Results>
   const taking = contenders.filter(contender => {
     const { broker, role } = contender
     if (metrics && measuresMetrics(contender)) return true
-    const named = roles === null ? role !== 'measured form' : roles.includes(role)
+    if (parts.includes('receipts') && measuresReceipts(contender)) return true
+    const beside = role === 'measured form' || measuresReceipts(contender)
+    const named = roles === null ? !beside : roles.includes(role)
     return parts.includes(broker) && named
   })
   return {

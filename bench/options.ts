@@ -15,6 +15,7 @@ const parts = [
   'latency',
   'memory',
   'metrics',
+  'receipts',
   'check',
   'peers',
 ] as const
@@ -47,7 +48,7 @@ export interface Options {
 }
 
 export const usage = `Usage: npm run bench -- [--only ${parts.join('|')}] [--roles a,b] [--json] [--quick] [--rounds n] [--profile folder] [--write-docs]
-  --only     one part alone; a comma joins several. Memory alone takes a million messages, otherwise 300,000. History, purge, explain, transform, check and peers only when named
+  --only     one part alone; a comma joins several. Memory alone takes a million messages, otherwise 300,000. Receipts, history, purge, explain, transform, check and peers only when named
   --roles    only these contenders, such as 'hand batch,batch form'; of the peers those whose name contains a part
   --json     ends with one line {"rows": [...], "ratios": {...}}
   --quick    two rounds with fewer messages: for a look, not for a claim
@@ -70,7 +71,7 @@ export function readOptions(args: readonly string[]): Options {
   })
   const chosen = (values.only?.split(',') ??
     parts.filter(
-      part => !['history', 'purge', 'explain', 'transform', 'check', 'peers'].includes(part),
+      part => !['receipts', 'history', 'purge', 'explain', 'transform', 'check', 'peers'].includes(part),
     )) as readonly Part[]
   const unknown = chosen.filter(part => !parts.includes(part))
   if (unknown.length > 0) throw new Error(`There is no part ${unknown.join(', ')}.\n${usage}`)

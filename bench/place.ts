@@ -120,7 +120,7 @@ async function dropQueues(url: string | null): Promise<void> {
 
 async function reset(pool: pg.Pool): Promise<void> {
   await pool.query(
-    'truncate bench_inbox, bench_checkpoint, counter, onceward.inbox, onceward.checkpoint, onceward.queue_message',
+    'truncate bench_inbox, bench_checkpoint, counter, onceward.inbox, onceward.checkpoint, onceward.queue_message, onceward.receipt',
   )
   await pool.query('insert into counter (key) select generate_series(0, $1::int - 1)', [keyCount])
   await pool.query('analyze counter')

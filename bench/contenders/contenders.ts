@@ -16,7 +16,7 @@ import { connectKafka } from './logs/kafka-reader.ts'
 import { openOncewardStream, openOncewardTopic } from './logs/onceward-log.ts'
 import { openRawLog } from './logs/raw-log.ts'
 import { connectStream } from './logs/stream-reader.ts'
-import { openOncewardBatch, openOncewardMessage, openOncewardReceipts } from './onceward.ts'
+import { openOncewardBatch, openOncewardMessage, openOncewardMoney } from './onceward.ts'
 import { openOncewardMeasured } from './onceward-measured.ts'
 import { openOncewardQueueBatch, openOncewardQueueMessage } from './onceward-postgres.ts'
 import {
@@ -44,6 +44,8 @@ export type Role =
   | 'drizzle form'
   | 'knex form'
   | 'measured form'
+  | 'money batch form'
+  | 'money message form'
   | 'receipts batch form'
   | 'receipts message form'
   | 'checkpoint form'
@@ -78,8 +80,10 @@ export const contenders: readonly Contender[] = [
   contender('rabbitmq', 'drizzle form', openOncewardDrizzle),
   contender('rabbitmq', 'hand knex', openHandKnex),
   contender('rabbitmq', 'knex form', openOncewardKnex),
-  contender('rabbitmq', 'receipts batch form', openOncewardReceipts('batch')),
-  contender('rabbitmq', 'receipts message form', openOncewardReceipts('message')),
+  contender('rabbitmq', 'money batch form', openOncewardMoney('batch', 'without receipts')),
+  contender('rabbitmq', 'money message form', openOncewardMoney('message', 'without receipts')),
+  contender('rabbitmq', 'receipts batch form', openOncewardMoney('batch', 'with receipts')),
+  contender('rabbitmq', 'receipts message form', openOncewardMoney('message', 'with receipts')),
   contender('rabbitmq', 'textbook', openTextbook),
   contender('postgres', 'raw', openRawQueue),
   contender('postgres', 'bare sql', openBareSql),
@@ -112,6 +116,9 @@ export const contenders: readonly Contender[] = [
 /** What collecting metrics costs: the batch form with and without. */
 export const measuresMetrics = ({ broker, role }: Contender) =>
   broker === 'rabbitmq' && (role === 'measured form' || role === 'batch form')
+
+/** What receipts cost: risk money with and without, in both forms. */
+export const measuresReceipts = ({ role }: Contender) => /^(money|receipts) /.test(role)
 
 /** Bodies come from memory for this one; every other reads its own queue or the log of the round. */
 export const readsQueue = (role: Role) => role !== 'bare sql'

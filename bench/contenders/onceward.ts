@@ -23,8 +23,8 @@ export interface IncrementOptions {
   readonly form?: Form
   readonly order?: 'partition' | 'key'
   readonly dedup?: 'checkpoint'
-  /** Risk money, which keeps a receipt for each message, and identities to put into it. */
-  readonly receipts?: boolean
+  /** Risk money, and identities to put into receipts: one for each message, or none. */
+  readonly money?: 'with receipts' | 'without receipts'
 }
 type Pool = ReturnType<typeof createPool>
 export type OpenSource = (queueName: string, pool: Pool) => { declaration: SourceDeclaration; source: Source }
@@ -34,19 +34,20 @@ export type OpenSource = (queueName: string, pool: Pool) => { declaration: Sourc
  * partition.
  */
 export function defineIncrements(options: IncrementOptions, source: SourceDeclaration) {
-  const { form = 'batch', dedup, order = dedup === undefined ? undefined : 'partition' } = options
+  const { form = 'batch', dedup, order = dedup === undefined ? undefined : 'partition', money } = options
   const contract = {
     name: `increments_by_${form}`,
     owner: 'bench',
-    risk: options.receipts === true ? ('money' as const) : ('projection' as const),
+    risk: money === undefined ? ('projection' as const) : ('money' as const),
     source,
     identity: {
       id: (message: Increment) => message.id,
-      ...(options.receipts === true && identities),
+      ...(money !== undefined && identities),
       ...(order === 'key' && { orderKey: (message: Increment) => String(message.key) }),
     },
     ...(order !== undefined && { order }),
     ...(dedup !== undefined && { dedup }),
+    ...(money === 'without receipts' && { evidence: { receipts: false } }),
   }
   if (form === 'message') {
     return defineConsumer<Increment, SqlTransaction>({
@@ -74,10 +75,10 @@ const identities = {
   aggregateId: (message: Increment) => message.key,
 }
 
-export const openOncewardReceipts =
-  (form: Form): OpenContender =>
+export const openOncewardMoney =
+  (form: Form, money: NonNullable<IncrementOptions['money']>): OpenContender =>
   async place =>
-    consumeAs(place, source => defineIncrements({ form, receipts: true }, source), rabbitSource(place))
+    consumeAs(place, source => defineIncrements({ form, money }, source), rabbitSource(place))
 
 export const openOncewardBatch: OpenContender = async place =>
   consumeWith(place, 'batch', rabbitSource(place))

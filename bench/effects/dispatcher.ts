@@ -19,7 +19,7 @@ export const openDispatcher: OpenContender = async place => {
   const pool = createPool(place.databaseUrl, { max: 1 })
   return async ({ queue, load }) => {
     await pool.query('truncate onceward.ledger')
-    const consumer = defineConsumer<Increment, SqlTransaction>({
+    const consumer = defineConsumer<Increment, SqlTransaction, 'gateway'>({
       name: 'increments_dispatched',
       owner: 'bench',
       risk: 'money',

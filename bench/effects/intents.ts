@@ -7,7 +7,7 @@ import type { Increment } from '../workload.ts'
 /** A marker and an intent per message, and nothing else; no calls are made. */
 export const openIntents: OpenContender = async place => {
   return async ({ queue, load }) => {
-    const consumer = defineConsumer<Increment, SqlTransaction>({
+    const consumer = defineConsumer<Increment, SqlTransaction, 'gateway'>({
       name: 'increments_dispatched',
       owner: 'bench',
       risk: 'money',
