@@ -1,4 +1,4 @@
-import { defineConsumer, reject, retryAfter, type SqlTransaction } from 'onceward'
+import { defineConsumer, reject, retryAfter } from 'onceward'
 import { postgresQueue } from 'onceward/postgres'
 import { queue } from 'onceward/rabbitmq'
 import { PaymentCaptureRequested } from './messages.ts'
@@ -6,7 +6,7 @@ import { readSettings, type Settings } from './settings.ts'
 
 /** One contract for both brokers: only the source differs. */
 export function paymentCapture(settings: Settings) {
-  return defineConsumer<PaymentCaptureRequested, SqlTransaction>({
+  return defineConsumer({
     name: 'payment_capture',
     generation: settings.generation,
     owner: 'payments',

@@ -1,10 +1,10 @@
-import { defineConsumer, type SqlTransaction } from 'onceward'
+import { defineConsumer } from 'onceward'
 import { stream } from 'onceward/rabbitmq-stream'
 import { ParcelScanned } from './messages.ts'
 import { readSettings, type Settings } from './settings.ts'
 
 export function parcelTracking(settings: Settings) {
-  return defineConsumer<ParcelScanned, SqlTransaction>({
+  return defineConsumer({
     name: 'parcel_tracking',
     generation: settings.generation,
     owner: 'logistics',

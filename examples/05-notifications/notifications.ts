@@ -1,4 +1,4 @@
-import { defineConsumer, type Mail, notification, type SqlTransaction } from 'onceward'
+import { defineConsumer, type Mail, notification } from 'onceward'
 import { postgresQueue } from 'onceward/postgres'
 import { OrderShipped } from './messages.ts'
 import { readSettings, type Settings } from './settings.ts'
@@ -10,7 +10,7 @@ const templateVersion = 1
  * messages report it and however often they arrive.
  */
 export function notifications(settings: Settings) {
-  return defineConsumer<OrderShipped, SqlTransaction>({
+  return defineConsumer({
     name: 'shipment_notifications',
     owner: 'customer-care',
     risk: 'notification',

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { defineConsumer, type SourceDeclaration, type SqlTransaction } from 'onceward'
+import { defineConsumer, type SourceDeclaration } from 'onceward'
 import { postgresQueue } from 'onceward/postgres'
 import { stream } from 'onceward/rabbitmq-stream'
 import type { DemoSettings } from './settings.ts'
@@ -55,7 +55,7 @@ function issuesOf(value: Record<string, unknown>): StandardSchemaV1.Issue[] {
  * duplicates.
  */
 export async function paymentCapture(settings: DemoSettings, instance: string) {
-  return defineConsumer<PaymentCaptureRequested, SqlTransaction>({
+  return defineConsumer({
     name: consumerName,
     owner: 'payments',
     risk: 'money',

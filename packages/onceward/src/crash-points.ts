@@ -99,6 +99,7 @@ export const crashPoints = {
     'A migration is committed, the next one has not started: the next start continues from there.',
 } as const
 
+/** A named window between two durable steps. */
 export type CrashPoint = keyof typeof crashPoints
 
 /** Called at each point. Inert in production. */

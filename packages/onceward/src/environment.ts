@@ -14,11 +14,13 @@ export interface Environment {
   readonly reach: Reach
 }
 
+/** The time of this process. The database's clock decides what is old. */
 export interface Clock {
   /** For delays and durations, not for dates: monotonic, and includes the time a machine was suspended. */
   nowMs(): number
 }
 
+/** Timers of the environment; tests replace them. */
 export interface Timers {
   /** Calls back once after `delayMs`; the returned function cancels. */
   after(delayMs: number, callback: () => void): () => void

@@ -37,9 +37,13 @@ export type ErrorCode =
   | 'retention_too_short'
   | 'behind_horizon'
   | 'clocks_disagree'
+  | 'registry_unavailable'
+  | 'schema_unknown'
+  | 'schema_refused'
   | 'embedded_unavailable'
   | 'usage'
 
+/** Every error of this library: a stable code, and a text that says what happened and what did not. */
 export class OncewardError extends Error {
   override readonly name = 'OncewardError'
   readonly code: ErrorCode

@@ -47,7 +47,18 @@ const namesOnly = (code: string) => withoutComments(code).replaceAll(/'(?:[^'\\\
 
 /** From the ground up. */
 const rooms = [
-  ...['message', 'ports', 'drivers', 'contract', 'engine', 'work', 'telemetry', 'effects', 'operations'],
+  ...[
+    'message',
+    'ports',
+    'drivers',
+    'contract',
+    'schema',
+    'engine',
+    'work',
+    'telemetry',
+    'effects',
+    'operations',
+  ],
   ...['replay', 'evidence', 'review', 'runtime', 'verify', 'testing', 'cli'],
 ]
 
@@ -340,6 +351,12 @@ const publicNames: Record<string, string> = {
   './drizzle': 'createDrizzleStore DrizzleTransaction',
   './knex': 'createKnexStore',
   './outbox': `OutboxMessage publishInTransaction PublishRequest PublishTarget RelayedBroker RunningRelay RunRelayOptions runRelay`,
+  './schema': `ApicurioAccess ApicurioOptions apicurioRegistry apicurioWire avroCodec AvroCodecOptions avroEncoder AvroEncoderOptions AvroTypeOptions BasicAuth BearerAuth
+    confluentHeaderWire confluentRegistry confluentWire Framed FrameOptions FrameRequest glueWire jsonSchemaCodec JsonSchemaCodecOptions jsonSchemaEncoder JsonSchemaEncoderOptions
+    protobufCodec ProtobufCodecOptions protobufEncoder ProtobufEncoderOptions ReferencedSchema RegisteredSchema Registration RegistryAccess RegistryCodecOptions RegistryEncoderOptions
+    SchemaIds SchemaIdsOptions SchemaRef SchemaRegistry SchemaSource SchemaType SchemaVersion SubjectChoice WireFormat WritableFormat WrittenFrame`,
+  './cloudevents': `CloudEvent CloudEventBody cloudEventFromHttp CloudEventHttp cloudEventId cloudEventIdentity CloudEventMode cloudEventsCodec CloudEventsCodecOptions
+    cloudEventsEncoder CloudEventsEncoderOptions cloudEventToHttp`,
   './memory':
     'MemoryLog MemoryLogMessage MemoryLogOptions MemoryMessage MemoryQueue MemoryStore MemoryTransaction',
   './operations': `acceptBroker acceptLoss acceptServer actingAs ActingPool ActKey alertsOf approveCampaign approveRequest AuditRow BlockedKeyRow Campaign campaignFindings campaignHistory
@@ -365,13 +382,12 @@ const publicNames: Record<string, string> = {
 
 function doorFiles(): Record<string, string> {
   const { exports } = JSON.parse(readFileSync(join(home, 'package.json'), 'utf8')) as {
-    exports: Record<string, { '@onceward/source': string }>
+    exports: Record<string, string | { '@onceward/source': string }>
   }
   return Object.fromEntries(
-    Object.entries(exports).map(([door, to]) => [
-      door,
-      normalize(to['@onceward/source'].replace('./src/', '')),
-    ]),
+    Object.entries(exports).flatMap(([door, to]) =>
+      typeof to === 'string' ? [] : [[door, normalize(to['@onceward/source'].replace('./src/', ''))]],
+    ),
   )
 }
 

@@ -4,6 +4,8 @@ import { errorText, OncewardError } from '../errors.ts'
 import { deceptive, escaped } from '../message/deceptive.ts'
 import { jsonLine, textOf } from '../telemetry/log-line.ts'
 
+export { table } from './table.ts'
+
 /** Prints either one line of JSON or text. */
 export function print(json: boolean, value: unknown, text: () => string): void {
   process.stdout.write(json ? `${escaped(JSON.stringify(value))}\n` : `${text()}\n`)
@@ -26,20 +28,6 @@ export function exitCodeOf(code: string): 1 | 2 {
   return code === 'usage' || code === 'contract_invalid' ? 2 : 1
 }
 
-/** Rows as aligned columns. Line breaks in a cell are removed, so that its text cannot imitate a row. */
-export function table(head: readonly string[], rows: readonly (readonly unknown[])[]): string {
-  const cells = [head, ...rows.map(row => row.map(cell => oneLine(String(cell ?? ''))))]
-  const widths = head.map((_, column) => Math.max(...cells.map(row => String(row[column]).length)))
-  return cells
-    .map(row =>
-      row
-        .map((cell, column) => String(cell).padEnd(widths[column]!))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n')
-}
-
 const levels: readonly LogLevel[] = ['debug', 'info', 'warn', 'error']
 const colours = { debug: 'gray', info: 'cyan', warn: 'yellow', error: 'red' } as const
 
@@ -54,7 +42,7 @@ export function consoleLog(json: boolean, least: LogLevel = 'info'): Log {
       if (!isOn(level)) return
       const text = json
         ? jsonLine(level, message, fields, new Date())
-        : `${styleText(colours[level], level.padEnd(5))} ${escaped(message)} ${styleText('gray', textOf(fields))}`
+        : `${styleText('gray', new Date().toISOString().slice(0, 19))} ${styleText(colours[level], level.padEnd(5))} ${escaped(message)} ${styleText('gray', textOf(fields))}`
       process.stderr.write(`${text}\n`)
     }
   return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error'), isOn }

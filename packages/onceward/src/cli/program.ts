@@ -63,6 +63,7 @@ Environment:
   ONCEWARD_POLICY                   policy file (default: onceward.yaml beside the consumer)
   ONCEWARD_ARCHIVE_FOLDER           folder for rows that retention archives
   ONCEWARD_METRICS_PORT             port on which run and relay serve /metrics, /livez and /readyz; off: none
+  ONCEWARD_LOG_LEVEL                every option of run and relay has such a variable: --log-level, ONCEWARD_JSON=true, ONCEWARD_DRAIN=20
   ONCEWARD_PREPARE                  prepare repeated statements of handlers: auto (not behind a pooler), always, never
   ONCEWARD_ENVIRONMENT              refuse the database of another environment, in every command
   ONCEWARD_DEBUG                    any value: print unexpected errors with their stack`,

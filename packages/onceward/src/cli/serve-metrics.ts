@@ -1,4 +1,5 @@
-import type { Command } from 'commander'
+import { existsSync } from 'node:fs'
+import { type Command, Option } from 'commander'
 import type { Log } from '../environment.ts'
 import { errorCode, OncewardError } from '../errors.ts'
 import type { ListenAt } from '../runtime/observe-server.ts'
@@ -10,6 +11,16 @@ export interface MetricsFlags {
 }
 
 const metricsPort = 9464
+const everyAddress = '0.0.0.0'
+
+/** Inside a container, nothing but the container itself reaches the loopback address. */
+export function isContainer(
+  environment: NodeJS.ProcessEnv = process.env,
+  exists: (path: string) => boolean = existsSync,
+): boolean {
+  if (environment.KUBERNETES_SERVICE_HOST !== undefined) return true
+  return exists('/.dockerenv') || exists('/run/.containerenv')
+}
 
 export function addMetricsOptions(command: Command): Command {
   return command
@@ -17,7 +28,12 @@ export function addMetricsOptions(command: Command): Command {
       '--metrics-port <port>',
       `port of /metrics, /livez and /readyz; 0: any free port (default: ONCEWARD_METRICS_PORT, else ${metricsPort})`,
     )
-    .option('--metrics-host <host>', 'address to listen on', '127.0.0.1')
+    .addOption(
+      new Option('--metrics-host <host>', 'address to listen on').default(
+        isContainer() ? everyAddress : '127.0.0.1',
+        '127.0.0.1, in a container 0.0.0.0',
+      ),
+    )
     .option('--no-metrics', 'do not serve metrics and health')
 }
 

@@ -27,6 +27,7 @@ export function applyDefaults<M, Tx>(
     ...(handleBatch && { handleBatch }),
     settle: section('settle'),
     message: {
+      maskedMembers: undefined,
       types: undefined,
       versions: undefined,
       ...section('message'),

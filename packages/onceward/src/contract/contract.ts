@@ -19,7 +19,12 @@ import type {
  * Everything a consumer declares: its source, how it identifies and orders messages, its effect, and its
  * failure policy. A contract is plain data plus the functions that read and apply a message.
  */
-export interface ConsumerContract<M = unknown, Tx = SqlTransaction> {
+export interface ConsumerContract<
+  M = unknown,
+  Tx = SqlTransaction,
+  External extends string = string,
+  Publish extends string = string,
+> {
   /**
    * `^[a-z][a-z0-9_]{0,47}$`. Name and generation identify the consumer's markers. A renamed consumer starts
    * without markers; `docs/operations.md` describes how to keep them.
@@ -63,7 +68,7 @@ export interface ConsumerContract<M = unknown, Tx = SqlTransaction> {
   /** When deliveries are acknowledged. Default: after the effect has committed. */
   settle?: SettleSection
   /** A declared effect, and the targets of external calls and published messages. */
-  effect?: EffectSection<M>
+  effect?: EffectSection<M, External, Publish>
   /** How often and how long a failed message is retried, and where it ends. See `docs/failure.md`. */
   failure?: FailureSection
   /** How much the consumer processes at a time. */
@@ -89,15 +94,16 @@ export interface ConsumerContract<M = unknown, Tx = SqlTransaction> {
    */
   handlerVersion?: string
   /** Called once per message. Calls for different lanes run concurrently on one transaction. */
-  handle?: Handler<M, Tx>
+  handle?: Handler<M, Tx, External, Publish>
   /**
    * Called once per batch, for set-based effects. A contract has `handle`, `handleBatch` or `effect.apply`.
    */
-  handleBatch?: BatchHandler<M, Tx>
+  handleBatch?: BatchHandler<M, Tx, External, Publish>
 }
 
 export type Dedup = 'marker' | 'checkpoint' | 'version'
 
+/** The cost of a wrong or lost effect. Defaults for retention and objectives depend on it. */
 export type Risk = 'money' | 'regulatory' | 'notification' | 'projection' | 'telemetry' | 'low value'
 
 /** Made by a driver's function, such as `queue(...)`; plain data. */
@@ -125,6 +131,11 @@ export interface MessageSection<M> {
   limits?: Partial<Limits>
   /** Headers that belong to the content, and therefore to the digest. Default none. */
   digestHeaders?: readonly string[]
+  /**
+   * Members of JSON payloads whose values the console hides from people with the right `masked`, such as
+   * `customer.iban` or `lines.*.price`. Without this list it hides every value from them.
+   */
+  maskedMembers?: readonly string[]
   /**
    * The values of `identity.type` this consumer handles. Messages of another type are parked undecoded.
    * Default: any type.
@@ -197,13 +208,17 @@ export interface IdentitySection<M> {
   schemaVersion?: From<M>
 }
 
-export interface EffectSection<M = unknown> {
+export interface EffectSection<
+  M = unknown,
+  External extends string = string,
+  Publish extends string = string,
+> {
   /** A declared effect that replaces the handler, such as `projection(...)`. Needs a SQL store. */
   apply?: DeclaredEffect<M>
   /** Targets of `effects.external(name, …)`. */
-  external?: Record<string, ExternalTarget>
+  external?: Record<External, ExternalTarget> | Record<string, ExternalTarget>
   /** Targets of `effects.publish(name, …)`. */
-  publish?: Record<string, PublishTarget>
+  publish?: Record<Publish, PublishTarget> | Record<string, PublishTarget>
 }
 
 export interface BatchSection {

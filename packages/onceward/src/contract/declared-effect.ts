@@ -36,6 +36,9 @@ export interface DeclaredEffect<M = unknown> {
    */
   readonly repeatsMs?: number
 
+  /** What the contract page says beside its kind and tables. */
+  readonly details?: string
+
   /** It handles records without a body: `message.tombstones` can be omitted. */
   readonly tombstones?: boolean
 

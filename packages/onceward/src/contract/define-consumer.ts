@@ -13,6 +13,7 @@ import type {
   SettleSection,
 } from './contract.ts'
 import { contractProblems } from './contract-problems.ts'
+import type { ContractRules } from './contract-rules.ts'
 import type { FailureRules } from './failure-rules.ts'
 import type { SqlTransaction } from './handler.ts'
 import type { Objectives } from './objectives.ts'
@@ -45,6 +46,7 @@ export interface Consumer<M = unknown, Tx = unknown>
     readonly codec: Codec
     readonly limits: Limits
     readonly digestHeaders: readonly string[]
+    readonly maskedMembers: MessageSection<M>['maskedMembers']
     readonly types: MessageSection<M>['types']
     readonly versions: MessageSection<M>['versions']
     readonly tombstones: 'quarantine' | 'handle'
@@ -63,11 +65,23 @@ export interface Consumer<M = unknown, Tx = unknown>
   readonly declared: ConsumerContract<M, Tx>
 }
 
-/** Checks a contract and applies its defaults. Throws one error that lists every problem; starts nothing. */
-export function defineConsumer<M = unknown, Tx = SqlTransaction>(
-  contract: ConsumerContract<M, Tx>,
+/**
+ * Checks a contract and applies its defaults. Throws one error that lists every problem; starts nothing.
+ *
+ * The type of a message comes from the schema, or from an annotation as in `id: (m: Order) => m.id`. With
+ * type arguments instead, the compiler knows neither the names of targets (they are the third and the fourth
+ * argument) nor which options contradict each other: these errors are then thrown at the start.
+ */
+export function defineConsumer<
+  M = unknown,
+  Tx = SqlTransaction,
+  External extends string = never,
+  Publish extends string = never,
+  const Contract extends object = object,
+>(
+  contract: ConsumerContract<M, Tx, External, Publish> & Contract & ContractRules<Contract>,
 ): Consumer<M, Tx> {
-  const problems = contractProblems(contract as ConsumerContract)
+  const problems = contractProblems(contract as unknown as ConsumerContract)
   if (problems.length > 0) {
     const name = typeof contract?.name === 'string' ? ` of consumer "${contract.name}"` : ''
     throw new OncewardError(
@@ -76,5 +90,5 @@ export function defineConsumer<M = unknown, Tx = SqlTransaction>(
       { details: { problems } },
     )
   }
-  return applyDefaults(contract)
+  return applyDefaults<M, Tx>(contract as unknown as ConsumerContract<M, Tx>)
 }

@@ -140,6 +140,7 @@ export interface TargetRequest {
   readonly attempt: number
 }
 
+/** What a custom target or a query receives beside the request. */
 export interface TargetContext {
   readonly target: string
   /** Aborted at the target's timeout, and when the process stops. */
@@ -160,4 +161,5 @@ export interface CallOutcome {
   readonly response?: Uint8Array
 }
 
+/** What a target says about an earlier call with an unknown outcome. */
 export type QueryAnswer = 'completed' | 'not done' | 'unknown'

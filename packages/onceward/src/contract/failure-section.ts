@@ -1,3 +1,4 @@
+/** What kind of failure an error is; each class has its own policy. */
 export type FailureClass =
   | 'transient'
   | 'overload'
@@ -8,6 +9,7 @@ export type FailureClass =
   | 'configuration'
   | 'corruption'
 
+/** How often and how long a failed message is retried, and where it ends. See `docs/failure.md`. */
 export interface FailureSection {
   /**
    * Attempts of one message before it is parked, counted in the database. Default 5. Failure classes with
@@ -61,6 +63,7 @@ export interface FailureSection {
   deadLetter?: string | DeadLetterSection
 }
 
+/** Settings of one failure class that differ from those of the section. */
 export interface ClassPolicy {
   /** Attempts for this class alone. 1: never retried. */
   attemptsMax?: number

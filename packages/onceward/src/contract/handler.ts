@@ -1,6 +1,7 @@
 import type { Verdict } from '../engine/batch/verdicts.ts'
 import type { Log } from '../environment.ts'
 import type { DeliveryProperties } from '../ports/source.ts'
+import type { Impossible } from './impossible.ts'
 import type { PublishRequest } from './publish-target.ts'
 
 /** The batch's transaction, as a handler sees it. */
@@ -26,10 +27,11 @@ export interface SqlTransaction {
  */
 export type Mode = 'live' | CampaignMode
 
+/** The modes of a campaign. See `Mode`. */
 export type CampaignMode = 'replay' | 'backfill' | 'rebuild' | 'repair' | 'forensic'
 
 /** What a handler receives for one message. */
-export interface HandlerContext<M, Tx> {
+export interface HandlerContext<M, Tx, External extends string = string, Publish extends string = string> {
   /** The decoded and validated message. */
   readonly message: M
   /** Its identities and broker facts. */
@@ -37,7 +39,7 @@ export interface HandlerContext<M, Tx> {
   /** The batch's transaction. The handler can neither commit nor roll it back. */
   readonly tx: Tx
   /** Requests external calls and published messages, and adds evidence. */
-  readonly effects: Effects
+  readonly effects: Effects<External, Publish>
   /** For a message that waited after `Verdict.wait`: whether it was released in time. Null otherwise. */
   readonly waited: 'released' | 'too late' | null
   /** Id of the run: it identifies the consumer, the version of its code and the mode. See `cause`. */
@@ -49,48 +51,63 @@ export interface HandlerContext<M, Tx> {
 }
 
 /** What a batch handler receives. */
-export interface BatchContext<M, Tx> {
-  readonly batch: readonly BatchItem<M>[]
+export interface BatchContext<M, Tx, External extends string = string, Publish extends string = string> {
+  readonly batch: readonly BatchItem<M, External, Publish>[]
   readonly tx: Tx
   readonly mode: Mode
   readonly signal: AbortSignal
   readonly log: Log
 }
 
-export interface BatchItem<M> {
+/** One message of a batch. */
+export interface BatchItem<M, External extends string = string, Publish extends string = string> {
   readonly message: M
   readonly envelope: Envelope
-  readonly effects: Effects
+  readonly effects: Effects<External, Publish>
   /** For a message that waited after `Verdict.wait`: whether it was released in time. Null otherwise. */
   readonly waited: 'released' | 'too late' | null
   /** Id of the run. See `cause`. */
   readonly run: number
 }
 
-export type Handler<M, Tx> = (context: HandlerContext<M, Tx>) => Promise<Verdict | void> | Verdict | void
+/** Applies one message. */
+export type Handler<M, Tx, External extends string = string, Publish extends string = string> = (
+  context: HandlerContext<M, Tx, External, Publish>,
+) => Promise<Verdict | void> | Verdict | void
 
 /** May return verdicts for single items; the handler must not have written anything for those. */
-export type BatchHandler<M, Tx> = (
-  context: BatchContext<M, Tx>,
-) => Promise<ReadonlyMap<BatchItem<M>, Verdict> | void>
+export type BatchHandler<M, Tx, External extends string = string, Publish extends string = string> = (
+  context: BatchContext<M, Tx, External, Publish>,
+) => Promise<ReadonlyMap<BatchItem<M, External, Publish>, Verdict> | void>
 
-export interface Effects {
+/**
+ * A name that the contract declares. Without declared names, no text is one: the type says what to do.
+ */
+export type TargetName<Names extends string, Where extends string> = [Names] extends [never]
+  ? string & Impossible<`declare the target in ${Where}, or list the names as a type argument`>
+  : Names
+
+/** What a handler may request beside its writes. Names are those of the contract's `effect` section. */
+export interface Effects<External extends string = string, Publish extends string = string> {
   /**
    * Records the call in the batch's transaction. A dispatcher makes it after the commit, with `key` as
    * idempotency key.
    */
-  external(target: string, request: ExternalRequest): void
+  external(target: TargetName<External, 'effect.external'>, request: ExternalRequest): void
   /**
    * Writes a message to the outbox in the batch's transaction. A relay publishes it after the commit, at
    * least once and always under the same id.
    */
-  publish(target: string, request: PublishRequest): void
+  publish(target: TargetName<Publish, 'effect.publish'>, request: PublishRequest): void
   /**
    * Makes the call at once, inside the transaction; for fast targets with policy `keyed`. The transaction and
    * its locks are held until the answer arrives. Nothing is recorded: a batch that rolls back repeats the
    * call with the same key. Returns null in modes that suppress calls.
    */
-  call(target: string, request: ExternalRequest): Promise<InlineAnswer | null>
+  call(
+    target: TargetName<External, 'effect.external'>,
+    request: ExternalRequest,
+  ): Promise<InlineAnswer | null>
   /**
    * Adds evidence to the marker of the message, as a note that `onceward explain` shows: what was decided and
    * why. Written if the message is applied, in every mode. `detail` is text, or a value that is written as
@@ -112,6 +129,7 @@ export interface InlineAnswer {
   readonly body: Uint8Array
 }
 
+/** One external call, as a handler requests it. */
 export interface ExternalRequest {
   /**
    * Identifies the operation: every attempt and redelivery must use the same key. Default: the

@@ -14,6 +14,36 @@ export type PublishTarget = PublishPlace & {
    * one registered in the database.
    */
   readonly destination?: string
+  /**
+   * Makes the bytes of each body, such as `avroEncoder(…)` of `onceward/schema` or `cloudEventsEncoder(…)`.
+   * Default: bytes unchanged, any other value as JSON.
+   */
+  readonly encoder?: MessageEncoder
+}
+
+/** Makes the bytes of published messages. It may wait, for a registry; the transaction waits with it. */
+export interface MessageEncoder {
+  readonly name: string
+  /** Throws on a body that it cannot write: the message that publishes it fails. */
+  encode(body: unknown, place: EncodePlace): EncodedMessage | Promise<EncodedMessage>
+}
+
+/** Where an encoded message goes. */
+export interface EncodePlace {
+  readonly broker: PublishPlace['broker']
+  /** The topic or queue; the routing key of an exchange. */
+  readonly topic: string
+  /** The message id. */
+  readonly id: string
+  readonly type: string | undefined
+  readonly key: string | null
+}
+
+export interface EncodedMessage {
+  readonly body: Uint8Array
+  readonly contentType?: string
+  /** Added to the headers of the request, which win. */
+  readonly headers?: Readonly<Record<string, unknown>>
 }
 
 export type PublishPlace =
@@ -31,6 +61,7 @@ export type PublishPlace =
   | { readonly broker: 'rabbitmq'; readonly queue: string }
   | { readonly broker: 'rabbitmq'; readonly exchange: string; readonly routingKey: string }
 
+/** One message, as a handler or a producer publishes it. */
 export interface PublishRequest {
   /** Bytes are published unchanged; any other value is published as JSON. */
   body: unknown

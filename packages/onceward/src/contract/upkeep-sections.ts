@@ -132,6 +132,7 @@ export interface ReconcileSection {
   edited?: string
 }
 
+/** Which campaigns may read history again. See `docs/replay.md`. */
 export interface ReplaySection {
   /** The campaign modes operators may start. Default `replay`, `repair` and `forensic`. */
   modes?: readonly CampaignMode[]
@@ -156,6 +157,7 @@ export interface ReplaySection {
   compare?: Readonly<Record<string, ComparedTable>>
 }
 
+/** How the tables of a rebuild are compared before a swap. */
 export interface ComparedTable {
   /** Columns that identify a row. Default: the primary key. */
   key?: readonly string[]

@@ -83,7 +83,7 @@ export class WorkLoop {
     })
   }
 
-  async drain(deadlineMs = 30_000): Promise<void> {
+  async drain(deadlineMs = 25_000): Promise<void> {
     if (this.#state === 'new') this.#stop()
     if (this.#state !== 'running') return this.#state === 'draining' ? this.#done.promise : undefined
     this.#state = 'draining'

@@ -17,6 +17,9 @@ export interface KnownFacts {
   readonly idTime: Date | null
 }
 
+/** Where rows of sinks were not found. `explain` says what to pass for an answer. */
+export const sinkRowsMissing = 'none requested or found'
+
 /** The questions of an audit, each with its answer or the reason why it has none. Pure. */
 export function answerAuditor(known: KnownFacts): readonly AuditAnswer[] {
   const { subject, marker, receipt, held, run, sinkRows, events } = known
@@ -52,9 +55,7 @@ export function answerAuditor(known: KnownFacts): readonly AuditAnswer[] {
     answer(
       'sink rows',
       sinkRows.length === 0 ? null : sinkRows.join('; '),
-      sinkRows.length === 0
-        ? 'none requested or found: pass --contract, or ask by --row'
-        : 'the tables of the contract, or the row in the question',
+      sinkRows.length === 0 ? sinkRowsMissing : 'the tables of the contract, or the row in the question',
     ),
     answer('decision', marker?.status ?? row?.state, marker === null ? 'the held row' : 'the marker'),
     answer('reason', reasonOf(known), isOfMarker(marker) ? 'the marker' : 'the last event with a reason'),

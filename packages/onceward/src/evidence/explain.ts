@@ -3,6 +3,7 @@ import { readRuns } from '../drivers/postgres/evidence/read-campaigns.ts'
 import { findEffects } from '../drivers/postgres/evidence/read-ledger.ts'
 import { assertUsable } from '../drivers/postgres/migrate.ts'
 import type { SqlPool } from '../drivers/postgres/pool.ts'
+import { sinkRowsMissing } from './answer-auditor.ts'
 import { buildStory, type Lead } from './build-story.ts'
 import type { Absence, ExplainOptions, ExplainQuestion, Explanation, Story, Subject } from './explanation.ts'
 import { findRow } from './find-row.ts'
@@ -40,7 +41,7 @@ export async function explain(
   const found = await find(pool, question, consumers, options, limits)
   const stories: Story[] = []
   for (const subject of found.subjects.slice(0, storiesMax))
-    stories.push(await buildStory(pool, subject, options, found.lead, limits))
+    stories.push(answered(await buildStory(pool, subject, options, found.lead, limits), question, options))
   if (found.subjects.length > storiesMax)
     limits.push(
       `${found.subjects.length - storiesMax} more messages are not shown: ask by --message, or with a version.`,
@@ -52,6 +53,15 @@ export async function explain(
     if (!known.has(consumer.consumerId)) absences.push(await readAbsence(pool, consumer, found.messageId))
   if (stories.length > 0) limits.push(...generalLimits(options))
   return { question, storedAs: found.storedAs, stories, absences, limits: [...new Set(limits)] }
+}
+
+/** An answer asks for a contract or a row only where none was given. */
+function answered(story: Story, { by }: ExplainQuestion, { contract }: ExplainOptions): Story {
+  const asks = [contract === undefined ? 'pass --contract' : null, by === 'row' ? null : 'ask by --row']
+  const open = asks.filter(ask => ask !== null).join(', or ')
+  const from = open === '' ? 'none was found' : `none requested or found: ${open}`
+  const answers = story.answers.map(one => (one.from === sinkRowsMissing ? { ...one, from } : one))
+  return { ...story, answers }
 }
 
 const keysAreFreed =

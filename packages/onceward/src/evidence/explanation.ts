@@ -57,6 +57,7 @@ export interface Absence {
   readonly facts: Readonly<Record<string, unknown>>
 }
 
+/** Why a row exists: messages, decisions, attempts and effects behind it. */
 export interface Explanation {
   readonly question: ExplainQuestion
   /** The stored id, when it differs from the given one. */

@@ -5,10 +5,48 @@ import { type ExactJson, findBigint, mayLoseDigits, parseExact } from './json-nu
 import { isPlainlyWithin, scanJson } from './json-scan.ts'
 import type { Limits } from './limits.ts'
 
-/** Decodes bytes. Throws on anything it cannot represent exactly; must not keep the bytes. */
+/**
+ * Decodes bytes. Throws on anything it cannot represent exactly; must not keep the bytes. It may return a
+ * promise. Some codes of thrown errors have an outcome of their own: `registry_unavailable` and
+ * `configuration` pause the consumer, and `schema_unknown` parks the message until its schema is known.
+ */
 export interface Codec {
   readonly name: string
+  /**
+   * Most milliseconds that one asynchronous decode waits for others, such as a registry; its time limit is
+   * `batch.handlerTimeoutMs` and this. Default 0.
+   */
+  readonly waitMaxMs?: number
   decode(bytes: Buffer, limits: Limits, delivery: DeliveryFacts): unknown
+  /**
+   * Called for a message that was parked because its schema was unknown: whether the schema is known now.
+   * Absent: only an operator releases such messages.
+   */
+  knows?(bytes: Buffer, limits: Limits, delivery: DeliveryFacts): Promise<boolean>
+  /** Called by `onceward check --live`. Absent: nothing is compared. */
+  compare?(request: ComparisonRequest): Promise<SchemaComparison>
+}
+
+export interface ComparisonRequest {
+  /** The topic, queue or stream that the consumer reads. */
+  readonly origin: string
+  /** The schema that the producer wants to send next; null if none was given. */
+  readonly next: Buffer | null
+  readonly signal: AbortSignal
+}
+
+/** What the consumer reads, compared with what its subject has and will have. */
+export interface SchemaComparison {
+  readonly subject: string
+  /** For people; without secrets. */
+  readonly registry: string
+  readonly versions: number
+  /** Versions that the consumer cannot read, with the reason. */
+  readonly unreadable: readonly { readonly version: number | 'next'; readonly reason: string }[]
+  /** Why the registry would refuse the next version. */
+  readonly refused: readonly string[]
+  /** Why nothing could be compared; null if it was. */
+  readonly notCompared: string | null
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { Consumer } from '../contract/define-consumer.ts'
-import { errorText } from '../errors.ts'
+import { errorCode, errorText, OncewardError } from '../errors.ts'
 import type { Delivery } from '../ports/source.ts'
 import { contentDigest, isTombstone, plainDigest } from './content-digest.ts'
 import { DecodedMessage, type Later } from './decoded-message.ts'
@@ -23,11 +23,20 @@ import type { Problem, ProblemKind, Received } from './received.ts'
 import { unreadableReason } from './unreadable-encoding.ts'
 import { knownOf, orElse, unreadable, unreadableBy } from './unreadable-message.ts'
 
+/** The part of reading that has a time limit. */
+export interface LimitedStep {
+  readonly name: 'decoding' | 'validation'
+  /** Added to the limit. */
+  readonly extraMs: number
+}
+
 /**
  * Waits for `work`, which never rejects, up to a time limit; then returns the result of `late` with the
  * reason.
  */
-export type TimeLimit = <T>(work: Promise<T>, late: (reason: string) => T) => Promise<T>
+export type TimeLimit = <T>(work: Promise<T>, late: (reason: string) => T, step: LimitedStep) => Promise<T>
+
+const validation: LimitedStep = { name: 'validation', extraMs: 0 }
 
 const unlimited: TimeLimit = work => work
 
@@ -36,14 +45,14 @@ export type MessageReader<M> = (delivery: Delivery) => Received<M> | Promise<Rec
 /**
  * Compiles a contract's message and identity sections into one function: limits, decompression, decoding,
  * validation, identities, digest. The function never throws. Every error becomes a `Problem`, because
- * unreadable bytes still need a row and an outcome. It is synchronous unless the schema is not.
+ * unreadable bytes still need a row and an outcome. It is synchronous unless codec or schema are not.
  */
 export function createMessageReader<M, Tx>(
   consumer: Consumer<M, Tx>,
   limitTime: TimeLimit = unlimited,
 ): MessageReader<M> {
   const broken = (delivery: Delivery, error: unknown) => unreadableBy(consumer, delivery, error)
-  const read = compileReader(consumer, (delivery, work, late) =>
+  const read = compileReader(consumer, (delivery, work, late, step) =>
     limitTime(
       work.catch(error => broken(delivery, error)),
       reason =>
@@ -51,6 +60,7 @@ export function createMessageReader<M, Tx>(
           () => late(reason),
           error => broken(delivery, error),
         ),
+      step,
     ),
   )
   return delivery =>
@@ -64,6 +74,7 @@ type TimeLimitFor<M> = (
   delivery: Delivery,
   work: Promise<Received<M>>,
   late: (reason: string) => Received<M>,
+  step: LimitedStep,
 ) => Promise<Received<M>>
 
 function compileReader<M, Tx>(consumer: Consumer<M, Tx>, limitTime: TimeLimitFor<M>): MessageReader<M> {
@@ -121,6 +132,92 @@ function compileReader<M, Tx>(consumer: Consumer<M, Tx>, limitTime: TimeLimitFor
     )
   }
 
+  /** `early` is the digest, if it was computed before decoding. */
+  const undecoded = (
+    delivery: Delivery,
+    early: Buffer | null,
+    value: unknown,
+    kind: ProblemKind,
+    text: string,
+  ): Received<M> => {
+    const id = idOf(value as M, delivery)
+    const known = 'id' in id ? id.id : null
+    const facts = factsIn(value, delivery)
+    return unreadable(delivery, early ?? digestNow(delivery), known, laneOf(delivery), kind, text, facts)
+  }
+
+  const withoutMessage = (
+    delivery: Delivery,
+    early: Buffer | null,
+    kind: ProblemKind,
+    text: string,
+  ): Received<M> => {
+    const id = knownOf(delivery)?.messageId ?? idWithoutBody(consumer.identity.id, delivery)
+    const facts = factsIn(undefined, delivery)
+    return unreadable(delivery, early ?? digestNow(delivery), id, laneOf(delivery), kind, text, facts)
+  }
+
+  /** Headers over their limits get no digest and no facts: the sender decides how much work that is. */
+  const unreadableOver = (delivery: Delivery, early: Buffer | null, kind: ProblemKind, text: string) =>
+    unreadable(
+      delivery,
+      early ?? contentDigest(delivery, []),
+      knownOf(delivery)?.messageId ?? idWithoutBody(consumer.identity.id, delivery),
+      laneOf(delivery),
+      kind,
+      text,
+    )
+
+  const refused = (delivery: Delivery, early: Buffer | null, error: unknown): Received<M> => {
+    if (error instanceof InexactNumber)
+      return undecoded(delivery, early, error.exact, 'inexact number', error.message)
+    return withoutMessage(delivery, early, kindOfRefusal(error), errorText(error, 500))
+  }
+
+  const validated = (delivery: Delivery, early: Buffer | null, value: unknown, result: Result<M>) => {
+    if (result.issues !== undefined)
+      return undecoded(delivery, early, value, 'invalid', issuesText(result.issues))
+    carryInexact(value, result.value)
+    return read(delivery, early, result.value)
+  }
+
+  const decoded = (
+    delivery: Delivery,
+    early: Buffer | null,
+    value: unknown,
+  ): Received<M> | Promise<Received<M>> => {
+    // Before the schema, which may belong to another type or version.
+    const mismatch = unexpected?.(value as M, delivery) ?? null
+    if (mismatch !== null) return undecoded(delivery, early, value, mismatch.kind, mismatch.text)
+    if (schema === undefined) return read(delivery, early, value)
+    try {
+      const result = schema['~standard'].validate(value)
+      if (!(result instanceof Promise)) return validated(delivery, early, value, result)
+      const invalid = (text: string, kind: ProblemKind) => undecoded(delivery, early, value, kind, text)
+      const reading = result
+        .then(result => validated(delivery, early, value, result))
+        .catch(error => invalid(errorText(error, 500), 'invalid'))
+      return limitTime(delivery, reading, reason => invalid(reason, 'unvalidated'), validation)
+    } catch (error) {
+      return undecoded(delivery, early, value, 'invalid', errorText(error, 500))
+    }
+  }
+
+  const decoding: LimitedStep = { name: 'decoding', extraMs: codec.waitMaxMs ?? 0 }
+  /** Here and not in the reader: its closures would cost every message of a synchronous codec. */
+  const decodedLater = (delivery: Delivery, early: Buffer | null, work: Promise<unknown>) => {
+    const reading = work.then(
+      value => decoded(delivery, early, value),
+      error => refused(delivery, early, error),
+    )
+    return limitTime(
+      delivery,
+      reading,
+      reason => withoutMessage(delivery, early, 'unvalidated', reason),
+      decoding,
+    )
+  }
+
   return delivery => {
     const { held } = delivery
     if (held?.read !== undefined)
@@ -134,57 +231,64 @@ function compileReader<M, Tx>(consumer: Consumer<M, Tx>, limitTime: TimeLimitFor
         later,
       )
     const over = overLimit(delivery, limits)
-    // Headers over their limits get no digest, because the sender decides how much work that is.
     const listed = over === null ? digestHeaders : []
     const digest = knownOf(delivery)?.digest ?? (digestsLate ? null : contentDigest(delivery, listed))
-    const withoutMessage = (kind: ProblemKind, text: string) =>
-      unreadable(
-        delivery,
-        digest ?? contentDigest(delivery, listed),
-        knownOf(delivery)?.messageId ?? idWithoutBody(consumer.identity.id, delivery),
-        laneOf(delivery),
-        kind,
-        text,
-        over === null ? factsIn(undefined, delivery) : undefined,
-      )
     const broken = unreadableReason(delivery.properties.contentEncoding)
-    if (broken !== null) return withoutMessage('undecodable', broken)
-    if (over !== null) return withoutMessage('over limit', over)
+    if (broken !== null)
+      return over === null
+        ? withoutMessage(delivery, digest, 'undecodable', broken)
+        : unreadableOver(delivery, digest, 'undecodable', broken)
+    if (over !== null) return unreadableOver(delivery, digest, 'over limit', over)
     if (isTombstone(delivery))
-      return tombstones === 'handle' ? read(delivery, digest, null) : withoutMessage('tombstone', unhandled)
-    const withoutSchema = (value: unknown, kind: ProblemKind, text: string): Received<M> => {
-      const id = idOf(value as M, delivery)
-      const known = 'id' in id ? id.id : null
-      const facts = factsIn(value, delivery)
-      return unreadable(delivery, digest ?? digestNow(delivery), known, laneOf(delivery), kind, text, facts)
-    }
+      return tombstones === 'handle'
+        ? read(delivery, digest, null)
+        : withoutMessage(delivery, digest, 'tombstone', unhandled)
     let value: unknown
     try {
       const bytes = decompress(delivery.body, delivery.properties.contentEncoding, limits)
       value = codec.decode(bytes, limits, delivery)
     } catch (error) {
-      if (error instanceof InexactNumber) return withoutSchema(error.exact, 'inexact number', error.message)
-      return withoutMessage('undecodable', errorText(error, 500))
+      const received = refused(delivery, digest, error)
+      // A consumer that waits for its registry waits for a promise.
+      return isRegistryAway(received) ? Promise.resolve(received) : received
     }
-    // Before the schema, which may belong to another type or version.
-    const mismatch = unexpected?.(value as M, delivery) ?? null
-    if (mismatch !== null) return withoutSchema(value, mismatch.kind, mismatch.text)
-    if (schema === undefined) return read(delivery, digest, value)
+    return value instanceof Promise ? decodedLater(delivery, digest, value) : decoded(delivery, digest, value)
+  }
+}
 
-    const invalid = (text: string) => withoutSchema(value, 'invalid', text)
-    const conclude = (result: StandardSchemaV1.Result<M>) => {
-      if (result.issues !== undefined) return invalid(issuesText(result.issues))
-      carryInexact(value, result.value)
-      return read(delivery, digest, result.value)
-    }
-    try {
-      const result = schema['~standard'].validate(value)
-      if (!(result instanceof Promise)) return conclude(result)
-      const read = result.then(conclude).catch(error => invalid(errorText(error, 500)))
-      return limitTime(delivery, read, reason => withoutSchema(value, 'unvalidated', reason))
-    } catch (error) {
-      return invalid(errorText(error, 500))
-    }
+/**
+ * For decisions that need the message: as `createMessageReader` without a time limit, but rejects while the
+ * registry of its schema is away.
+ */
+export function createAnsweredReader<M, Tx>(
+  consumer: Consumer<M, Tx>,
+): (delivery: Delivery) => Promise<Received<M>> {
+  const read = createMessageReader(consumer)
+  return async delivery => {
+    const received = await read(delivery)
+    if (!received.readable && received.problem.kind === 'registry away')
+      throw new OncewardError('registry_unavailable', received.problem.text)
+    return received
+  }
+}
+
+/** True for a message whose registry cannot be reached: it is read again when the registry answers. */
+export function isRegistryAway(received: Received): boolean {
+  return !received.readable && received.problem.kind === 'registry away'
+}
+
+type Result<M> = StandardSchemaV1.Result<M>
+
+function kindOfRefusal(error: unknown): ProblemKind {
+  switch (errorCode(error)) {
+    case 'registry_unavailable':
+    // A missing package or a wrong setting concerns every message, and none of them is at fault.
+    case 'configuration':
+      return 'registry away'
+    case 'schema_unknown':
+      return 'unknown schema'
+    default:
+      return 'undecodable'
   }
 }
 

@@ -68,8 +68,12 @@ export type ProblemKind =
   /** A record without a body that the contract does not handle. */
   | 'tombstone'
   | 'invalid'
-  /** The schema did not finish in time; the message may be valid. */
+  /** Decoding or validation did not finish in time; the message may be valid. */
   | 'unvalidated'
+  /** The registry of its schema cannot be reached. The consumer waits and reads it again. */
+  | 'registry away'
+  /** The registry does not know its schema, so far. */
+  | 'unknown schema'
   | 'id missing'
   | 'id malformed'
   | 'business key missing'

@@ -4,6 +4,7 @@ import type { SqlPool } from '../drivers/postgres/pool.ts'
 import { type BrakeRow, listBrakes } from '../drivers/postgres/run/brakes.ts'
 import { act } from './act.ts'
 
+/** Open and recent pauses of event types. */
 export async function readBrakes(pool: SqlPool): Promise<readonly BrakeRow[]> {
   await assertUsable(pool)
   return listBrakes(pool)

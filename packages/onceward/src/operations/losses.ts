@@ -4,6 +4,7 @@ import { assertUsable } from '../drivers/postgres/migrate.ts'
 import type { SqlPool } from '../drivers/postgres/pool.ts'
 import { act } from './act.ts'
 
+/** Declared losses: ranges that a source no longer has. */
 export async function readLosses(pool: SqlPool): Promise<readonly DeclaredLoss[]> {
   await assertUsable(pool)
   return readDeclaredLosses(pool)

@@ -35,6 +35,8 @@ export interface HeldRecord extends HeldKey, HeldIdentities {
   readonly failureClass: string
   readonly code: string
   readonly error: string | null
+  /** The class of the thrown value, for dead-letter copies. */
+  readonly exception?: string | null
   readonly place: string
   /** The order key: later messages of it wait behind this one while it is parked. Null when unordered. */
   readonly orderKey: string | null

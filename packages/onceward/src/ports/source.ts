@@ -243,6 +243,7 @@ export interface Checkpoints {
   withdrawLoss(partition: string, epoch: number, from: Position, reason: string): Promise<void>
 }
 
+/** A position of a log, as tests read it. */
 export interface Position {
   readonly incarnation: string
   readonly next: string
@@ -313,6 +314,7 @@ export interface PartitionLag {
   readonly oldestMs?: number | null
 }
 
+/** Something that happened to a source, other than a delivery. */
 export type SourceEvent =
   | { readonly kind: 'connected' }
   | { readonly kind: 'disconnected'; readonly reason: string }
@@ -345,6 +347,7 @@ export type SourceEvent =
   /** The source was declared to end, and every record is settled: the consumer drains. */
   | { readonly kind: 'ended'; readonly reason: string }
 
+/** An open stream of deliveries. */
 export interface Subscription {
   /**
    * Called by the consumer whenever it has room, one call at a time. Resolves at once with what has already

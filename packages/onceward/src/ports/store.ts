@@ -94,6 +94,7 @@ export interface StoreRegistry {
   registerBroker(broker: BrokerIdentity): Promise<void>
 }
 
+/** Why a store cannot work at present, as its errors say. */
 export type StoreTrouble =
   /** Serialization failure or deadlock: the same batch may succeed when run again. */
   | 'contention'

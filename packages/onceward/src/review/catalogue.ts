@@ -14,6 +14,7 @@ import { postgresRules } from './rules/postgres.ts'
 import { rabbitRules } from './rules/rabbitmq.ts'
 import { retentionRules } from './rules/retention.ts'
 import { sampleRules } from './rules/samples.ts'
+import { schemaRules } from './rules/schema.ts'
 import { severalRules } from './rules/several.ts'
 import { streamRules } from './rules/stream.ts'
 import { timingRules } from './rules/timing.ts'
@@ -39,6 +40,7 @@ export type Topic =
   | 'RabbitMQ'
   | 'Kafka'
   | 'PostgreSQL'
+  | 'schema registry'
   | 'memory'
   | 'the check itself'
 
@@ -49,6 +51,7 @@ const topics: readonly (readonly [Topic, readonly RuleText[]])[] = [
   ['RabbitMQ', [...rabbitRules, ...streamRules, ...rabbitOutletRules]],
   ['Kafka', [...kafkaRules, ...kafkaOutletRules]],
   ['PostgreSQL', postgresRules],
+  ['schema registry', schemaRules],
   ['memory', memoryRules],
   ['the check itself', rulesOfTheCheck],
 ]
@@ -58,7 +61,13 @@ export const catalogue: readonly (RuleText & { readonly topic: Topic })[] = topi
   rules.map(({ id, severity, title, reason, fix }) => ({ id, severity, title, reason, fix, topic })),
 )
 
-const liveTopics: ReadonlySet<Topic> = new Set(['RabbitMQ', 'Kafka', 'PostgreSQL', 'memory'])
+const liveTopics: ReadonlySet<Topic> = new Set([
+  'RabbitMQ',
+  'Kafka',
+  'PostgreSQL',
+  'schema registry',
+  'memory',
+])
 
 /** Rules that need a server. */
 export const liveIds: ReadonlySet<string> = new Set(

@@ -4,6 +4,7 @@ import { withEnvironment } from './addresses.ts'
 import { inEnvironment } from './fixed-environment.ts'
 import { realEnvironment } from './real-environment.ts'
 
+/** The findings of a review. */
 export type ContractReport = CheckReport
 
 /**

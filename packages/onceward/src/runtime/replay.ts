@@ -27,6 +27,7 @@ import { openSelection } from './open-selection.ts'
 import { realEnvironment } from './real-environment.ts'
 import { assertSameDatabase } from './same-database.ts'
 
+/** Where campaigns of a consumer find their database and brokers. */
 export interface ReplayOptions extends BrokerSecurity {
   readonly databaseUrl: string
   /** Used instead of a pool of its own, and left open. Enough to create and preview campaigns. */

@@ -14,6 +14,7 @@ import { ConsumerProcess } from '../engine/consumer/consumer.ts'
 import { createSharedLimits } from '../engine/consumer/shared-limits.ts'
 import type { Environment } from '../environment.ts'
 import { OncewardError } from '../errors.ts'
+import { SchemaRelease } from '../operations/parking/schema-release.ts'
 import type { Store } from '../ports/store.ts'
 import { WorkerOnDemand } from '../work/worker-on-demand.ts'
 import { prepareOf, withEnvironment } from './addresses.ts'
@@ -87,6 +88,8 @@ export interface RunOptions extends StartOptions, BrokerSecurity {
    * Maximum age of values from the database when metrics are collected; older ones are omitted. Default 15 s.
    */
   readonly gaugesMaxAgeMs?: number | undefined
+  /** How often the registry is asked again for schemas that parked messages wait for. Default 30 s. */
+  readonly schemaLookEveryMs?: number | undefined
   /** Refuses a database of another environment. */
   readonly environment?: string | undefined
   /** Of the store that this makes: see `TransactionOptions`. Default: `ONCEWARD_PREPARE`, or `auto`. */
@@ -105,8 +108,8 @@ export interface Running {
   /** Leases held work; null when the contract leaves none and no message was released before the start. */
   readonly worker: ConsumerProcess<unknown, SqlTransaction> | null
   /**
-   * Accepts no new work, finishes running work and returns the rest. Default 30 s in total; after that it
-   * leaves within a second.
+   * Accepts no new work, finishes running work and returns the rest. Default 25 s in total, below the grace
+   * of Kubernetes; after that it leaves within a second.
    */
   drain(deadlineMs?: number): Promise<void>
   /** Leaves at once: transactions roll back, deliveries are returned. */
@@ -208,6 +211,10 @@ async function startConsumer<M>(
       wanted.has('consumer') || wanted.has('retention') || wanted.has('worker')
         ? await openRetention(consumer, { ...options, ...access, idle: () => isIdle(spine) })
         : []
+    if (wanted.has('worker') && mode === 'live' && consumer.message.codec.knows !== undefined)
+      carriers.push(
+        new SchemaRelease({ pool, consumer: consumer as never, env, everyMs: options.schemaLookEveryMs }),
+      )
     const localHandoff = worker?.localHandoff
     if (wanted.has('consumer'))
       spine = new ConsumerProcess({ ...around, source: broker.source, ...(localHandoff && { localHandoff }) })
@@ -292,12 +299,14 @@ async function openDispatcher<M>(
 }
 
 /**
- * No open transaction and no deliveries. Repeated checks never find a consumer with a backlog idle.
+ * No open transaction and no deliveries. Repeated checks never find a consumer with a backlog idle, nor one
+ * that waits for a dependency before it can read what was redelivered.
  */
 function isIdle<M>(spine: ConsumerProcess<M, SqlTransaction> | null): boolean {
   if (spine === null) return true
-  const { batchesInFlight, held, storeUnavailable } = spine.tally
-  return spine.state === 'running' && batchesInFlight === 0 && held === 0 && !storeUnavailable
+  const { batchesInFlight, held, storeUnavailable, breaker } = spine.tally
+  const waits = storeUnavailable || breaker !== 'closed'
+  return spine.state === 'running' && batchesInFlight === 0 && held === 0 && !waits
 }
 
 function readVariable(name: string): string | undefined {
@@ -336,7 +345,7 @@ export function running(
   finished.catch(() => {})
 
   /** One deadline for all parts and the database: after it, none of them is waited for. */
-  const drain = async (deadlineMs = 30_000) => {
+  const drain = async (deadlineMs = 25_000) => {
     stops ??= 'draining'
     const endMs = clock.nowMs() + deadlineMs
     const orderly = async () => {

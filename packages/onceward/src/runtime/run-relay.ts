@@ -29,6 +29,7 @@ export interface RunRelayOptions extends PublisherAddresses, StartOptions {
   readonly env?: Environment
 }
 
+/** A running relay. */
 export type RunningRelay = Omit<Running, 'consumer' | 'worker'>
 
 /**

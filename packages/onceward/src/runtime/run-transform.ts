@@ -85,7 +85,7 @@ async function startTransform<M>(transform: Transform<M>, options: Parts): Promi
     finished,
     leave,
     health: () => watch.read(),
-    async drain(deadlineMs = 30_000) {
+    async drain(deadlineMs = 25_000) {
       watch.stopping()
       const cancel = env.timers.after(deadlineMs, leave)
       await loop.drain().finally(cancel)

@@ -21,7 +21,7 @@ export interface SetAside {
   readonly code: string
 }
 
-const problems: Readonly<Record<Exclude<ProblemKind, 'process died'>, true>> = {
+const problems: Readonly<Record<Exclude<ProblemKind, 'process died' | 'registry away'>, true>> = {
   'over limit': true,
   undecodable: true,
   'inexact number': true,
@@ -36,6 +36,7 @@ const problems: Readonly<Record<Exclude<ProblemKind, 'process died'>, true>> = {
   'order key malformed': true,
   'unknown type': true,
   'unsupported version': true,
+  'unknown schema': true,
 }
 const unreadableCodes = new Set(Object.keys(problems).map(kind => kind.replaceAll(' ', '_')))
 

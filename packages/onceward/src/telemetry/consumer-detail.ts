@@ -26,11 +26,13 @@ export interface ConsumerTrouble {
   readonly oldestSetAside: readonly { readonly consumer: string; readonly seconds: number }[]
 }
 
+/** What needs a person, over all consumers. */
 export async function readTrouble(pool: SqlPool): Promise<ConsumerTrouble> {
   await assertUsable(pool)
   return { halts: await readHalts(pool), oldestSetAside: await readOldestSetAside(pool) }
 }
 
+/** The newest runs of a consumer, and its blocked keys. */
 export interface ConsumerDetail {
   readonly runs: readonly RunRow[]
   readonly blockedKeys: readonly BlockedKeyRow[]

@@ -23,7 +23,6 @@ const gauges: readonly GaugeKey[] = [
   'gaugesAge',
   'parkingUsed',
   'checkpointAge',
-  'losses',
   'ledger',
   'ledgerOldest',
   'horizonAge',
@@ -166,7 +165,6 @@ export class StoreGauges {
     see('parkingUsed', reading.fullestKey / failure.parking.perKeyMax, { consumer, cap: 'key' })
     for (const { partition, age } of reading.checkpoints)
       see('checkpointAge', age + since, { consumer, partition })
-    see('losses', reading.losses, { consumer })
     this.#showEffects(see, reading, since)
     this.#showMemory(see, reading, since)
   }

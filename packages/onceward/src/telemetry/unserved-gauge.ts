@@ -1,4 +1,5 @@
 import type { SqlPool } from '../drivers/postgres/pool.ts'
+import { type OpenLosses, readOpenLosses } from '../drivers/postgres/status/open-losses.ts'
 import { readUnservedOutbox, type UnservedDestination } from '../drivers/postgres/status/unserved-outbox.ts'
 import { readUnservedWork, type UnservedWork } from '../drivers/postgres/status/unserved-work.ts'
 import type { Environment } from '../environment.ts'
@@ -11,7 +12,7 @@ const everyMs = 5_000
 /** Rows reported at most, so that labels stay bounded. More of them mean an error elsewhere. */
 const shownMax = 50
 
-type Key = 'outboxUnserved' | 'heldUnserved'
+type Key = 'outboxUnserved' | 'heldUnserved' | 'losses'
 
 interface Unserved<K extends Key, Row> {
   readonly key: K
@@ -40,6 +41,14 @@ const work: Unserved<'heldUnserved', UnservedWork> = {
   read: readUnservedWork,
   labels: row => ({ 'waits.for': lackText(row) }),
   unknown: 'held work without a worker could not be counted',
+}
+
+/** A consumer that finds a loss halts, and its process ends: the others report it. */
+const losses: Unserved<'losses', OpenLosses> = {
+  key: 'losses',
+  read: readOpenLosses,
+  labels: ({ consumer }) => ({ consumer }),
+  unknown: 'losses could not be counted',
 }
 
 /**
@@ -98,14 +107,25 @@ class UnservedGauge<K extends Key, Row extends { readonly waiting: number }> {
   #note(row: Row): void {
     const labels = this.#of.labels(row)
     const name = JSON.stringify(labels)
-    if (this.#seen.has(name) || this.#seen.size < shownMax)
-      this.#seen.set(name, { labels, waiting: row.waiting })
+    const isFull = !this.#seen.has(name) && this.#seen.size >= shownMax
+    if (isFull && (row.waiting === 0 || !this.#forgetServed())) return
+    this.#seen.set(name, { labels, waiting: row.waiting })
+  }
+
+  /** An entry that is 0 makes room for one that waits. False if there is none. */
+  #forgetServed(): boolean {
+    for (const [name, { waiting }] of this.#seen) if (waiting === 0) return this.#seen.delete(name)
+    return false
   }
 }
 
 /** The gauges of all unserved rows. `close` stops reading and resolves when the current read has ended. */
 export function showUnserved(pool: SqlPool, env: Environment): { close(): Promise<void> } {
-  const gauges = [new UnservedGauge(outbox, pool, env), new UnservedGauge(work, pool, env)]
+  const gauges = [
+    new UnservedGauge(outbox, pool, env),
+    new UnservedGauge(work, pool, env),
+    new UnservedGauge(losses, pool, env),
+  ]
   return {
     async close() {
       for (const gauge of gauges) await gauge.close()

@@ -2,6 +2,7 @@ import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs'
 import { type CrashPoint, crashPoints, type Reach } from '../crash-points.ts'
 import { OncewardError } from '../errors.ts'
 
+/** At which passage of a point the process dies, and what it leaves as proof. */
 export interface DeathOptions {
   /** Which passage of the point kills; default the first. */
   readonly hit?: number

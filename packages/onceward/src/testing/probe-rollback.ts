@@ -8,6 +8,7 @@ import type { Enrolment } from '../ports/enrolment.ts'
 import type { Delivery } from '../ports/source.ts'
 import type { Store } from '../ports/store.ts'
 
+/** A handler, its store, and how to see what it changed. */
 export interface RollbackProbe<Tx> {
   readonly store: Store<Tx>
   /** The handler, on a transaction that is always rolled back; see `handlerOn`. */

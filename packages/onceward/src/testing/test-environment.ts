@@ -3,6 +3,7 @@ import type { Environment, LogFields } from '../environment.ts'
 import { type Metrics, unmeasured } from '../telemetry/metrics.ts'
 import { untraced } from '../telemetry/traces.ts'
 
+/** One line that was logged in a test. */
 export interface LogLine {
   readonly level: 'debug' | 'info' | 'warn' | 'error'
   readonly message: string
@@ -23,12 +24,14 @@ export interface TestEnvironment extends Environment {
   readonly reached: readonly CrashPoint[]
 }
 
+/** Parts of the environment that a test replaces. */
 export interface TestEnvironmentOptions {
   /** A fixed number in [0, 1), or a function. Default 0.5. */
   readonly random?: number | (() => number)
   readonly reach?: Reach
 }
 
+/** An environment whose clock and timers a test moves. */
 export function createTestEnvironment(options: TestEnvironmentOptions = {}): TestEnvironment {
   const { random = 0.5 } = options
   const timers = new ManualTimers()

@@ -1,3 +1,4 @@
+/** How long and how often `until` looks. */
 export interface UntilOptions {
   /** Generous: only a failure waits for it. Default 60 s. */
   readonly deadlineMs?: number

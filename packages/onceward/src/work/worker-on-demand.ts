@@ -37,7 +37,11 @@ export class WorkerOnDemand<M, Tx> {
 
   constructor(options: OnDemandOptions<M, Tx>) {
     this.#options = options
-    if (leavesWork(options.consumer)) this.#worker = createWorker(options)
+    if (leavesWork(options.consumer)) {
+      this.#worker = createWorker(options)
+      // Before it starts: a start that fails elsewhere leaves this worker and waits for its end.
+      this.#endWith(this.#worker)
+    }
     this.finished = this.#end.promise
     this.finished.catch(() => {})
   }
@@ -53,10 +57,7 @@ export class WorkerOnDemand<M, Tx> {
   }
 
   async start(): Promise<void> {
-    if (this.#worker !== null) {
-      this.#endWith(this.#worker)
-      await this.#worker.start()
-    }
+    await this.#worker?.start()
     if (this.#options.mode === 'live' && this.#options.released !== undefined) this.#lookLater()
   }
 

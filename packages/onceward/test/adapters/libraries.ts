@@ -16,7 +16,7 @@ export interface Library<Tx> {
   open(url: string, options?: TransactionOptions): Opened<Tx>
   /** With the query builder of the library. */
   write(tx: Tx, key: string): Promise<unknown>
-  /** A text of the user. */
+  /** A text of the user; answers what the library does. */
   send(tx: Tx, text: string): Promise<unknown>
 }
 
@@ -67,7 +67,7 @@ const drizzleOn = (name: string, pool: pg.PoolConfig): Library<DrizzleTransactio
     }
   },
   write: async (tx, key) => void (await tx.insert(effect).values({ key })),
-  send: async (tx, text) => void (await tx.execute(drizzleSql.raw(text))),
+  send: async (tx, text) => tx.execute(drizzleSql.raw(text)),
 })
 
 export const drizzleLibrary = drizzleOn('Drizzle', {})
@@ -80,7 +80,7 @@ export const knexLibrary: Library<Knex.Transaction> = {
     return { store: createKnexStore(knex, options), close: () => knex.destroy() }
   },
   write: async (tx, key) => void (await tx('effect').insert({ key })),
-  send: async (tx, text) => void (await tx.raw(text)),
+  send: async (tx, text) => tx.raw(text),
 }
 
 export const libraries = [

@@ -105,7 +105,7 @@ export const questions: readonly Question[] = [
     {
       asks: 'Using a stream offset as proof of the effect',
       shownBy: [
-        'rebalance/with-effect.test.ts',
+        'rebalance/with-effect.extended.test.ts',
         'processes join, leave, die, freeze and restart under load: position with the effect',
       ],
       how: 'The position is committed after the effect, or in its transaction.',
@@ -502,7 +502,7 @@ export const questions: readonly Question[] = [
       asks: 'A rebalance commits only completed records',
       rules: ['OW152'],
       shownBy: [
-        'rebalance/broker-offsets.test.ts',
+        'rebalance/broker-offsets.extended.test.ts',
         'processes join, leave, die, freeze and restart under load: offsets on the broker',
       ],
       how: 'The consumer finishes and commits revoked partitions, and commits nothing for lost ones.',

@@ -4,11 +4,13 @@ import { type QueueOptions, queue } from 'onceward/rabbitmq'
 import { stream } from 'onceward/rabbitmq-stream'
 import type { ClusterState, TopicState } from '../../src/drivers/kafka/describe-cluster.ts'
 import type { BrokerState, QueueState, Topology } from '../../src/drivers/rabbitmq/describe-broker.ts'
+import type { SchemaComparison } from '../../src/message/codec.ts'
 import type { KafkaSubject } from '../../src/review/rules/kafka.ts'
 import type { MemorySubject } from '../../src/review/rules/memory.ts'
 import type { KafkaOutletSubject, RabbitOutletSubject, RabbitPlace } from '../../src/review/rules/outlets.ts'
 import type { DatabaseSubject } from '../../src/review/rules/postgres.ts'
 import type { RabbitSubject } from '../../src/review/rules/rabbitmq.ts'
+import type { SchemaSubject } from '../../src/review/rules/schema.ts'
 import type { StreamSubject } from '../../src/review/rules/stream.ts'
 import { consumerWith } from './contract-pairs.ts'
 
@@ -405,5 +407,39 @@ export const memoryPairs: Record<string, Pair<MemorySubject>> = {
   OW512: {
     bad: memory({ database: database({ consumers: [{ ...other, name: 'clean' }] }) }, inDays),
     good: memory({}, inDays),
+  },
+}
+
+const comparison = {
+  subject: 'payments-value',
+  registry: 'https://registry.example',
+  versions: 2,
+  unreadable: [],
+  refused: [],
+  notCompared: null,
+} satisfies SchemaComparison
+const compared = { comparison, next: true }
+
+export const schemaPairs: Readonly<
+  Record<string, { readonly bad: SchemaSubject; readonly good: SchemaSubject }>
+> = {
+  OW601: {
+    bad: { comparison: { ...comparison, unreadable: [{ version: 1, reason: 'no default' }] }, next: false },
+    good: compared,
+  },
+  OW602: {
+    bad: {
+      comparison: { ...comparison, unreadable: [{ version: 'next', reason: 'no default' }] },
+      next: true,
+    },
+    good: compared,
+  },
+  OW603: {
+    bad: { comparison: { ...comparison, refused: ['it is not compatible'] }, next: true },
+    good: compared,
+  },
+  OW604: {
+    bad: { comparison: { ...comparison, notCompared: 'no reader schema' }, next: false },
+    good: compared,
   },
 }

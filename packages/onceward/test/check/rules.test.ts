@@ -12,6 +12,7 @@ import { memoryRules } from '../../src/review/rules/memory.ts'
 import { kafkaOutletRules, rabbitOutletRules } from '../../src/review/rules/outlets.ts'
 import { postgresRules } from '../../src/review/rules/postgres.ts'
 import { rabbitRules } from '../../src/review/rules/rabbitmq.ts'
+import { schemaRules } from '../../src/review/rules/schema.ts'
 import { severalRules } from '../../src/review/rules/several.ts'
 import { streamRules } from '../../src/review/rules/stream.ts'
 import { transformRules } from '../../src/review/rules/transform.ts'
@@ -24,6 +25,7 @@ import {
   postgresPairs,
   rabbitOutletPairs,
   rabbitPairs,
+  schemaPairs,
   streamPairs,
 } from './live-pairs.ts'
 
@@ -114,6 +116,7 @@ describe('rules over Kafka', () => pairUp(kafkaRules, kafkaPairs))
 describe('rules over what is published to RabbitMQ', () => pairUp(rabbitOutletRules, rabbitOutletPairs))
 describe('rules over what is written to Kafka', () => pairUp(kafkaOutletRules, kafkaOutletPairs))
 describe('rules over PostgreSQL', () => pairUp(postgresRules, postgresPairs))
+describe('rules over a schema registry', () => pairUp(schemaRules, schemaPairs))
 describe('rules over memory', () => pairUp(memoryRules, memoryPairs))
 
 describe('ids', () => {

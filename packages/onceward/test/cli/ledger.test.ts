@@ -38,6 +38,34 @@ describe('onceward ledger', await skipWithout('postgres'), () => {
   }
   const json = async (...args: string[]) => JSON.parse((await onceward(...args, '--json')).out)
 
+  test('show names recipient and subject of a mail, and what is possible next', async () => {
+    const [id] = await waiting('mailing', ['unknown'])
+    const mail = { to: ['ada@shop.example', 'bob@shop.example'], subject: 'Shipped', text: 'On its way.' }
+    await scene.pool.query(
+      `update onceward.ledger set effect_type = 'email', body = convert_to($2, 'UTF8') where id = $1`,
+      [id, JSON.stringify(mail)],
+    )
+    const { out } = await onceward('show', id!)
+    assert.match(out, /^recipient +ada@shop\.example, bob@shop\.example$/m)
+    assert.match(out, /^subject +Shipped$/m)
+    assert.match(
+      out,
+      new RegExp(
+        `^next: .*onceward ledger reconcile ${id} --as completed\\|not-done --consumer mailing`,
+        'm',
+      ),
+    )
+    assert.doesNotMatch(out, /On its way/)
+    const { effect } = await json('show', id!)
+    assert.deepEqual(effect.mail, { to: mail.to, subject: 'Shipped' })
+  })
+
+  test('a wrong consumer is refused with the name of the right one', async () => {
+    const [id] = await waiting('owning', ['unknown'])
+    const refused = await json('retry', id!, '--consumer', 'other', '--because', 'x')
+    assert.match(refused.error, /belongs to consumer owning: pass --consumer owning/)
+  })
+
   /** Rows of this consumer that wait for people, one of each state. */
   async function waiting(consumer: string, states: readonly string[]) {
     const keys = states.map(state => `${consumer}-${state}`)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { defineConsumer } from 'onceward'
+import { contribution, defineConsumer } from 'onceward'
 import { topic } from 'onceward/kafka'
 import { queue } from 'onceward/rabbitmq'
 import type { Consumer, ConsumerContract } from '../../src/index.ts'
@@ -27,6 +27,18 @@ const fromQueue = { source: queue('cases') }
 const receipts = (term: string) => ({
   evidence: { receipts: true },
   retention: { markers: '30d', receipts: term },
+})
+
+const windows = (changes: object, window: object = {}) => ({
+  handle: undefined,
+  effect: {
+    apply: contribution<Message>({
+      ...{ facts: 'fact', summary: 'total', key: m => m.caseId, eventId: m => m.eventId },
+      at: m => new Date(m.version),
+      window: { sizeMs: 3_600_000, latenessMs: 60_000, late: 'stale', ...window },
+      ...changes,
+    }),
+  },
 })
 
 describe('the one-page contract', () => {
@@ -110,6 +122,20 @@ describe('the one-page contract', () => {
       { retention: { markers: '30d', behindHorizon: 'park' } },
       { retention: { markers: '30d', behindHorizon: 'apply' } },
     ],
+    'identity.idempotencyKey': [
+      {},
+      {
+        identity: {
+          id: (m: Message) => m.eventId,
+          orderKey: (m: Message) => m.caseId,
+          idempotencyKey: { header: 'key' },
+        },
+      },
+    ],
+    'effect.apply.after': [windows({}), windows({ after: () => {} })],
+    'window.everyMs': [windows({}), windows({}, { everyMs: 600_000 })],
+    'window.latenessMs': [windows({}), windows({}, { latenessMs: 600_000 })],
+    'window.late': [windows({}), windows({}, { late: 'park' })],
     'objectives.lagRecordsMax': [{}, { objectives: { lagRecordsMax: 77 } }],
   }
   for (const [option, [before, after]] of Object.entries(visible))

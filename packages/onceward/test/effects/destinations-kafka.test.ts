@@ -74,7 +74,7 @@ describe('two Kafka clusters, one database', await skipWithout('postgres', 'kafk
 
 function run(scene: Scene, cluster: string, kafka: TestKafka, name: string) {
   const tried = new Set<string>()
-  const consumer = defineConsumer<{ id: string }, SqlTransaction>({
+  const consumer = defineConsumer<{ id: string }, SqlTransaction, never, 'out'>({
     name: `kafka_${cluster}`,
     owner: 'tests',
     risk: 'money',

@@ -148,7 +148,7 @@ async function run(
   { name, host, queue: work, seen }: Tenant,
   parts?: readonly 'consumer'[],
 ): Promise<void> {
-  const consumer = defineConsumer<{ id: string }, SqlTransaction>({
+  const consumer = defineConsumer<{ id: string }, SqlTransaction, never, 'out'>({
     name,
     owner: 'tests',
     risk: 'money',

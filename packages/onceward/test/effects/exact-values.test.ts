@@ -386,7 +386,7 @@ describe('values of declared effects', await skipWithout('postgres'), () => {
     await publish(rig.pool, 'wide', [{ messageId: 'x', body }])
     await rig.pool.query(`update onceward.queue_message set headers = '{"id":${big[1]}}'`)
     type Wide = { readonly account: bigint }
-    const consumer = defineConsumer<Wide, SqlTransaction>({
+    const consumer = defineConsumer<Wide, SqlTransaction, 'gateway', 'out'>({
       name: 'wide',
       owner: 'tests',
       risk: 'projection',

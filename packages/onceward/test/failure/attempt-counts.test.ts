@@ -69,6 +69,7 @@ describe('the attempts of a message that was set aside', await skipWithout('post
       if (state === 'parked' && !exhausted) return assert.equal(copy, undefined)
       assert.equal(copy!['onceward-attempts'], String(attempts))
       assert.equal(copy!['onceward-class'], failureClass)
+      assert.equal(copy!['onceward-exception'], failureClass === 'verdict' ? undefined : 'Error')
       assert.equal(copy!['onceward-owner'], 'second-line')
       assert.equal(copy!['onceward-correlation-id'], 'c-1')
       assert.equal(copy!['onceward-schema-version'], '7')

@@ -17,8 +17,10 @@ interface Message {
 const orders = JSON.parse(process.env.DEAD_LETTER_ORDERS!) as DeadLetterOrders
 const tries = new Map<string, number>()
 
+class OrderError extends Error {}
+
 const fail = (code: string) => {
-  throw Object.assign(new Error(`failed with ${code}`), { code })
+  throw Object.assign(new OrderError(`failed with ${code}`), { code })
 }
 
 const consumer = defineConsumer<Message>({

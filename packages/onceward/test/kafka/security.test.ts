@@ -139,7 +139,7 @@ describe('authentication and authorisation', await skipWithout('kafka'), () => {
     }
     await migrate(pool)
     await createQueue(pool, 'in')
-    const consumer = defineConsumer<{ id: string; bytes: number }, SqlTransaction>({
+    const consumer = defineConsumer<{ id: string; bytes: number }, SqlTransaction, never, 'out'>({
       name: 'may_write',
       owner: 'tests',
       risk: 'projection',
@@ -232,7 +232,7 @@ describe('authentication and authorisation', await skipWithout('kafka'), () => {
     for (const [name, way] of Object.entries(ways)) {
       const topic = await kafka.createTopic()
       await createQueue(pool, `in.${name}`)
-      const consumer = defineConsumer<{ id: string }, SqlTransaction>({
+      const consumer = defineConsumer<{ id: string }, SqlTransaction, never, 'out'>({
         name: `to_kafka_${name}`,
         owner: 'tests',
         risk: 'projection',

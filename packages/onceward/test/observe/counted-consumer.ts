@@ -1,8 +1,8 @@
-import { defineConsumer, ignore, park } from '../../src/index.ts'
+import { defineConsumer, ignore, park, type SqlTransaction } from '../../src/index.ts'
 import { postgresQueue } from '../../src/postgres.ts'
 
 /** Does to each message what its body says. */
-export default defineConsumer<{ id: string; does: string; type?: string }>({
+export default defineConsumer<{ id: string; does: string; type?: string }, SqlTransaction, 'gateway', 'out'>({
   name: 'counted',
   owner: 'tests',
   risk: 'projection',

@@ -225,7 +225,7 @@ describe('a run whose counts are known', await skipWithout('postgres'), () => {
         ['run', path('counted-consumer.ts')],
         ['relay', '--broker', 'postgres'],
       ]) {
-        const run = start(...command, '--metrics-port', String(port))
+        const run = start(...command, '--metrics-host', '127.0.0.1', '--metrics-port', String(port))
         const [code] = await run.ended
         assert.equal(code, 1)
         assert.match(

@@ -1,66 +1,145 @@
 import assert from 'node:assert/strict'
-import { execFile, spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { spawn } from 'node:child_process'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, test } from 'node:test'
-import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
+import { after, before, describe, test } from 'node:test'
+import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core'
 import { createPool } from 'onceward/postgres'
 import { until } from 'onceward/testing'
+import { publint } from 'publint'
+import { formatMessage } from 'publint/utils'
 import { createDatabase, skipWithout } from '../services/services.ts'
+import { compile, emptyProject, install, type Packed, pack, root, run } from './pack.ts'
 
-const root = fileURLToPath(new URL('../../../../', import.meta.url))
-const run = promisify(execFile)
+describe('the published package', async () => {
+  let packed: Packed
+  let folder: string
+  before(async () => {
+    packed = await pack()
+    folder = await emptyProject(packed.tarball)
+  })
+  after(() => {
+    rmSync(folder, { recursive: true, force: true })
+    packed.remove()
+  })
 
-describe('the published package, in an empty folder', await skipWithout('postgres'), () => {
-  test("installs from its tarball, type-checks, and runs the README's consumer", {
-    timeout: 280_000,
-  }, async () => {
-    await using cleanup = new AsyncDisposableStack()
-    const folder = mkdtempSync(join(tmpdir(), 'onceward-package-'))
-    cleanup.defer(() => rmSync(folder, { recursive: true, force: true }))
-    const database = await createDatabase()
-    cleanup.defer(() => database.drop())
-    await install(folder)
-    writeReadmeFiles(folder)
-    await checkTypes(folder)
+  test('contains what users need, in 1.5 MB', () => {
+    const foreign = /^(src|test|examples|scripts)\/|\.test\.|^dist\/demo\/|migrations\/0.*\.d\.ts$/
+    assert.deepEqual(
+      packed.paths.filter(path => foreign.test(path)),
+      [],
+    )
+    assert.ok(packed.size <= 1_500_000, `${packed.size} bytes`)
+  })
 
-    const env = { ...process.env, ONCEWARD_DATABASE_URL: database.url, NODE_OPTIONS: '' }
-    const cli = join(folder, 'node_modules', '.bin', 'onceward')
-    const migrated = await run(cli, ['migrate', '--json'], { cwd: folder, env })
-    assert.equal(JSON.parse(migrated.stdout).ok, true)
-    await run(process.execPath, ['send.ts'], { cwd: folder, env })
-    const consumer = spawn(cli, ['run', 'payment-capture.ts', '--json'], { cwd: folder, env })
-    cleanup.defer(() => void consumer.kill('SIGKILL'))
-    let stdout = ''
-    consumer.stdout.on('data', chunk => {
-      stdout += chunk
+  test('has a source map beside each file with code, for lines of the sources', () => {
+    const maps = packed.paths.filter(path => path.endsWith('.js.map'))
+    const { sources } = JSON.parse(
+      readFileSync(join(folder, 'node_modules/onceward/dist/cli/main.js.map'), 'utf8'),
+    )
+    assert.ok(maps.length > 100, `${maps.length} maps`)
+    assert.ok(
+      sources.every((source: string) => /^(\.\.\/)+src\//.test(source)),
+      String(sources),
+    )
+  })
+
+  test('is accepted by publint and arethetypeswrong', { timeout: 280_000 }, async () => {
+    const bytes = readFileSync(packed.tarball)
+    const data = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength)
+    const { messages, pkg } = await publint({ pack: { tarball: data as ArrayBuffer }, strict: true })
+    assert.deepEqual(
+      messages.map(message => formatMessage(message, pkg)),
+      [],
+    )
+    const checked = await checkPackage(createPackageFromTarballData(new Uint8Array(data as ArrayBuffer)))
+    // The resolution of Node 10 knows no `exports`: profile `node16` of the tool leaves it out too.
+    const problems = (checked.types === false ? [] : checked.problems).filter(
+      problem => !('resolutionKind' in problem) || problem.resolutionKind !== 'node10',
+    )
+    assert.notEqual(checked.types, false)
+    assert.deepEqual(problems, [])
+  })
+
+  test('is the same library for require, which says so where Node is too old', async () => {
+    const program = `const { OncewardError } = require('onceward'); const memory = require('onceward/memory')
+      import('onceward').then(own => console.log(own.OncewardError === OncewardError, typeof memory.MemoryQueue))`
+    const both = await run(process.execPath, ['--eval', program], { cwd: folder })
+    assert.equal(both.stdout.trim(), 'true function')
+    const old = "Object.defineProperty(process.versions, 'node', { value: '20.20.2' })"
+    for (const load of ["require('onceward/kafka')", "import('onceward')"]) {
+      const failed = await run(process.execPath, ['--eval', `${old}; ${load}`], { cwd: folder }).then(
+        () => '',
+        error => String(error.stderr),
+      )
+      assert.match(failed, /onceward needs Node 22\.19 or newer, and this is Node 20\.20\.2\./)
+    }
+  })
+
+  test('loads few modules for its first door: the engine and the drivers come on use', async () => {
+    const program = `const { registerHooks } = require('node:module')
+      let own = 0, others = new Set()
+      registerHooks({ load(url, context, next) {
+        const [, name] = /node_modules\\/((?:@[^/]+\\/)?[^/]+)/.exec(url) ?? []
+        if (name === 'onceward') own++
+        else if (name !== undefined) others.add(name)
+        return next(url, context)
+      } })
+      import('onceward').then(() => console.log(JSON.stringify({ own, others: [...others] })))`
+    const { stdout } = await run(process.execPath, ['--eval', program], { cwd: folder })
+    const { own, others } = JSON.parse(stdout)
+    assert.ok(own > 5 && own <= 60, `${own} files of ours`)
+    assert.deepEqual(others, ['@opentelemetry/api'])
+  })
+
+  describe('in an empty project', await skipWithout('postgres'), () => {
+    test("type-checks and runs the README's consumer", { timeout: 280_000 }, async () => {
+      await install(folder, ['amqplib@2.3.1'])
+      writeReadmeFiles(folder)
+      await checkTypes(folder)
+      await runReadme(folder)
+      await checkOrmDoors(folder)
     })
-    const pool = createPool(database.url, { max: 1 })
-    cleanup.defer(() => pool.end())
-    await until('the queue is empty', async () => {
-      const { rows } = await pool.query('select count(*)::int from onceward.queue_message')
-      return rows[0].count === 0
-    })
-    const ended = new Promise(resolve => consumer.once('close', resolve))
-    consumer.kill('SIGTERM')
-    assert.equal(await ended, 0)
-    assert.deepEqual(JSON.parse(stdout.trim().split('\n').at(-1)!).outcomes, { applied: 1, duplicate: 2 })
-    assert.deepEqual((await pool.query('select * from capture')).rows, [{ id: 'cap-1', amount: 4200 }])
-    const status = await run(cli, ['status', '--json'], { cwd: folder, env })
-    assert.equal(JSON.parse(status.stdout).consumers[0].name, 'payment_capture')
-    await checkOrmDoors(folder)
   })
 })
+
+async function runReadme(folder: string): Promise<void> {
+  await using cleanup = new AsyncDisposableStack()
+  const database = await createDatabase()
+  cleanup.defer(() => database.drop())
+  const env = { ...process.env, ONCEWARD_DATABASE_URL: database.url, NODE_OPTIONS: '' }
+  const cli = join(folder, 'node_modules', '.bin', 'onceward')
+  const migrated = await run(cli, ['migrate', '--json'], { cwd: folder, env })
+  assert.equal(JSON.parse(migrated.stdout).ok, true)
+  await run(process.execPath, ['send.mts'], { cwd: folder, env })
+  const consumer = spawn(cli, ['run', 'payment-capture.mts', '--json'], { cwd: folder, env })
+  cleanup.defer(() => void consumer.kill('SIGKILL'))
+  let stdout = ''
+  consumer.stdout.on('data', chunk => {
+    stdout += chunk
+  })
+  const pool = createPool(database.url, { max: 1 })
+  cleanup.defer(() => pool.end())
+  await until('the queue is empty', async () => {
+    const { rows } = await pool.query('select count(*)::int from onceward.queue_message')
+    return rows[0].count === 0
+  })
+  const ended = new Promise(resolve => consumer.once('close', resolve))
+  consumer.kill('SIGTERM')
+  assert.equal(await ended, 0)
+  assert.deepEqual(JSON.parse(stdout.trim().split('\n').at(-1)!).outcomes, { applied: 1, duplicate: 2 })
+  assert.deepEqual((await pool.query('select * from capture')).rows, [{ id: 'cap-1', amount: 4200 }])
+  const status = await run(cli, ['status', '--json'], { cwd: folder, env })
+  assert.equal(JSON.parse(status.stdout).consumers[0].name, 'payment_capture')
+}
 
 /** Last, so that everything before has run without the libraries. Their own types are theirs to check. */
 async function checkOrmDoors(folder: string): Promise<void> {
   // Not the versions of this repository: a range is what the package asks for.
   const libraries = ['kysely@0.29.8', 'drizzle-orm@0.45.4', 'knex@3.3.0', '@platformatic/kafka@2.12.0']
-  await run('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts', ...libraries], { cwd: folder })
+  await install(folder, libraries)
   writeFileSync(
-    join(folder, 'orm-doors.ts'),
+    join(folder, 'orm-doors.mts'),
     `import createKnex, { type Knex } from 'knex'
 import type { Transaction } from 'kysely'
 import type { Store } from 'onceward'
@@ -75,33 +154,8 @@ if ([createDrizzleStore, createKyselyStore, store.transaction, other.transaction
   throw new Error('a door is missing')
 `,
   )
-  await compile(folder, ['orm-doors.ts'], true)
-  await run(process.execPath, ['orm-doors.ts'], { cwd: folder })
-}
-
-async function install(folder: string): Promise<void> {
-  await run(process.execPath, [join(root, 'scripts', 'build.ts')], { cwd: root })
-  const packed = await run('npm', ['pack', '--json', '--pack-destination', folder], {
-    cwd: join(root, 'packages', 'onceward'),
-  })
-  const [{ filename, files }] = JSON.parse(packed.stdout)
-  const paths = (files as { path: string }[]).map(file => file.path)
-  assert.deepEqual(
-    paths.filter(path =>
-      /^(src|test|examples|scripts)\/|\.test\.|^dist\/demo\/|migrations\/0.*\.d\.ts$/.test(path),
-    ),
-    [],
-    'only what users need is packed',
-  )
-  writeFileSync(
-    join(folder, 'package.json'),
-    JSON.stringify({ name: 'empty', private: true, type: 'module' }),
-  )
-  await run(
-    'npm',
-    ['install', '--no-audit', '--no-fund', '--ignore-scripts', join(folder, filename), 'amqplib@2.3.1'],
-    { cwd: folder },
-  )
+  assert.equal(await compile(folder, ['orm-doors.mts'], { skipLibCheck: true }), '')
+  await run(process.execPath, ['orm-doors.mts'], { cwd: folder })
 }
 
 /** The README's code blocks whose first line names a file. */
@@ -110,14 +164,14 @@ function writeReadmeFiles(folder: string): void {
   const blocks = [...readme.matchAll(/```ts\n\/\/ (\S+)\n([\s\S]*?)```/g)]
   assert.deepEqual(
     blocks.map(block => block[1]),
-    ['payment-capture.ts', 'send.ts'],
+    ['payment-capture.mts', 'send.mts'],
   )
   for (const [, name, code] of blocks) writeFileSync(join(folder, name!), code!)
 }
 
 async function checkTypes(folder: string): Promise<void> {
   writeFileSync(
-    join(folder, 'doors.ts'),
+    join(folder, 'doors.mts'),
     `import { ConsumerProcess, defineConsumer, runConsumer } from 'onceward'
 import { startEmbeddedPostgres } from 'onceward/embedded'
 import { file } from 'onceward/file'
@@ -134,24 +188,6 @@ if (doors.some(door => typeof door !== 'function')) throw new Error('a door is m
 void (() => defineConsumer({ name: 'x', risk: 'money', source: queue('q'), identity: { id: () => 'x' }, handle() {} }))
 `,
   )
-  await compile(folder, ['*.ts'], false)
-  await run(process.execPath, ['doors.ts'], { cwd: folder })
-}
-
-async function compile(folder: string, include: readonly string[], skipLibCheck: boolean): Promise<void> {
-  const compilerOptions = {
-    module: 'nodenext',
-    target: 'es2024',
-    strict: true,
-    noEmit: true,
-    skipLibCheck,
-    types: ['node'],
-    typeRoots: [join(root, 'node_modules', '@types')],
-  }
-  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include }))
-  await run(process.execPath, [join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '-p', folder]).catch(
-    error => {
-      throw new Error(`types of the package do not check:\n${error.stdout}`)
-    },
-  )
+  assert.equal(await compile(folder, ['*.mts']), '')
+  await run(process.execPath, ['doors.mts'], { cwd: folder })
 }

@@ -65,6 +65,22 @@ describe('onceward parked and audit', await skipWithout('postgres'), () => {
     assert.deepEqual(JSON.parse(readFileSync(file, 'utf8')).id, 'm-0')
   })
 
+  it('finds a member of a payload, and keeps searches under a name', async () => {
+    const found = await json('parked', 'list', '--member', 'id=m-3')
+    assert.deepEqual(
+      found.rows.map((row: { messageId: string }) => row.messageId),
+      ['m-3'],
+    )
+    assert.deepEqual((await json('parked', 'list', '--member', 'part=m-3')).rows, [])
+    assert.deepEqual([(await json('parked', 'list', '--member', 'id')).exit], [2])
+    await json('parked', 'filters', '--save', 'mine', '--search', 'consumer:cli code:E_BAD')
+    const { filters } = await json('parked', 'filters')
+    assert.deepEqual([filters[0].name, filters[0].query], ['mine', 'consumer:cli code:E_BAD'])
+    assert.equal((await json('parked', 'filters', '--remove', 'mine')).removed, true)
+    assert.deepEqual((await json('parked', 'filters')).filters, [])
+    assert.equal((await json('parked', 'filters', '--save', 'half')).exit, 2)
+  })
+
   it('acts on a filter only with the digest of its preview', async () => {
     const without = await json('parked', 'skip', ...because)
     assert.deepEqual([without.exit, without.ok], [2, false])

@@ -180,7 +180,7 @@ describe('the rights of the roles, as the catalogue has them', await skipWithout
     )
   })
 
-  it('only their functions write the keys of acts, saved filters and declined requests', async t => {
+  it('only their functions write the keys of acts, saved filters, declined requests and those for tenants', async t => {
     const client = await pool.connect()
     t.after(() => client.release())
     for (const role of ['onceward_run', ...peopleRoles])
@@ -188,6 +188,7 @@ describe('the rights of the roles, as the catalogue has them', await skipWithout
         ['act_key', 'person, key, action', `'ann', 'a key of eight', 'x'`],
         ['saved_filter', 'person, name, query', `'ann', 'x', 'x'`],
         ['declined', 'approval_id, declined_by, reason', `1, 'ann', 'x'`],
+        ['tenant_drop', 'consumer_id, tenant, reason, requested_by', `1, 'acme', 'x', 'ann'`],
       ]) {
         await client.query('begin')
         await client.query(`set local role ${role}`)

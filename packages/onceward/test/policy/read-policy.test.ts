@@ -119,7 +119,7 @@ describe('every key', () => {
   test('of a contract that is plain data is a key of the policy file', () => {
     const code = [
       ...['name', 'source', 'handle', 'handleBatch', 'effect.apply', 'message.schema', 'message.codec'],
-      ...['identity.businessDigest', 'query', 'call'],
+      ...['identity.businessDigest', 'query', 'call', 'encoder'],
     ]
     const said = new Set(everyKey.map(({ at }) => at))
     const holds = (place: string) => said.has(place) || [...said].some(at => at?.startsWith(`${place}.`))

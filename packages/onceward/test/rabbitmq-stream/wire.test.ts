@@ -218,6 +218,12 @@ describe('a chunk', () => {
     )
   })
 
+  test('whose first offset no number can hold exactly is refused', () => {
+    const far = Buffer.from(mixed)
+    far.writeBigUInt64BE(2n ** 62n, 24)
+    assert.throws(() => readChunk(far, 0), /an unreadable chunk/)
+  })
+
   test('that the broker wrote for its own use has no records', () => {
     assert.equal(readChunk(chunkOf(0, 1, [sized('offsets')], 1), 0), null)
   })

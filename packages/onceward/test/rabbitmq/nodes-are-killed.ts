@@ -25,7 +25,7 @@ export async function nodesAreKilled(t: TestContext, cluster: RabbitmqCluster): 
   })
   await migrate(pool, { environment: 'production' })
   await pool.query('create table got (id text primary key)')
-  const consumer = defineConsumer<{ id: string }, SqlTransaction>({
+  const consumer = defineConsumer<{ id: string }, SqlTransaction, never, 'out'>({
     name: 'follows',
     owner: 'tests',
     risk: 'money',

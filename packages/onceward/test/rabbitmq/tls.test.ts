@@ -246,7 +246,7 @@ describe('RabbitMQ over TLS', await skipWithoutPrivateRabbitmq(), () => {
       rabbitmqStreamUrl: streams(),
     }
     const consumerOf = (name: string, source: ReturnType<typeof queue> | ReturnType<typeof stream>) =>
-      defineConsumer<{ id: string }, SqlTransaction>({
+      defineConsumer<{ id: string }, SqlTransaction, never, 'out'>({
         name,
         source,
         owner: 'tests',

@@ -1,5 +1,5 @@
 import { effects, examples, failure, inbox, logs, parking, seen, spine } from './proofs.ts'
-import { met, partly, type RequirementsOf } from './requirement.ts'
+import { met, type RequirementsOf } from './requirement.ts'
 
 /** Document 001, sections 1 to 20. */
 export const first: RequirementsOf = {
@@ -122,11 +122,10 @@ export const first: RequirementsOf = {
       ['effects/transition/classify.ts'],
       effects.transitionOnce,
     ),
-    partly(
+    met(
       'Search index and cache: deterministic id or overwrite by version.',
-      ['effects/external/targets/http-target.ts'],
-      effects.storedKey,
-      'The key and the version reach the target, but no test writes a search index or a cache.',
+      ['effects/external/targets/custom-target.ts'],
+      effects.sinks,
     ),
   ],
   '10': [
@@ -213,7 +212,7 @@ export const first: RequirementsOf = {
       failure.keptWhole,
     ),
     met(
-      'Consumer, reason, class and attempts.',
+      'Consumer, reason, class, exception class and attempts.',
       ['drivers/postgres/sql/dead-letter-copy.ts'],
       failure.copiesReadBack,
     ),
@@ -275,5 +274,16 @@ export const first: RequirementsOf = {
     met('No offset passes without a record.', ['engine/batch/conclude-batch.ts'], failure.brokenChunk),
     met('A deterministic failure is not retried.', ['engine/batch/decide-outcome.ts'], failure.decides),
     met('Wrong encodings, sizes and nesting are covered.', ['message/limits.ts'], failure.hostile),
+    met(
+      'A missing schema id is unreadable, with its bytes.',
+      ['schema/wire/confluent.ts'],
+      failure.noSchemaId,
+    ),
+    met(
+      'An unknown schema keeps the message until it is known.',
+      ['operations/parking/schema-release.ts'],
+      failure.unknownSchema,
+    ),
+    met('Incompatible schemas fail a build.', ['review/rules/schema.ts'], failure.schemaGate),
   ],
 }

@@ -55,6 +55,11 @@ export const second: RequirementsOf = {
     ),
     met('An archive can be replayed.', ['replay/archive/archive-range-reader.ts'], retention.archivedReplay),
     met('Retention by tenant.', ['operations/retention/drop-tenant.ts'], retention.tenants),
+    met(
+      'Two people drop a tenant of high risk.',
+      ['drivers/postgres/migrations/0010-tenant-approval.ts'],
+      retention.tenantApproval,
+    ),
   ],
   '18': [
     met(

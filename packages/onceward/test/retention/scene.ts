@@ -7,13 +7,14 @@ import { createDatabase } from '../services/services.ts'
 export const day = 86_400_000
 
 /** A database with one consumer in it, whose memory can be filled with rows of any age. */
-export async function memoryScene() {
+export async function memoryScene(risk = 'money') {
   const database = await createDatabase()
   const pool = createPool(database.url, { max: 4 })
   await migrate(pool)
   const { rows } = await pool.query(
-    `insert into onceward.consumer (name, generation, owner, risk) values ('remembering', 1, 'tests', 'money'), ('other', 1, 'tests', 'money')
+    `insert into onceward.consumer (name, generation, owner, risk) values ('remembering', 1, 'tests', $1), ('other', 1, 'tests', 'money')
      returning id`,
+    [risk],
   )
   const [consumerId, otherId] = rows.map(row => row.id as number)
   const one = async (sql: string, values: unknown[] = []) => (await pool.query(sql, values)).rows[0]

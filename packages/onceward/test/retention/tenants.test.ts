@@ -5,6 +5,7 @@ import { packReceipts, unpackReceipt } from '../../src/drivers/postgres/sql/pack
 import { dropTenant } from '../../src/operations/retention/drop-tenant.ts'
 import { planPurge } from '../../src/operations/retention/plan-purge.ts'
 import { declareTerms } from '../../src/operations/retention/record-pass.ts'
+import { People } from '../parking/people.ts'
 import { skipWithout } from '../services/services.ts'
 import { day, type MemoryScene, memoryScene, purge, purgeOptions } from './scene.ts'
 
@@ -17,7 +18,7 @@ const section = {
 const declare = (scene: MemoryScene) =>
   declareTerms(scene.pool, scene.consumerId, resolveRetention(section, 'money'), 0, 20 * day)
 
-const drop = (scene: MemoryScene, tenant: string, because = 'left us') =>
+const drop = (scene: Pick<MemoryScene, 'pool'>, tenant: string, because = 'left us') =>
   dropTenant(scene.pool, { consumer: 'remembering', tenant, because })
 
 const lastAct = async ({ pool }: MemoryScene) =>
@@ -29,7 +30,7 @@ const lastAct = async ({ pool }: MemoryScene) =>
 
 describe('retention by tenant', await skipWithout('postgres'), () => {
   test('removes the rows of each tenant by its own term, and those of others by the general one', async () => {
-    await using scene = await memoryScene()
+    await using scene = await memoryScene('projection')
     for (const days of [29, 31, 59, 61, 89, 91])
       for (const tenant of ['short/', 'other/', 'long/', 'longer-'])
         await scene.markers(`${tenant}${days}-`, 2, days)
@@ -55,7 +56,7 @@ describe('retention by tenant', await skipWithout('postgres'), () => {
   })
 
   test('drops a tenant: its rows of every kind, as an act in the audit, and no row of others', async () => {
-    await using scene = await memoryScene()
+    await using scene = await memoryScene('projection')
     await declare(scene)
     for (const tenant of ['acme/', 'acme-north/', 'acm/', 'acme0']) await scene.markers(tenant, 3, 25)
     await scene.markers('acme/dead', 1, 25, 'dead')
@@ -95,11 +96,11 @@ describe('retention by tenant', await skipWithout('postgres'), () => {
     const { purged_before, purged_count } = (await scene.horizon())!
     assert.equal(purged_count, each)
     assert.ok(Math.abs(purged_before.getTime() - (Date.now() - 25 * day)) < 60_000)
-    assert.equal((await drop(scene, 'acme')).removed.notes, 0, 'a second time finds nothing')
+    assert.equal((await drop(scene, 'acme')).removed!.notes, 0, 'a second time finds nothing')
   })
 
   test('does not drop what can still be redelivered or is unfinished, and says so in the audit', async () => {
-    await using scene = await memoryScene()
+    await using scene = await memoryScene('projection')
     await assert.rejects(drop(scene, 'acme'), /No process has declared/)
     await declare(scene)
     await scene.markers('young/', 2, 19)
@@ -141,8 +142,51 @@ describe('retention by tenant', await skipWithout('postgres'), () => {
     assert.deepEqual([await scene.left(), await scene.horizon()], [9, undefined])
   })
 
+  for (const risk of ['money', 'regulatory', 'unheard of'])
+    test(`needs two people who are registered: risk ${risk}`, async () => {
+      await using scene = await memoryScene(risk)
+      await scene.pool.query('select onceward.create_roles()')
+      const people = new People(scene.pool, scene.url)
+      try {
+        await declare(scene)
+        await scene.markers('acme/', 3, 25)
+        const person = () => people.login(['onceward_approver'], { person: true })
+        const [ann, bob, cy] = [await person(), await person(), await person()]
+        const shared = await people.login(['onceward_approver'], { person: false })
+        const by = ({ pool }: Pick<MemoryScene, 'pool'>, tenant = 'acme') => drop({ pool }, tenant)
+        await assert.rejects(by(shared), /is not registered in onceward.person/)
+        const asked = await by(ann)
+        assert.equal(asked.removed, null)
+        assert.ok(Math.abs(Date.parse(asked.until!) - Date.now() - day) < 60_000)
+        assert.equal(await scene.left('acme/'), 3, 'a request removes nothing')
+        await assert.rejects(by(ann), /The requester cannot approve/)
+        await assert.rejects(by(shared), /is not registered/)
+        assert.equal(
+          (await by(bob, 'other')).removed,
+          null,
+          'the request of one tenant is not that of another',
+        )
+        assert.equal((await by(bob)).removed!.markers, 3)
+        assert.equal(await scene.left('acme/'), 0)
+        const { rows } = await scene.pool.query(
+          `select actor, action, detail ->> 'requestedBy' as asked from onceward.audit where outcome = 'done' and subject = 'acme' order by seq`,
+        )
+        assert.deepEqual(rows, [
+          { actor: ann.name, action: 'retention drop-tenant request', asked: null },
+          { actor: bob.name, action: 'retention drop-tenant', asked: ann.name },
+        ])
+        assert.equal((await by(cy)).removed, null, 'a request is used once')
+        await scene.pool.query(
+          `update onceward.tenant_drop set expires_at = clock_timestamp() where tenant = 'acme'`,
+        )
+        assert.equal((await by(bob)).removed, null, 'an old request is not completed')
+      } finally {
+        await people.close()
+      }
+    })
+
   test('takes the messages of the tenant out of receipts, and leaves those of others as they were', async () => {
-    await using scene = await memoryScene()
+    await using scene = await memoryScene('projection')
     await declare(scene)
     const facts = { type: 'paid', correlationId: null } as never
     const receipts = ['acme/1', 'b/1', 'acme/2', 'c/1'].map((id, n) => ({
@@ -171,7 +215,7 @@ describe('retention by tenant', await skipWithout('postgres'), () => {
     await insert(receipts)
     await insert(receipts.filter(({ id }) => id.startsWith('acme')))
     await insert(receipts.filter(({ id }) => !id.startsWith('acme')))
-    assert.equal((await drop(scene, 'acme')).removed.receipts, 4)
+    assert.equal((await drop(scene, 'acme')).removed!.receipts, 4)
     const { rows } = await scene.pool.query(
       `select count, facts, digests, payloads, id_hashes = array[hashtextextended('b/1', 0), hashtextextended('c/1', 0)] as hashed from onceward.receipt`,
     )

@@ -44,6 +44,7 @@ describe('a start whose servers are unavailable', await skipWithout('postgres', 
             '',
             `failure: { deadLetter: '${name}.dead' },`,
           ),
+          ...['--metrics-host', '127.0.0.1'],
           '--metrics-port',
           '0',
         ],
@@ -131,11 +132,30 @@ describe('a start whose servers are unavailable', await skipWithout('postgres', 
       assert.equal(rows.length, 0)
     })
 
+  test('a worker whose start fails at its broker ends with the start, and the start is tried again', {
+    timeout: 120_000,
+  }, async () => {
+    const deferring = defineConsumer<{ id: string }>({
+      name: `deferring_${process.pid}`,
+      owner: 'tests',
+      risk: 'projection',
+      source: topic('x', { start: 'earliest' }),
+      identity: { id: message => message.id },
+      failure: { mode: 'defer' },
+      retention: { markers: '30d' },
+      handle: () => undefined,
+    })
+    const parts = ['worker'] as const
+    const addresses = { databaseUrl: database.url, kafkaBootstrap: closed }
+    const start = runConsumer(deferring, { ...addresses, parts, startTimeoutMs: 3_000 })
+    await assert.rejects(start, { code: 'broker_unreachable' })
+  })
+
   test('relay waits for its database, and is not ready before its broker answers', {
     timeout: 120_000,
   }, async () => {
     const relay = (databaseUrl: string) =>
-      scene.start(['relay', '--broker', 'rabbitmq', '--metrics-port', '0'], {
+      scene.start(['relay', '--broker', 'rabbitmq', '--metrics-host', '127.0.0.1', '--metrics-port', '0'], {
         ONCEWARD_DATABASE_URL: databaseUrl,
         ONCEWARD_RABBITMQ_URL: `amqp://me:hunter2@${closed}`,
       })

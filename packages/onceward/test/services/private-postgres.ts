@@ -72,6 +72,9 @@ export async function startPrivatePostgres(options: { readonly walOnDiskOf?: num
     get pid() {
       return server.pid
     },
+    get logFile() {
+      return join(server.dataDir, 'server.log')
+    },
     async [Symbol.asyncDispose]() {
       await server.stop().catch(() => {})
       for (const disk of disks) spawnSync('umount', ['-l', disk])

@@ -50,6 +50,21 @@ const landed = [
     name: 'pages',
     sha256: 'e0f16164c35d52cb6857705de6f46467c0fe3c972105150087b916d971df00fb',
   },
+  {
+    version: 10,
+    name: 'tenant approval',
+    sha256: '71eef91eeefe51d7b4298b363142fe214715ae8f81f51f5f80e0a755feff0653',
+  },
+  {
+    version: 11,
+    name: 'unknown schemas',
+    sha256: '652afb37f144134649634cc89c220492a36a32c73100443bc86fa8d1e7045fcf',
+  },
+  {
+    version: 12,
+    name: 'publish',
+    sha256: 'a599d348fb568a0a99dd6dea7080fdb423390b42a9214ddd3511e94cdf35065a',
+  },
 ]
 
 const described = migrations.map(({ version, name, sql }) => ({

@@ -1,10 +1,11 @@
+import { readFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { styleText } from 'node:util'
 import { Command } from 'commander'
 import type { ContractProblem } from '../../contract/contract-problems.ts'
 import type { PolicyProblem } from '../../contract/policy/problem.ts'
 import type { Policy } from '../../contract/policy/read-policy.ts'
-import { OncewardError } from '../../errors.ts'
+import { errorCode, OncewardError } from '../../errors.ts'
 import {
   type CheckReport,
   check,
@@ -25,6 +26,7 @@ import { serverAddresses } from '../server-addresses.ts'
 interface CheckFlags {
   live?: boolean
   policy?: string
+  nextSchema?: string
   samples?: string
   strict?: boolean
   json?: boolean
@@ -39,6 +41,7 @@ export function checkCommand(): Command {
     .option('--live', 'query the broker and the database of the environment')
     .option('--policy <file>', policyHelp)
     .option('--samples <file>', 'messages as JSON lines, to try the identities of one contract on')
+    .option('--next-schema <file>', 'with --live: the schema that the producer will send next')
     .option('--strict', 'treat warnings as errors')
     .option('--json', 'print one JSON object')
     .addHelpText(
@@ -50,6 +53,7 @@ Rules: docs/checks.md`,
     .action(async (files: readonly string[], flags: CheckFlags) => {
       if (flags.samples !== undefined && files.length > 1)
         throw new OncewardError('usage', 'Samples belong to one contract: pass one file with --samples.')
+      const nextSchema = await nextSchemaOf(files, flags)
       const samples = flags.samples === undefined ? [] : await readSamples(flags.samples)
       const loaded: LoadedContract[] = []
       const policies = await policiesOf(files, flags.policy)
@@ -58,12 +62,30 @@ Rules: docs/checks.md`,
         trial: { samples, inEnvironment },
         waivers: waiversOf(policies),
         today: new Date().toISOString().slice(0, 10),
-        ...(flags.live && { live: liveAccess() }),
+        ...(flags.live && { live: { ...liveAccess(), nextSchema } }),
       })
       const code = exitCodeOf(report, flags.strict === true)
       print(flags.json === true, { ok: code === 0, ...report }, () => reportText(report))
       process.exitCode = code
     })
+}
+
+async function nextSchemaOf(
+  files: readonly string[],
+  { nextSchema, live }: CheckFlags,
+): Promise<Buffer | undefined> {
+  if (nextSchema === undefined) return undefined
+  if (live !== true || files.length > 1)
+    throw new OncewardError(
+      'usage',
+      'The next schema belongs to one contract and is compared with --live: pass one file with both.',
+    )
+  return readFile(nextSchema).catch(error => {
+    throw new OncewardError(
+      'usage',
+      `${nextSchema} cannot be read (${errorCode(error)}). Nothing was checked.`,
+    )
+  })
 }
 
 /**

@@ -1,4 +1,6 @@
 import { Command, Option } from 'commander'
+import type { SqlPool } from '../../drivers/postgres/pool.ts'
+import { OncewardError } from '../../errors.ts'
 import { reconcileEffect, retryEffect } from '../../operations/ledger-actions.ts'
 import {
   type LedgerDetail,
@@ -10,7 +12,7 @@ import {
 } from '../../telemetry/ledger.ts'
 import { type ActFlags, actOptions } from '../act-flags.ts'
 import { withPool } from '../database.ts'
-import { print, safe, table } from '../output.ts'
+import { oneLine, print, safe, table } from '../output.ts'
 import { rowNumber, wholeNumber } from '../whole-number.ts'
 
 const lister = 'onceward ledger list'
@@ -78,10 +80,7 @@ function reconcileCommand(): Command {
   return actOptions(command).action((id: string, flags: ActFlags & { as: string }) =>
     withPool(flags.json === true, async pool => {
       const finding = flags.as === 'completed' ? 'completed' : 'not done'
-      report(
-        flags,
-        await reconcileEffect(pool, { ...flags, id: rowNumber(id, 'effect id', lister) }, finding),
-      )
+      report(flags, await reconcileEffect(pool, await confirmed(pool, id, flags), finding))
     }),
   )
 }
@@ -92,14 +91,25 @@ function retryCommand(): Command {
     .argument('<id>', 'effect id, from "onceward ledger list"')
   return actOptions(command).action((id: string, flags: ActFlags) =>
     withPool(flags.json === true, async pool =>
-      report(flags, await retryEffect(pool, { ...flags, id: rowNumber(id, 'effect id', lister) })),
+      report(flags, await retryEffect(pool, await confirmed(pool, id, flags))),
     ),
+  )
+}
+
+/** Refuses another consumer's effect, and names its consumer. */
+async function confirmed(pool: SqlPool, id: string, flags: ActFlags): Promise<ActFlags & { id: string }> {
+  const number = rowNumber(id, 'effect id', lister)
+  const { consumer } = await showLedger(pool, number)
+  if (consumer === flags.consumer) return { ...flags, id: number }
+  throw new OncewardError(
+    'usage',
+    `Effect ${number} belongs to consumer ${oneLine(consumer)}: pass --consumer ${oneLine(consumer)}. Nothing was changed.`,
   )
 }
 
 function listing(effects: readonly LedgerEntry[]): string {
   if (effects.length === 0) return 'No external effects match.'
-  return table(
+  const listed = table(
     ['id', 'consumer', 'type', 'target', 'key', 'message', 'state', 'attempts', 'last attempt', 'note'],
     effects.map(e => [
       e.id,
@@ -114,18 +124,33 @@ function listing(effects: readonly LedgerEntry[]): string {
       e.note ?? '',
     ]),
   )
+  return `${listed}\n\nnext: onceward ledger show ${effects[0]!.id}`
 }
 
 function report(flags: Flags, effect: LedgerDetail): void {
-  const { actions, ...facts } = effect
+  const { actions, mail, ...facts } = effect
+  const shown = { ...facts, ...(mail && { recipient: mail.to.join(', '), subject: mail.subject }) }
   print(flags.json === true, { ok: true, effect }, () =>
     [
-      ...Object.entries(facts).map(([name, value]) => `${name.padEnd(16)} ${safe(text(value))}`),
+      ...Object.entries(shown).map(([name, value]) => `${name.padEnd(16)} ${safe(text(value))}`),
       ...actions.map(
         a => `${text(a.at)}  ${safe(a.actor)}: ${a.action}, ${a.from} to ${a.to}: ${safe(a.reason)}`,
       ),
+      '',
+      ...nextSteps(effect),
     ].join('\n'),
   )
+}
+
+/** What an operator may do now. */
+function nextSteps({ id, consumer, state, waitsForPeople }: LedgerDetail): string[] {
+  const as = `--consumer ${oneLine(consumer)} --because …`
+  const reconcile = `onceward ledger reconcile ${id} --as completed|not-done ${as}`
+  const retry = `onceward ledger retry ${id} ${as}`
+  if (state === 'completed') return ['It is completed: nothing is left to do.']
+  if (state === 'in flight') return ['A dispatcher is calling the target now.']
+  if (state === 'unknown' || state === 'reconciling') return [`next: ask the target, then ${reconcile}`]
+  return waitsForPeople ? [`next: ${retry}`] : [`A dispatcher will call the target again. Sooner: ${retry}`]
 }
 
 function text(value: unknown): string {

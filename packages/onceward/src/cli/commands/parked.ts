@@ -7,6 +7,7 @@ import {
   deleteCommand,
   eraseCommand,
 } from './parked/delete.ts'
+import { filtersCommand } from './parked/filters.ts'
 import { fixCommand } from './parked/fix.ts'
 import { closedCommand, groupsCommand, listCommand, showCommand } from './parked/list.ts'
 import { quarantineCommand } from './parked/quarantine.ts'
@@ -35,6 +36,7 @@ export function parkedCommand(): Command {
     approveCommand(),
     declineCommand(),
     eraseCommand(),
+    filtersCommand(),
   ])
     command.addCommand(verb)
   return command

@@ -5,6 +5,7 @@ import { endWithNpm } from '../../runtime/end-with-npm.ts'
 import { startObserveServer } from '../../runtime/observe-server.ts'
 import { realEnvironment } from '../../runtime/real-environment.ts'
 import { openDatabase } from '../database.ts'
+import { fromEnvironment } from '../from-environment.ts'
 import { consoleLog, print } from '../output.ts'
 import { addMetricsOptions, type MetricsFlags, serveMetrics } from '../serve-metrics.ts'
 import { serverAddresses } from '../server-addresses.ts'
@@ -32,7 +33,7 @@ export function relayCommand(): Command {
         .makeOptionMandatory(),
     )
     .option('--cdc-keep <seconds>', 'how long to keep rows for change data capture', '3600')
-    .option('--drain <seconds>', 'how long to wait for confirms after SIGTERM', '30')
+    .option('--drain <seconds>', 'how long to wait for confirms after SIGTERM', '25')
     .option(
       '--start-timeout <seconds>',
       'how long to wait at start for an unreachable database or broker (default: no limit)',
@@ -47,7 +48,7 @@ export function relayCommand(): Command {
       .choices(['debug', 'info', 'warn', 'error'])
       .default('info'),
   )
-  return addMetricsOptions(command).action(async (flags: RelayFlags) => {
+  return fromEnvironment(addMetricsOptions(command)).action(async (flags: RelayFlags) => {
     const json = flags.json === true
     const log = consoleLog(json, flags.logLevel)
     const help = 'onceward relay --help'

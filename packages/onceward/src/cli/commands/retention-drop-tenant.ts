@@ -18,8 +18,10 @@ export function dropTenantCommand(): Command {
     .option('--json', 'print one JSON object')
     .action(async (tenant: string, { consumer, because, json = false }: Flags) => {
       await withPool(json, async pool => {
-        const { removed } = await dropTenant(pool, { consumer, tenant, because })
-        print(json, { ok: true, removed }, () => {
+        const { removed, until } = await dropTenant(pool, { consumer, tenant, because })
+        print(json, { ok: true, removed, until }, () => {
+          if (removed === null)
+            return `requested: nothing was removed. Another person completes it with the same command before ${until}`
           const counts = Object.entries(removed).map(([kind, count]) => `${kind} ${count}`)
           return `removed of tenant ${tenant}: ${counts.join(', ')}`
         })

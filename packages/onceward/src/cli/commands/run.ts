@@ -1,21 +1,23 @@
 import { Command, Option } from 'commander'
 import { isTransform, type Transform } from '../../contract/define-transform.ts'
+import { OncewardError } from '../../errors.ts'
 import { childNumber } from '../../runtime/child-process.ts'
 import { endWithNpm } from '../../runtime/end-with-npm.ts'
-import { loadContract, policyHelp } from '../../runtime/load-consumer.ts'
+import { type Loaded, loadContract, policyHelp } from '../../runtime/load-consumer.ts'
+import { fromEnvironment } from '../from-environment.ts'
 import { consoleLog } from '../output.ts'
 import { addMetricsOptions } from '../serve-metrics.ts'
 import { processCount } from '../whole-number.ts'
-import { type RunFlags, runHelp, runHere } from './run/run-here.ts'
+import { type LoadedFile, type RunFlags, runHelp, runHere } from './run/run-here.ts'
 import { runSupervised } from './run/run-supervised.ts'
 import { runTransformHere } from './run/run-transform-here.ts'
 
 export function runCommand(): Command {
   const command = new Command('run')
     .description(
-      'run a consumer with its dispatcher and relay, or a Kafka transform, until SIGTERM or Ctrl-C',
+      'run consumers with their dispatchers and relays, or a Kafka transform, until SIGTERM or Ctrl-C',
     )
-    .argument('<file>', 'module whose default export is a consumer or a transform')
+    .argument('<files...>', 'modules whose default export is a consumer; or one that exports a transform')
     .addOption(
       new Option('--mode <mode>', 'replay and rebuild suppress external effects and messages')
         .choices(['live', 'replay', 'rebuild'])
@@ -30,7 +32,11 @@ export function runCommand(): Command {
         'retention',
       ]),
     )
-    .option('--drain <seconds>', 'how long to wait for running work after SIGTERM', '30')
+    .option(
+      '--drain <seconds>',
+      'how long to wait for running work after SIGTERM: below the grace of what stops it',
+      '25',
+    )
     .option(
       '--metrics-max-age <seconds>',
       'maximum age of values in /metrics that are read from the database',
@@ -56,16 +62,43 @@ export function runCommand(): Command {
       .choices(['debug', 'info', 'warn', 'error'])
       .default('info'),
   )
-  return addMetricsOptions(command).action(async (file: string, flags: RunFlags) => {
+  return fromEnvironment(addMetricsOptions(command)).action(async (files: string[], flags: RunFlags) => {
     const child = childNumber()
     const log = consoleLog(flags.json === true, flags.logLevel)
     const processes = processCount(flags.processes, runHelp)
-    const consumer = await loadContract(file, { policy: flags.policy })
-    if (isTransform(consumer)) return runTransformHere(consumer as Transform, flags, log)
-    if (child !== null) return runHere(file, consumer, flags, log, child)
+    const contracts: { file: string; loaded: Loaded }[] = []
+    for (const file of files)
+      contracts.push({ file, loaded: await loadContract(file, { policy: flags.policy }) })
+    const [first] = contracts
+    if (contracts.length === 1 && isTransform(first!.loaded))
+      return runTransformHere(first!.loaded as Transform, flags, log)
+    const consumers = contracts.map(asConsumer)
+    assertTogether(consumers)
+    if (child !== null) return runHere(consumers, flags, log, child)
     endWithNpm()
-    if (processes > 1 || consumer.isolation.mode === 'child')
-      process.exitCode = await runSupervised(consumer, flags, log, processes)
-    else await runHere(file, consumer, flags, log, null)
+    const { isolation } = consumers[0]!.consumer
+    if (processes > 1 || isolation.mode === 'child')
+      process.exitCode = await runSupervised({ isolation }, flags, log, processes)
+    else await runHere(consumers, flags, log, null)
   })
+}
+
+function asConsumer({ file, loaded }: { file: string; loaded: Loaded }): LoadedFile {
+  if (!isTransform(loaded)) return { file, consumer: loaded }
+  throw new OncewardError(
+    'usage',
+    `${file} exports a transform, which runs in a process of its own. Nothing was started.`,
+  )
+}
+
+function assertTogether(consumers: readonly LoadedFile[]): void {
+  const names = consumers.map(({ consumer }) => consumer.name)
+  const twice = names.find((name, index) => names.indexOf(name) !== index)
+  if (twice !== undefined) throw new OncewardError('usage', `${twice} is named twice. Nothing was started.`)
+  const isolated = consumers.find(({ consumer }) => consumer.isolation.mode === 'child')
+  if (isolated !== undefined && consumers.length > 1)
+    throw new OncewardError(
+      'usage',
+      `${isolated.consumer.name} declares isolation.mode 'child', so it needs a process of its own: run ${isolated.file} alone. Nothing was started.`,
+    )
 }

@@ -1,9 +1,11 @@
 import { Command } from 'commander'
 import { durationText } from '../../contract/duration.ts'
+import { readRates } from '../../telemetry/consumer-detail.ts'
 import { lackText } from '../../telemetry/lack-text.ts'
 import { readStatus, type Status } from '../../telemetry/read-status.ts'
 import { withPool } from '../database.ts'
 import { oneLine, print, table } from '../output.ts'
+import { flowTable } from './status/flow-table.ts'
 
 export function statusCommand(): Command {
   return new Command('status')
@@ -12,7 +14,8 @@ export function statusCommand(): Command {
     .action((options: { json?: boolean }) =>
       withPool(options.json === true, async pool => {
         const status = await readStatus(pool)
-        print(options.json === true, { ok: true, ...status }, () =>
+        const rates = await readRates(pool)
+        print(options.json === true, { ok: true, ...status, rates }, () =>
           [
             `schema version ${status.schemaVersion}, about ${status.markersAbout} markers\n`,
             section(
@@ -48,6 +51,7 @@ export function statusCommand(): Command {
                 ]),
               ),
             ),
+            section('last hour', flowTable(rates)),
             section(
               'external effects',
               table(

@@ -1,12 +1,10 @@
 import { writeFile } from 'node:fs/promises'
-import { resolve } from 'node:path'
 import { Command } from 'commander'
 import { durationMs } from '../../contract/duration.ts'
 import { OncewardError } from '../../errors.ts'
 import { policyHelp } from '../../runtime/load-consumer.ts'
 import { type FaultClass, faultClasses } from '../../verify/fault.ts'
 import { htmlText } from '../../verify/html.ts'
-import { loadInvariants } from '../../verify/invariants.ts'
 import { junitText } from '../../verify/junit.ts'
 import { reportText } from '../../verify/report-text.ts'
 import { verifyConsumer } from '../../verify/verify-consumer.ts'
@@ -80,15 +78,13 @@ Exit codes: 0 survived, 1 did not survive, 2 wrong use.`,
         schema: flags.schema,
         migrate: flags.migrate,
         policy: flags.policy,
-        invariants: {
-          ...Object.fromEntries((flags.invariant ?? []).map((text, at) => [`${at + 1}`, text])),
-          ...(flags.invariants && (await loadInvariants(resolve(flags.invariants)))),
-        },
+        invariants: Object.fromEntries((flags.invariant ?? []).map((text, at) => [`${at + 1}`, text])),
+        invariantsFile: flags.invariants,
         budgetMs: budgetOf(flags.budget),
         seed: wholeNumber(flags.seed, '--seed'),
         jobs: wholeNumber(flags.jobs, '--jobs'),
-        only: classesOf(flags.only),
-        skip: classesOf(flags.skip),
+        only: classesOf(flags.only, ['leak']),
+        skip: classesOf(flags.skip, []),
         fault: flags.fault,
         lines: flags.lines?.split(',').map(text => wholeNumber(text, '--lines')),
         allow: flags.allow,
@@ -99,7 +95,7 @@ Exit codes: 0 survived, 1 did not survive, 2 wrong use.`,
       print(
         flags.json === true,
         { ok: report.ok, survived: report.survived, of: report.of, failures: report.failures },
-        () => safe(reportText(report)),
+        () => safe(reportText(report, textWidth())),
       )
       process.exitCode = report.ok ? 0 : 1
     })
@@ -118,13 +114,14 @@ function wholeNumber(text: string, option: string): number {
   throw new OncewardError('usage', `${option} takes whole numbers from 1. ${help}`)
 }
 
-function classesOf(names: readonly string[] | undefined): FaultClass[] | undefined {
-  const wrong = names?.find(name => !Object.hasOwn(faultClasses, name))
-  if (wrong === undefined) return names as FaultClass[] | undefined
-  throw new OncewardError(
-    'usage',
-    `"${wrong}" is not a class of faults: ${Object.keys(faultClasses).join(', ')}. ${help}`,
-  )
+function classesOf<More extends string>(
+  names: readonly string[] | undefined,
+  more: readonly More[],
+): (FaultClass | More)[] | undefined {
+  const known: readonly string[] = [...Object.keys(faultClasses), ...more]
+  const wrong = names?.find(name => !known.includes(name))
+  if (wrong === undefined) return names as (FaultClass | More)[] | undefined
+  throw new OncewardError('usage', `"${wrong}" is not a class of faults: ${known.join(', ')}. ${help}`)
 }
 
 /** On a terminal one line that changes; elsewhere a line every ten faults. */
@@ -134,4 +131,10 @@ function progressLine(json: boolean): (progress: VerifyProgress) => void {
     if (process.stderr.isTTY && !json) process.stderr.write(`\r${text.padEnd(70)}${done === of ? '\n' : ''}`)
     else if (done % 10 === 0 || done === of) process.stderr.write(`${text}\n`)
   }
+}
+
+/** The terminal's width within reason; 80 where there is none. */
+function textWidth(): number {
+  const { isTTY, columns = 80 } = process.stdout
+  return isTTY ? Math.min(Math.max(columns, 60), 120) : 80
 }

@@ -1,3 +1,4 @@
+import { ormTexts } from './orm-text.ts'
 import type { InitSource, ProjectAnswers } from './project.ts'
 
 const sources: Readonly<Record<InitSource, { from: string; made: (name: string) => string }>> = {
@@ -17,14 +18,18 @@ const sources: Readonly<Record<InitSource, { from: string; made: (name: string) 
 }
 
 /** The parts of the contract that are code: source, identity and effect. */
-export function consumerText({ name, source }: ProjectAnswers): string {
+export function consumerText({ name, source, orm = 'none' }: ProjectAnswers): string {
   const { from, made } = sources[source]
-  return `import { consumerParts } from 'onceward'
-${from}
-import { type InitRequest, request } from './message.ts'
+  const { imports, store, transaction, insert } = ormTexts[orm]
+  const table = `${name}_booked`
+  const own = store(table)
+  const lines = [...imports, "import { consumerParts } from 'onceward'", from]
+  const types = transaction === null ? '' : `<BookingRequest, ${transaction}>`
+  return `${lines.sort((a, b) => (moduleOf(a) < moduleOf(b) ? -1 : 1)).join('\n')}
+import { ${transaction === null ? '' : 'type BookingRequest, '}request } from './message.ts'
 
-/** Owner, risk, retries and objectives are in onceward.yaml. */
-export default consumerParts<InitRequest>({
+${own === '' ? '' : `${own}\n`}/** Owner, risk, retries and objectives are in onceward.yaml. */
+export default consumerParts${types}({
   name: '${name}',
   source: ${made(name)},
   message: request,
@@ -34,19 +39,20 @@ export default consumerParts<InitRequest>({
     businessDigest: m => m.amount,
   },
   async handle({ message, tx }) {
-    await tx.query('insert into ${name}_booked (request_id, amount) values ($1, $2)', [
-      message.requestId,
-      message.amount,
-    ])
+    ${insert(table)}
   },
 })
 `
 }
 
+function moduleOf(line: string): string {
+  return /from '(.*)'/.exec(line)![1]!
+}
+
 /** A handwritten Standard Schema, so that a new project needs no library for it. */
 export function messageText({ name }: ProjectAnswers): string {
   return `/** One request. A resent message has the same messageId, and a repeated request the same requestId. */
-export interface InitRequest {
+export interface BookingRequest {
   readonly messageId: string
   readonly requestId: string
   /** In minor units. */
@@ -60,8 +66,8 @@ export const request = {
   '~standard': {
     version: 1 as const,
     vendor: '${name}',
-    validate(value: unknown): { value: InitRequest } | { issues: { message: string }[] } {
-      const { messageId, requestId, amount } = (value ?? {}) as Partial<Record<keyof InitRequest, unknown>>
+    validate(value: unknown): { value: BookingRequest } | { issues: { message: string }[] } {
+      const { messageId, requestId, amount } = (value ?? {}) as Partial<Record<keyof BookingRequest, unknown>>
       if (typeof messageId === 'string' && typeof requestId === 'string' && Number.isSafeInteger(amount))
         return { value: { messageId, requestId, amount: Number(amount) } }
       return { issues: [{ message: 'a request has messageId, requestId and a whole amount' }] }

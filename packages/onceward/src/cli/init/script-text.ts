@@ -89,13 +89,13 @@ await publisher.close()
 for (const result of results) if (result !== 'confirmed') throw result`,
         ]
   return `${from}
-import type { Request } from './message.ts'
+import type { BookingRequest } from './message.ts'
 
 /**
  * Sends three copies of one request, like a producer that crashes and restarts: node send.ts r-2 1500
  */
 const [requestId = 'r-1', amount = '4200'] = process.argv.slice(2)
-const message: Request = { messageId: \`m-\${requestId}\`, requestId, amount: Number(amount) }
+const message: BookingRequest = { messageId: \`m-\${requestId}\`, requestId, amount: Number(amount) }
 const body = JSON.stringify(message)
 ${sent}
 console.log(\`sent \${message.messageId} three times\`)

@@ -50,4 +50,13 @@ export const publishOptions = [
     'the cluster and virtual host, as `onceward status` names it: `rabbitmq:eu-1/orders`',
     { defaultText: 'the broker whose address the process has' },
   ),
+  option(
+    'effect.publish.*.encoder',
+    codeOnly(
+      'must be an encoder, such as avroEncoder({ … })',
+      value => isRecord(value) && typeof value.encode === 'function' && typeof value.name === 'string',
+    ),
+    null,
+    { elsewhere: 'stays in TypeScript' },
+  ),
 ]

@@ -14,6 +14,10 @@ const message = section(names => `must be a Standard Schema or { ${names.join(',
 })
 const limitSize = size(1, 2 ** 31)
 const limitCount = wholeNumber(1, 2 ** 31)
+const members = texts('must be a list of members, such as customer.iban', {
+  fits: name => name !== '',
+  least: 1,
+})
 const types = texts('must be a list of names', { fits: name => name !== '', least: 1 })
 
 /** How messages are read. */
@@ -27,6 +31,11 @@ export const messageOptions = [
     texts('must be a list of header names'),
     'headers that belong to the content, and therefore to the digest',
     { default: computed(() => []) },
+  ),
+  option(
+    'message.maskedMembers',
+    members,
+    'members of JSON payloads that the console hides from people who may not see them, such as `customer.iban`',
   ),
   option('message.types', types, 'message types this consumer handles; others are parked'),
   option(

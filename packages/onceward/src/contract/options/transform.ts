@@ -13,7 +13,8 @@ const shared = [
 /** Options of those sections that need a store. */
 const withoutStore = [
   ...['failure.mode', 'failure.parking', 'failure.deadLetter.manualReviewRequired'],
-  ...['message.digestHeaders', 'identity.businessKey', 'identity.businessDigest', 'identity.idTime'],
+  ...['message.digestHeaders', 'message.maskedMembers', 'identity.businessKey', 'identity.businessDigest'],
+  'identity.idTime',
   ...['objectives.leasesExpiredPerHourMax', 'objectives.outboxAgeMax', 'objectives.parkingShareMax'],
   'objectives.duplicateShareMax',
 ]

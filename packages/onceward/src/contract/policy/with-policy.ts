@@ -19,21 +19,31 @@ import type { SecretReference } from './secret-reference.ts'
  * A contract that a policy file completes. The parts that need code are in TypeScript; owner, risk and
  * identity may be in the file.
  */
-export type ConsumerParts<M = unknown, Tx = SqlTransaction> = Omit<
-  ConsumerContract<M, Tx>,
-  'owner' | 'risk' | 'identity'
-> &
-  Partial<Pick<ConsumerContract<M, Tx>, 'owner' | 'risk' | 'identity'>>
+export type ConsumerParts<
+  M = unknown,
+  Tx = SqlTransaction,
+  External extends string = string,
+  Publish extends string = string,
+> = Omit<ConsumerContract<M, Tx, External, Publish>, FilePart> &
+  Partial<Pick<ConsumerContract<M, Tx, External, Publish>, FilePart>>
+
+type FilePart = 'owner' | 'risk' | 'identity'
 
 /** The same for a transform. */
 export type TransformParts<M = unknown> = Omit<TransformContract<M>, 'owner' | 'risk'> &
   Partial<Pick<TransformContract<M>, 'owner' | 'risk'>>
 
-/** Types the parts of a contract. `withPolicy` takes the missing ones from the policy file. */
-export function consumerParts<M = unknown, Tx = SqlTransaction>(
-  parts: ConsumerParts<M, Tx>,
-): ConsumerParts<M, Tx> {
-  return parts
+/**
+ * Types the parts of a contract, like `defineConsumer`. `withPolicy` takes the missing ones from the policy
+ * file, and checks what both say together.
+ */
+export function consumerParts<
+  M = unknown,
+  Tx = SqlTransaction,
+  External extends string = string,
+  Publish extends string = string,
+>(parts: ConsumerParts<M, Tx, External, Publish>): ConsumerParts<M, Tx> {
+  return parts as ConsumerParts<M, Tx>
 }
 
 export interface WithPolicyOptions {

@@ -1,6 +1,7 @@
 import type { SourceDeclaration } from '../../contract/contract.ts'
 import { assertKnownOptions } from '../../ports/known-options.ts'
 
+/** Options of `file(...)`. */
 export interface FileOptions {
   /**
    * Default `forever`: growing files are followed. `end`: the consumer stops when every line is applied, a
@@ -20,6 +21,7 @@ export interface FileOptions {
   readonly standbyMs?: number
 }
 
+/** A file or folder as a source. */
 export interface FileDeclaration extends SourceDeclaration, FileOptions {
   readonly kind: 'file'
   readonly pattern: string

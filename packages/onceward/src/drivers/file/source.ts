@@ -5,6 +5,7 @@ import { PullSource, type PullWorld } from '../log/pull-source.ts'
 import type { FileDeclaration } from './declaration.ts'
 import { FileReader } from './file-reader.ts'
 
+/** How a source reads files. */
 export interface FileSourceOptions {
   readonly env: PullWorld
 }

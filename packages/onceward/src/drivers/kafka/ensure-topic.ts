@@ -4,6 +4,7 @@ import { KafkaConnections } from './client/connections.ts'
 import { answerOf, KafkaError, toOncewardError, troubleOfCode } from './client/kafka-error.ts'
 import { createTopicsV7 } from './client/wire.ts'
 
+/** Partitions and settings of a new topic. */
 export interface CreateTopicOptions {
   readonly partitions: number
   /** Default: the cluster's default for new topics. */

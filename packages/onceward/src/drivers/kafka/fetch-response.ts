@@ -1,3 +1,4 @@
+import { errorText } from '../../errors.ts'
 import { type Connection, fetchV17, type Reader } from './client/wire.ts'
 
 /** A leader's answer about one partition; its record set is not decoded yet. */
@@ -71,8 +72,18 @@ export function fetchRecords(connection: Connection, request: FetchRequest): Pro
   return promise
 }
 
-/** Parses a fetch response, version 17. Throws a RangeError on lengths outside the response. */
+/** Parses a fetch response, version 17. Throws a RangeError for bytes that are not a whole one. */
 export function parseFetch(reader: Reader): FetchAnswer {
+  try {
+    return readFetch(reader)
+  } catch (error) {
+    if (error instanceof RangeError) throw error
+    // The client library's reader fails in several ways at the end of its bytes, one of them a TypeError.
+    throw new RangeError(`a fetch response that ends early: ${errorText(error, 200)}`, { cause: error })
+  }
+}
+
+function readFetch(reader: Reader): FetchAnswer {
   reader.readInt32() // throttle time
   const errorCode = reader.readInt16()
   reader.readInt32() // session

@@ -8,6 +8,7 @@ import { explainRefusals } from './explain-refusals.ts'
 import { keyBytes } from './key-bytes.ts'
 import { readTopicLimits } from './topic-limits.ts'
 
+/** Where and how a publisher connects. */
 export interface KafkaPublisherOptions extends KafkaConnectionOptions {
   /** Default 10 s, from the call of `publish` to its last confirmation. */
   readonly confirmTimeoutMs?: number
@@ -19,6 +20,7 @@ export interface KafkaPublisherOptions extends KafkaConnectionOptions {
   readonly onBroker?: ((broker: BrokerIdentity) => Promise<void>) | undefined
 }
 
+/** One message for Kafka. */
 export interface KafkaOutgoingMessage {
   /** The topic. */
   readonly queue: string
@@ -31,8 +33,10 @@ export interface KafkaOutgoingMessage {
   readonly body: Buffer
 }
 
+/** `confirmed`, or the error of this message. */
 export type KafkaPublishResult = 'confirmed' | OncewardError
 
+/** Publishes to Kafka as an idempotent producer. */
 export interface KafkaPublisher {
   /**
    * Publishes with the confirmation of every in-sync replica, and resolves when the brokers have answered for

@@ -41,8 +41,11 @@ export class KafkaRangeReader implements RangeReader {
     await this.#connections.check()
     const { id, partitions } = await this.#describe()
     const numbers = partitions.map(({ partition }) => partition)
-    const [first, next] = [await this.#offsets(numbers, 'first'), await this.#offsets(numbers, 'next')]
+    // The log changes meanwhile: its begin is asked before the edges and its end after them, so that an edge
+    // at either lies within the bounds.
+    const first = await this.#offsets(numbers, 'first')
     const [from, to] = [await this.#offsets(numbers, start), await this.#offsets(numbers, end)]
+    const next = await this.#offsets(numbers, 'next')
     const named = numbers.filter(partition => from.has(partition) && to.has(partition))
     return named.map(partition => {
       const range = { from: from.get(partition)!, to: to.get(partition)! }

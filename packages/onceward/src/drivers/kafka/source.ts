@@ -8,6 +8,7 @@ import { WireClient } from './client/wire-client.ts'
 import { KafkaDriver } from './kafka-driver.ts'
 import { settingsOf, type TopicDeclaration } from './topic.ts'
 
+/** Where and how a source connects to Kafka. */
 export interface KafkaSourceOptions {
   /** Used when the declaration names no address. */
   readonly bootstrap?: string

@@ -63,8 +63,10 @@ export interface TopicDeclaration {
   readonly [option: string]: unknown
 }
 
+/** Where a group without a position begins. */
 export type TopicStart = 'earliest' | 'latest' | { readonly timestampMs: number }
 
+/** Options of `topic(...)`. */
 export type TopicOptions = Partial<
   Pick<
     TopicDeclaration,

@@ -18,6 +18,7 @@ export const kafkaTransformPromise = `Every input record's outputs and its consu
 It covers Kafka only. Effects outside Kafka (a database, an HTTP call, a file) may be repeated, because the function runs again after a crash or a lost partition. Use a consumer with a store for such effects.
 It covers one run of the group over the log: records written twice by their producer are two records. A group that was empty longer than the broker's offsets.retention.minutes loses its offsets and begins at \`start\` again.`
 
+/** What a transform reads, writes and calls. */
 export interface KafkaTransformOptions
   extends KafkaConnectionOptions,
     Pick<TopicOptions, 'protocol' | 'sessionTimeoutMs' | 'rebalanceTimeoutMs' | 'heartbeatMs'> {
@@ -53,6 +54,7 @@ export interface KafkaTransformOptions
   readonly log?: Log
 }
 
+/** A transform that is driven by hand. `runTransform` drives one with retries and metrics. */
 export interface KafkaTransform {
   /** Resolves when the broker answers and the group is being joined; rejects with a `configuration` error. */
   start(): Promise<void>

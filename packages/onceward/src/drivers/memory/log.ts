@@ -5,6 +5,7 @@ import { MemoryMember } from './log-member.ts'
 import { MemoryPartition, type StoredRecord } from './log-partition.ts'
 import type { MemoryMessage } from './source.ts'
 
+/** Options of a log in memory. */
 export interface MemoryLogOptions {
   /** Default 3. */
   readonly partitions?: number
@@ -14,6 +15,7 @@ export interface MemoryLogOptions {
   readonly timers?: Pick<Timers, 'after'>
 }
 
+/** One record of a log in memory. */
 export interface MemoryLogMessage extends MemoryMessage {
   /** Default: by the key; in turn without one. */
   readonly partition?: number

@@ -1,6 +1,7 @@
 import { bareCopy, emptyMap } from '../../message/bare-map.ts'
 import type { Delivery, DeliveryProperties, Source, Subscription } from '../../ports/source.ts'
 
+/** One message of a queue in memory. */
 export interface MemoryMessage {
   readonly body: Buffer | string
   readonly headers?: Readonly<Record<string, unknown>>

@@ -125,6 +125,7 @@ export interface ConsoleLogin {
   readonly isPerson: boolean
 }
 
+/** The login of this session, and whether it is the console's or a person's. */
 export async function readConsoleLogin(pool: SqlPool): Promise<ConsoleLogin> {
   const { rows } = await pool.query(
     `select session_user::text as login, onceward.is_console() as "isConsole",

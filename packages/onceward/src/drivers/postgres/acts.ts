@@ -27,6 +27,7 @@ export const acts = {
   /** Without the lease count, the row is released however often it was leased. */
   releaseHeld:
     'onceward.release_held($1, $2, coalesce($3, (select epoch from onceward.held where id = $2)), $4)',
+  releaseUnknownSchemas: 'onceward.release_unknown_schemas($1, $2::bigint[], $3)',
   removeFilter: 'onceward.remove_filter($1)',
   renameConsumer: 'onceward.rename_consumer($1, $2, $3)',
   requestDeletion: `onceward.request_deletion($1, $2::bigint[], decode($3, 'hex'), $4, $5)`,

@@ -27,6 +27,7 @@ export interface SqlPort<Tx> {
   transaction<T>(isolation: Isolation, work: (open: OpenTransaction<Tx>) => Promise<T>): Promise<T>
 }
 
+/** An open transaction of an adapter: its handle for handlers, and statements beside it. */
 export interface OpenTransaction<Tx> {
   /** A statement in the transaction that bypasses plugins and naming rules of the library. */
   query(text: string, values?: readonly unknown[]): Promise<SqlResult>
@@ -35,6 +36,7 @@ export interface OpenTransaction<Tx> {
   handle(statements: WatchedStatements): Tx
 }
 
+/** How an adapter shows each statement of a handler before it is sent. */
 export interface WatchedStatements {
   /**
    * Called with each statement when the handler makes it. Calls `send` at once, or rejects without calling

@@ -23,12 +23,14 @@ import { proof, serverLimitMs, type TransactionOptions } from './transaction-opt
 import { within } from './within.ts'
 import { workQueue } from './work-queue.ts'
 
+/** How the store uses its pool. */
 export interface PostgresStoreOptions extends TransactionOptions {
   /** A connection string, or your own pool (preferably with `pipeline: true`). */
   readonly url?: string
   readonly pool?: SqlPool
 }
 
+/** The store on PostgreSQL, through `pg`. */
 export interface PostgresStore extends Store<SqlTransaction> {
   readonly pool: SqlPool
   /** Ends the pool, if the store created it. */
@@ -42,6 +44,7 @@ const rollbackTimeoutMs = 2_000
  */
 const ignoreError = () => {}
 
+/** A store in the transactions of a `pg` pool. */
 export function createPostgresStore(options: PostgresStoreOptions): PostgresStore {
   if (options.pool === undefined && options.url === undefined) {
     throw new OncewardError(

@@ -25,7 +25,8 @@ export interface StreamAddress {
  */
 export function readAddress(url: string | undefined, purpose: string): StreamAddress {
   const parsed = url === undefined ? null : firstUrl(url)
-  if (parsed === null || !/^rabbitmq-stream(\+tls)?:$/.test(parsed.protocol)) {
+  const decoded = parsed === null ? null : decodedParts(parsed)
+  if (parsed === null || decoded === null || !/^rabbitmq-stream(\+tls)?:$/.test(parsed.protocol)) {
     throw new OncewardError(
       'configuration',
       `${purpose} needs a URL like rabbitmq-stream://user:password@host:5552/vhost (or rabbitmq-stream+tls://, or host-a,host-b:5553 for the nodes of a cluster); ${url === undefined ? 'none was given' : 'the given one is not valid'}. Nothing was opened.`,
@@ -42,9 +43,22 @@ export function readAddress(url: string | undefined, purpose: string): StreamAdd
     hosts,
     tls: encrypted ? tls : null,
     external,
-    user: decodeURIComponent(parsed.username) || 'guest',
-    password: decodeURIComponent(parsed.password) || 'guest',
-    vhost: decodeURIComponent(parsed.pathname.slice(1)) || '/',
+    ...decoded,
     timing: timingOf(parsed.href, who),
   }
 }
+
+/** Null if a percent sign is not followed by two digits of UTF-8. */
+function decodedParts({ username, password, pathname }: URL): Decoded | null {
+  try {
+    return {
+      user: decodeURIComponent(username) || 'guest',
+      password: decodeURIComponent(password) || 'guest',
+      vhost: decodeURIComponent(pathname.slice(1)) || '/',
+    }
+  } catch {
+    return null
+  }
+}
+
+type Decoded = Pick<StreamAddress, 'user' | 'password' | 'vhost'>

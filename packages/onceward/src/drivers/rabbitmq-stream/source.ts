@@ -11,6 +11,7 @@ import { StreamSession } from './session.ts'
 import { assertStream, type StreamDeclaration } from './stream.ts'
 import { within } from './within.ts'
 
+/** Where and how a source connects to the stream port. */
 export interface StreamSourceOptions {
   /** Used when the declaration names no address. */
   readonly url?: string

@@ -45,6 +45,7 @@ export type StreamStart =
   /** An ISO date, or milliseconds since 1970. */
   | { readonly timestamp: string | number }
 
+/** Options of `stream(...)`. */
 export type StreamOptions = Partial<
   Pick<StreamDeclaration, 'url' | 'tls' | 'superStream' | 'group' | 'start' | 'singleActive'>
 >

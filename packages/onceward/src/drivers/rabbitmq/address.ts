@@ -35,9 +35,11 @@ interface Parsed {
 function parse(url: string): Parsed | null {
   const [first] = everyUrl(url)
   if (first === undefined) return null
-  const { protocol, pathname } = new URL(first)
+  const { protocol, pathname, username, password } = new URL(first)
   if (!/^amqps?:$/.test(protocol)) return null
   try {
+    // The client library decodes them later, and its error would contain them.
+    decodeURIComponent(username + password)
     return { protocol, virtualHost: decodeURIComponent(pathname.slice(1)) || '/' }
   } catch {
     return null

@@ -60,6 +60,7 @@ export interface QueueDeclaration {
   readonly [option: string]: unknown
 }
 
+/** Options of `queue(...)`. */
 export type QueueOptions = Partial<
   Pick<
     QueueDeclaration,

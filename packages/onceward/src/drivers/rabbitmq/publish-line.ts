@@ -12,6 +12,7 @@ export type OutgoingTarget =
   | { readonly queue: string }
   | { readonly exchange: string; readonly routingKey: string }
 
+/** One message for RabbitMQ. */
 export type RabbitOutgoingMessage = OutgoingTarget & {
   readonly messageId: string
   readonly body: Buffer
@@ -21,6 +22,7 @@ export type RabbitOutgoingMessage = OutgoingTarget & {
 
 export type OnBroker = (broker: BrokerIdentity) => Promise<void>
 
+/** `confirmed`, or the error of this message. */
 export type PublishResult = 'confirmed' | OncewardError
 
 /** One connection with one confirm channel, from opening to its end. */

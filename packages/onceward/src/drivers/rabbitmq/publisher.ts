@@ -11,6 +11,7 @@ import {
   type RabbitOutgoingMessage,
 } from './publish-line.ts'
 
+/** Where and how a publisher connects. */
 export interface RabbitPublisherOptions {
   readonly url: string
   /** Default 10 s, from the call of `publish` to its last confirm, including the connection. */
@@ -23,6 +24,7 @@ export interface RabbitPublisherOptions {
   readonly onBroker?: OnBroker | undefined
 }
 
+/** Publishes to RabbitMQ with confirms. */
 export interface RabbitPublisher {
   /**
    * Publishes, persistent and mandatory, and resolves when the broker has answered for each message or the

@@ -18,6 +18,7 @@ import { InFlight } from './in-flight.ts'
 import { Session, type SessionEnd } from './session.ts'
 import { type RabbitToken, toDelivery } from './to-delivery.ts'
 
+/** Where and how a source connects to RabbitMQ. */
 export interface RabbitSourceOptions {
   /** Used when the declaration names no address. */
   readonly url?: string

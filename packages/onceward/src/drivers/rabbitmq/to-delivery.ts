@@ -17,7 +17,7 @@ export interface RabbitToken {
 export function toDelivery(
   message: ConsumeMessage | GetMessage,
   origin: string,
-  token: Omit<RabbitToken, 'tag'>,
+  { epoch, deadLetter }: Omit<RabbitToken, 'tag'>,
   queue: string = origin,
   key: string = message.fields.routingKey,
 ): Delivery {
@@ -34,7 +34,7 @@ export function toDelivery(
     key: first?.key ?? key,
     redelivered: message.fields.redelivered,
     deliveryCount: Math.max(readCount(headers['x-delivery-count']), readCount(headers['x-acquired-count'])),
-    token: { ...token, tag: message.fields.deliveryTag } satisfies RabbitToken,
+    token: { tag: message.fields.deliveryTag, epoch, deadLetter } satisfies RabbitToken,
   }
 }
 

@@ -19,6 +19,7 @@ import { checkColumn, checkTable, quoted } from '../declared/names.ts'
 import { rerunBatch } from '../declared/rerun.ts'
 import { type TableShape, text, verifyTables } from '../declared/tables.ts'
 
+/** What `audit(...)` records for each message. */
 export interface AuditDeclaration<M> {
   /** Append-only. If the table is missing, the error at start contains its CREATE TABLE statement. */
   readonly table: string

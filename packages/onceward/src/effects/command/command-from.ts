@@ -20,6 +20,7 @@ export interface Command<P> {
   readonly headers: Readonly<Record<string, string>>
 }
 
+/** Options of `commandFrom`. */
 export interface CommandOptions<P> {
   /**
    * The consumer that issues the command. A namespace, so the commands of two consumers never share an id.

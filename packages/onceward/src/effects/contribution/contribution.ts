@@ -1,4 +1,5 @@
 import type { DeclaredEffect, EffectContext } from '../../contract/declared-effect.ts'
+import { durationText } from '../../contract/duration.ts'
 import type { BatchItem, SqlTransaction } from '../../contract/handler.ts'
 import type { Verdict } from '../../engine/batch/verdicts.ts'
 import { invariant, OncewardError } from '../../errors.ts'
@@ -17,6 +18,7 @@ import { type Contribution, factReader, windowsOf } from './read-fact.ts'
 import { type ContributionStatements, statementsFor } from './statements.ts'
 import { verifyContributionTables } from './verify-tables.ts'
 
+/** An effect made by `contribution(...)`. */
 export interface ContributionEffect<M> extends DeclaredEffect<M> {
   /**
    * Recounts all facts and compares them with the summary, in one statement and so in one snapshot. No rows:
@@ -59,7 +61,10 @@ export function contribution<M>(declared: ContributionDeclaration<M>): Contribut
   return {
     kind: 'contribution',
     codes: [...Object.values(refusalCodes), lateCode, unreadableCode],
-    ...(isWindow(declared?.window) && { repeatsMs: declared.window.sizeMs + declared.window.latenessMs }),
+    ...(isWindow(declared?.window) && {
+      repeatsMs: declared.window.sizeMs + declared.window.latenessMs,
+      details: windowText(declared.window),
+    }),
     tables: [declared?.facts, declared?.summary],
     problems() {
       const problems: { place: string; text: string }[] = []
@@ -122,6 +127,17 @@ function resultOf<M>(
 ): ContributionResult {
   const starts = window === 'none' || withdraws ? [] : windowsOf(windowMs!, window)
   return { eventId, key, windowsMs: starts, reversed: corrects }
+}
+
+const lateTexts: Readonly<Record<ContributionWindow['late'], string>> = {
+  stale: 'are not counted',
+  park: 'are parked',
+  accept: 'are counted',
+}
+
+function windowText({ sizeMs, everyMs, latenessMs, late }: ContributionWindow): string {
+  const every = everyMs === undefined ? '' : `, one every ${durationText(everyMs)}`
+  return `windows of ${durationText(sizeMs)}${every}; events more than ${durationText(latenessMs)} late ${lateTexts[late]}`
 }
 
 /** Declarations are not validated yet. */

@@ -2,6 +2,7 @@ import type { After } from '../../contract/declared-effect.ts'
 import type { FieldOf } from '../declared/fields.ts'
 import type { EffectResponse } from '../declared/respond.ts'
 
+/** What `contribution(...)` adds up, and into which table. */
 export interface ContributionDeclaration<M> {
   /**
    * Append-only, one row per fact and one per reversal. If it is missing, the error at start contains its

@@ -110,6 +110,7 @@ export interface WaitPolicy<M = unknown> {
   repair?: Repair<M>
 }
 
+/** How a projection asks the source of truth for the newest fact of a key. */
 export interface Repair<M = unknown> {
   /**
    * Asks the source of truth for the newest fact of the key, as a message. Null when it has none. Called
@@ -125,6 +126,7 @@ export interface Repair<M = unknown> {
   retryMs?: number
 }
 
+/** A version that a projection has not seen, between two that it has. */
 export interface Gap<M = unknown> {
   readonly key: Readonly<Record<string, string>>
   /** The version of the row; null when there is none. */
@@ -135,6 +137,7 @@ export interface Gap<M = unknown> {
   readonly signal: AbortSignal
 }
 
+/** A key of a projection that a batch has moved, with its facts. */
 export interface ProjectedKey<M = unknown> {
   readonly key: Readonly<Record<string, string>>
   /** The facts that moved the version, oldest first. */
@@ -144,6 +147,7 @@ export interface ProjectedKey<M = unknown> {
   readonly log: Log
 }
 
+/** One fact that moved the version of a key. */
 export interface ProjectedFact<M = unknown> {
   readonly version: bigint
   /** Null where `delete.when` is `tombstone` and this is one. */

@@ -1,7 +1,7 @@
 import { assertPublishTarget } from '../../contract/assert-publish-target.ts'
 import type { PublishRequest, PublishTarget } from '../../contract/publish-target.ts'
 import { type OutboxTransaction, writeOutbox } from '../../drivers/postgres/sql/write-outbox.ts'
-import { outgoingOf } from '../../engine/batch/buffer-messages.ts'
+import { encode, outgoingOf } from '../../engine/batch/buffer-messages.ts'
 import { currentTrace } from '../../telemetry/traces.ts'
 
 /**
@@ -26,11 +26,12 @@ export async function publishInTransaction(
   assertPublishTarget(target)
   if (messages.length === 0) return
   const trace = currentTrace()
-  await writeOutbox(
-    tx,
-    messages.map((message, index) => {
+  const ready = await Promise.all(
+    messages.map(async (message, index) => {
       const headers = { ...trace, ...message.headers }
-      return outgoingOf(target, { ...message, headers }, `publishInTransaction, message ${index}`)
+      const encoded = await encode(target, { ...message, headers })
+      return outgoingOf(target, encoded, `publishInTransaction, message ${index}`)
     }),
   )
+  await writeOutbox(tx, ready)
 }

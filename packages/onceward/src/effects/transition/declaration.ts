@@ -3,6 +3,7 @@ import type { FieldOf } from '../declared/fields.ts'
 import type { EffectResponse } from '../declared/respond.ts'
 import type { StateMachine } from './state-machine.ts'
 
+/** What `transition(...)` declares: states, moves and where they are kept. */
 export interface TransitionDeclaration<M> {
   /** Refuses undeclared transitions. Without a machine, `from` and `to` of the message are trusted. */
   readonly machine?: StateMachine
@@ -49,6 +50,7 @@ export interface TransitionResult {
   readonly version: bigint | null
 }
 
+/** The table that a transition keeps: one row for each entity with its state and version. */
 export interface AggregateTable {
   readonly table: string
   readonly key: string

@@ -17,6 +17,7 @@ export interface StateMachine {
   readonly events: Readonly<Record<string, DeclaredMove | readonly DeclaredMove[]>>
 }
 
+/** One allowed change of state. */
 export interface DeclaredMove {
   readonly from: string | null | readonly string[]
   readonly to: string

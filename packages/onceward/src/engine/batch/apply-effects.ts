@@ -6,7 +6,7 @@ import { flushEffects, type Requested } from './buffer-effects.ts'
 import { flushEvidence } from './buffer-evidence.ts'
 import { flushMessages } from './buffer-messages.ts'
 import type { ClaimedBatch } from './claim-batch.ts'
-import { handlerDeadline } from './handler-deadline.ts'
+import { type Deadline, handlerDeadline } from './handler-deadline.ts'
 import { noteSuppressed } from './held-origin.ts'
 import { type Fact, stopsLane } from './outcome.ts'
 import { runAfter } from './run-after.ts'
@@ -43,17 +43,31 @@ async function runDue<M, Tx>(
   const requested: Requested<M> = { intents: [], messages: [], calls: [], evidence: [] }
   const deadline = handlerDeadline(due, context)
   try {
-    if (consumer.handleBatch === undefined)
-      await runEach(due, facts, requested, session, context, deadline, callSeconds)
-    else {
-      const applied = await runTogether(due, facts, requested, session, context, deadline)
-      if (applied.length > 0) await runAfter(applied, facts, { requested, session, context, deadline })
+    try {
+      if (consumer.handleBatch === undefined)
+        await runEach(due, facts, requested, session, context, deadline, callSeconds)
+      else {
+        const applied = await runTogether(due, facts, requested, session, context, deadline)
+        if (applied.length > 0) await runAfter(applied, facts, { requested, session, context, deadline })
+      }
+    } finally {
+      if (consumer.handleBatch !== undefined) callSeconds.push((env.clock.nowMs() - began) / 1_000)
+      env.metrics.recordEach('applyLatency', callSeconds, { consumer: consumer.name })
     }
+    await flush(requested, facts, session, context, deadline)
   } finally {
     deadline.cancel()
-    if (consumer.handleBatch !== undefined) callSeconds.push((env.clock.nowMs() - began) / 1_000)
-    env.metrics.recordEach('applyLatency', callSeconds, { consumer: consumer.name })
   }
+}
+
+/** Writes what the handlers requested. The deadline is for encoders that are still at work. */
+async function flush<M, Tx>(
+  requested: Requested<M>,
+  facts: Map<Received<M>, Fact>,
+  session: StoreSession<Tx>,
+  context: ConsumerContext<M, Tx>,
+  deadline: Deadline,
+): Promise<void> {
   if (requested.intents.length > 0) await flushEffects(requested, facts, session, context)
   if (requested.calls.length > 0)
     await noteSuppressed(
@@ -62,7 +76,8 @@ async function runDue<M, Tx>(
       context,
     )
   if (requested.evidence.length > 0) await flushEvidence(requested.evidence, facts, session)
-  if (requested.messages.length > 0) await flushMessages(requested.messages, facts, session, context)
+  if (requested.messages.length > 0)
+    await flushMessages(requested.messages, facts, session, context, deadline)
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { PublishRequest, PublishTarget } from '../../contract/publish-target.ts'
+import type { EncodedMessage, PublishRequest, PublishTarget } from '../../contract/publish-target.ts'
 import { OncewardError } from '../../errors.ts'
 import { bytesDigest } from '../../message/digest.ts'
 import { exactJson } from '../../message/exact-json.ts'
@@ -17,20 +17,27 @@ import {
   kafkaRecordBytes,
 } from '../../ports/wire-size.ts'
 import type { ConsumerContext } from '../consumer-context.ts'
+import { classifyFailure } from '../retry/classify-failure.ts'
+import type { Deadline } from './handler-deadline.ts'
+import { RoundFailed } from './handler-result.ts'
 import { noteSuppressed } from './held-origin.ts'
 import { type Fact, isApplied } from './outcome.ts'
+import { lostLeases } from './stored-mode.ts'
 
-/** The messages that handlers of this round publish, in order. */
-export type RequestedMessages<M> = { readonly received: ReadableMessage<M>; readonly outgoing: Outgoing }[]
+/** The messages that handlers of this round publish, in order. An encoder may still be at work. */
+export type RequestedMessages<M> = {
+  readonly received: ReadableMessage<M>
+  readonly outgoing: Outgoing | Promise<Outgoing>
+}[]
 
 /** Builds the messages of one handler call. */
 export function outgoingMaker<M, Tx>(
   received: ReadableMessage<M>,
-  { consumer, env, enrolment }: ConsumerContext<M, Tx>,
+  { consumer, env, enrolment, suppresses }: ConsumerContext<M, Tx>,
 ) {
   const { destinations, topicLimits } = enrolment.facts
   const calls = new Map<string, number>()
-  return (name: string, request: PublishRequest): Outgoing => {
+  return (name: string, request: PublishRequest): Outgoing | Promise<Outgoing> => {
     const targets = consumer.effect?.publish ?? {}
     const target = Object.hasOwn(targets, name) ? targets[name]! : null
     if (target === null) throw unknownTarget(name, Object.keys(targets))
@@ -43,14 +50,46 @@ export function outgoingMaker<M, Tx>(
     const made = { ...request, id, correlationId, ...(headers && { headers }) }
     const connected = target.destination === undefined || target.destination === destinations?.kafka
     const limits = connected ? topicLimits : undefined
-    const outgoing = outgoingOf(target, made, `effects.publish("${name}")`, limits)
-    return target.evidence === true ? { ...outgoing, cause: received.id } : outgoing
+    const place = `effects.publish("${name}")`
+    const finish = (ready: Identified) => {
+      const outgoing = outgoingOf(target, ready, place, limits)
+      return target.evidence === true ? { ...outgoing, cause: received.id } : outgoing
+    }
+    // What is not sent needs no schema, and must not register one.
+    const encoded = suppresses ? made : encode(target, made)
+    if (!(encoded instanceof Promise)) return finish(encoded)
+    const outgoing = encoded.then(finish)
+    // The handler may fail before the message is due.
+    outgoing.catch(() => {})
+    return outgoing
   }
 }
 
-type Identified = Omit<PublishRequest, 'id' | 'correlationId'> & {
+/** The request with the bytes of its target's encoder, if it has one. */
+export function encode<R extends Identified>(target: PublishTarget, request: R): R | Promise<R> {
+  if (target.encoder === undefined) return request
+  const { id, type, key = null, body } = request
+  const topic = placeName(target)
+  const encoded = target.encoder.encode(body, { broker: target.broker, topic, id, type, key })
+  const finish = ({ body, contentType, headers }: EncodedMessage, own = request.headers): R => ({
+    ...request,
+    body,
+    contentType: request.contentType ?? contentType,
+    headers: { ...headers, ...own },
+  })
+  if (!(encoded instanceof Promise)) return finish(encoded)
+  const own = { ...request.headers }
+  return encoded.then(message => finish(message, own))
+}
+
+function placeName(target: PublishTarget): string {
+  return 'topic' in target ? target.topic : 'queue' in target ? target.queue : target.routingKey
+}
+
+type Identified = Omit<PublishRequest, 'id' | 'correlationId' | 'contentType'> & {
   readonly id: string
   readonly correlationId?: string | undefined
+  readonly contentType?: string | undefined
 }
 
 /** Throws a TypeError that names the field if the message cannot be published. */
@@ -70,7 +109,7 @@ export function outgoingOf(
   if (bytes === undefined) throw new TypeError(`${place}: a body of ${typeof body} cannot be written as JSON`)
   const contentType = request.contentType ?? (raw ? 'application/octet-stream' : 'application/json')
   const exchange = 'exchange' in target ? target.exchange : null
-  const queue = 'topic' in target ? target.topic : 'queue' in target ? target.queue : target.routingKey
+  const queue = placeName(target)
   const outgoing = {
     broker: target.broker,
     ...(target.destination !== undefined && { destination: target.destination }),
@@ -130,10 +169,12 @@ export async function flushMessages<M, Tx>(
   facts: ReadonlyMap<Received<M>, Fact>,
   session: StoreSession<Tx>,
   context: ConsumerContext<M, Tx>,
+  deadline: Deadline,
 ): Promise<void> {
   const { suppresses, consumer, env } = context
-  const due = requested.filter(({ received }) => isApplied(facts.get(received)))
-  if (due.length === 0) return
+  const applied = requested.filter(({ received }) => isApplied(facts.get(received)))
+  if (applied.length === 0) return
+  const due = await encodedMessages(applied, context, deadline)
   if (suppresses) {
     await noteSuppressed(
       due.map(({ received, outgoing }) => wouldPublish(received.id, outgoing)),
@@ -143,6 +184,31 @@ export async function flushMessages<M, Tx>(
     return env.metrics.add('publishSuppressed', due.length, { consumer: consumer.name })
   }
   await session.outgoing!.publish(due.map(({ outgoing }) => outgoing))
+}
+
+/** A message that could not be encoded, or not in time, fails, and the batch runs again without it. */
+async function encodedMessages<M, Tx>(
+  requested: RequestedMessages<M>,
+  context: ConsumerContext<M, Tx>,
+  deadline: Deadline,
+): Promise<readonly { readonly received: ReadableMessage<M>; readonly outgoing: Outgoing }[]> {
+  const culprits = new Map<Received<M>, Fact>()
+  const made: { readonly received: ReadableMessage<M>; readonly outgoing: Outgoing }[] = []
+  for (const { received, outgoing } of requested)
+    try {
+      made.push({
+        received,
+        outgoing: outgoing instanceof Promise ? await deadline.within(outgoing) : outgoing,
+      })
+    } catch (error) {
+      if (context.signal.aborted || lostLeases(error) !== null) throw error
+      culprits.set(received, {
+        kind: 'failed',
+        failure: classifyFailure(error, context.consumer.failure.classes),
+      })
+    }
+  if (culprits.size > 0) throw new RoundFailed(culprits)
+  return made
 }
 
 function wouldPublish(

@@ -15,7 +15,14 @@ import type { ClaimedBatch } from './claim-batch.ts'
 import { appliedDecision, countsAsAttempt, noAttempts, storedDecision } from './decide-outcome.ts'
 import { heldIdentities } from './held-identities.ts'
 import { isIdentifiedNow } from './identify-work.ts'
-import { type Decision, type Fact, type Leader, type Outcome, redeliveredCode } from './outcome.ts'
+import {
+  behindBusinessKey,
+  type Decision,
+  type Fact,
+  type Leader,
+  type Outcome,
+  redeliveredCode,
+} from './outcome.ts'
 import { capParking } from './parking-caps.ts'
 import { finishWork, storeKept } from './stored-mode.ts'
 
@@ -139,7 +146,10 @@ function attemptRecord(id: string, fact: Fact): AttemptRecord {
   return { id, failureClass: 'verdict', code, error: storableText(reason, 2_000) ?? '', place: '' }
 }
 
-/** New messages without a fact are behind one of their lane that did not succeed: they share its outcome. */
+/**
+ * New messages without a fact are behind one of their lane that did not succeed: they share its outcome. So
+ * is a message that waits for its business key, while the earlier one is unfinished.
+ */
 function decideBehind<M>(
   claims: ClaimedBatch<M>,
   decisions: ReadonlyMap<Received<M>, Decision>,
@@ -150,8 +160,8 @@ function decideBehind<M>(
   for (const received of claims.fresh) {
     const lane = received.lane ?? ''
     const decision = decisions.get(received)
-    if (decision === undefined) {
-      const leader = leaders.get(lane)
+    const leader = leaders.get(lane)
+    if (decision === undefined || (order === 'key' && wouldOvertake(decision, leader))) {
       decide(received, {
         kind: 'behind',
         leader: leaderState(leader, order),
@@ -161,6 +171,15 @@ function decideBehind<M>(
       leaders.set(lane, decision)
     }
   }
+}
+
+/**
+ * Parked for its business key, it would block its order key, and the earlier message that is tried again
+ * would be parked behind it.
+ */
+function wouldOvertake({ code, outOfTurn }: Decision, leader: Decision | undefined): boolean {
+  const isUnfinished = leader?.outcome === 'retry' || leader?.outcome === 'deferred'
+  return isUnfinished && code === behindBusinessKey && !outOfTurn
 }
 
 const passed: ReadonlySet<Outcome> = new Set([
@@ -272,6 +291,7 @@ function heldRecord<M, Tx>(
     failureClass: decision.failureClass,
     code: storableText(decision.code, 100) ?? '',
     error: decision.error,
+    exception: storableText(decision.exception ?? null, 100) || null,
     place: storableText(decision.place, 200) ?? '',
     orderKey: waits?.key ?? (takesTurn(decision, context) ? (envelope?.orderKey ?? null) : null),
     version: waits?.version ?? null,

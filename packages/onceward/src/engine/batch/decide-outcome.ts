@@ -6,6 +6,7 @@ import { processDied } from '../../ports/suspects.ts'
 import { haltingCodes } from '../retry/known-failures.ts'
 import { retryDelayMs } from '../retry/retry-delay.ts'
 import {
+  behindBusinessKey,
   brakedCode,
   type Decision,
   type Fact,
@@ -89,7 +90,8 @@ export function countsAsAttempt(
   outageMs: number | null = null,
 ): boolean {
   if (fact.kind === 'verdict') return triedInVain.has(fact.verdict.kind)
-  if (fact.kind === 'unreadable') return fact.problem.earlier === undefined
+  if (fact.kind === 'unreadable')
+    return fact.problem.earlier === undefined && fact.problem.kind !== 'registry away'
   if (fact.kind === 'redelivered') return fact.delayMs === null
   if (fact.kind !== 'failed') return false
   const { attemptsMax, terminal, breaker } = rules[fact.failure.class]
@@ -111,10 +113,20 @@ export const noAttempts: AttemptFacts = {
 export const appliedDecision: Decision = decision('applied', '')
 export const storedDecision: Decision = { ...decision('stored', ''), status: 'stored' }
 
+/** The pause of a transform whose registry is away; a consumer waits before its batch. */
+const registryPauseMs = 1_000
+
 /** Without an id its attempts cannot be counted: it was tried at least once. */
 function unreadable({ kind, text }: Problem, { total }: AttemptFacts, policy: FailurePolicy): Decision {
+  const code = kind.replaceAll(' ', '_')
+  if (kind === 'registry away') {
+    const outage = { failureClass: 'transient', code, outage: true, retryDelayMs: registryPauseMs }
+    return { ...decision('retry', text), ...outage }
+  }
   const failureClass = kind === 'invalid' ? 'validation' : 'poison'
-  const details = { failureClass, code: kind.replaceAll(' ', '_'), attempts: Math.max(1, total) }
+  const details = { failureClass, code, attempts: Math.max(1, total) }
+  // Parked under every policy, because its schema may become known.
+  if (kind === 'unknown schema') return ended('parked', text, details, policy)
   if (kind === 'invalid') return ended(policy.rules.validation.terminal, text, details, policy)
   const unexpected = kind === 'unknown type' || kind === 'unsupported version'
   return ended(unexpected ? policy.unexpected : policy.unreadable, text, details, policy)
@@ -172,8 +184,8 @@ function ofVerdict(verdict: Verdict, attempt: AttemptFacts, policy: FailurePolic
 
 function ofFailure(failure: Failure, attempt: AttemptFacts, policy: FailurePolicy): Decision {
   const rules = policy.rules[failure.class]
-  const { code, error, place } = failure
-  const details = { failureClass: failure.class, code, error, place, attempts: attempt.total }
+  const { code, error, exception, place } = failure
+  const details = { failureClass: failure.class, code, error, exception, place, attempts: attempt.total }
   if (haltsAlways(failure)) return ended('halted', error, details, policy)
   if (attempt.outageMs !== null && rules.breaker) {
     const outage = { outage: true, retryDelayMs: attempt.outageMs }
@@ -306,7 +318,7 @@ function behind(leader: 'retry' | 'deferred' | 'parked' | 'gone', delayMs: numbe
  */
 function behindKey({ byId, as, delayMs, inTurn }: Extract<Fact, { kind: 'key held' }>): Decision {
   const reason = `waits for its business key, which message ${byId} holds`
-  const waiting = { failureClass: 'order', code: 'behind_business_key', outOfTurn: !inTurn }
+  const waiting = { failureClass: 'order', code: behindBusinessKey, outOfTurn: !inTurn }
   if (as === 'parked') return { ...decision('parked', reason), ...waiting, status: 'parked' }
   const status = as === 'deferred' ? ('stored' as const) : null
   return { ...decision(as, reason), ...waiting, status, retryDelayMs: delayMs }

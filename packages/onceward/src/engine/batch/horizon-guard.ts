@@ -48,7 +48,8 @@ export interface HorizonCheck {
 export class HorizonGuard implements HorizonCheck {
   readonly #consumer: Pick<Consumer, 'name' | 'retention' | 'identity'>
   readonly #env: Pick<Environment, 'clock' | 'log'>
-  readonly #applied = new WeakSet<Received>()
+  /** Null until a message is: one look-up less for each of the others. */
+  #applied: WeakSet<Received> | null = null
   #asked: (Horizon & { readonly atMs: number }) | null = null
 
   constructor(
@@ -66,15 +67,13 @@ export class HorizonGuard implements HorizonCheck {
   ): Promise<void> {
     if (session.history === undefined || fresh.length === 0) return
     const { identity, retention, name } = this.#consumer
-    const times = fresh.map(received => ownTimeMs(received, identity.idTime as never))
-    const oldestMs = times.reduce<number>(
-      (least, ms) => Math.min(least, ms ?? least),
-      Number.POSITIVE_INFINITY,
-    )
+    const timeOf = (received: ReadableMessage<M>) => ownTimeMs(received, identity.idTime as never)
+    let oldestMs = Number.POSITIVE_INFINITY
+    for (const received of fresh) oldestMs = Math.min(oldestMs, timeOf(received) ?? oldestMs)
     if (oldestMs >= this.#unaskedFromMs()) return
     const { purgedBeforeMs } = await this.#ask(session.history)
     if (purgedBeforeMs === null || oldestMs >= purgedBeforeMs) return
-    const behind = fresh.filter((_, index) => (times[index] ?? purgedBeforeMs) < purgedBeforeMs)
+    const behind = fresh.filter(received => (timeOf(received) ?? purgedBeforeMs) < purgedBeforeMs)
     const parks = retention?.behindHorizon !== 'apply'
     this.#env.log.warn(
       parks
@@ -83,6 +82,7 @@ export class HorizonGuard implements HorizonCheck {
       { consumer: name, count: behind.length, purgedBefore: timeText(purgedBeforeMs) },
     )
     if (!parks) {
+      this.#applied ??= new WeakSet()
       for (const received of behind) this.#applied.add(received)
       return
     }
@@ -94,7 +94,7 @@ export class HorizonGuard implements HorizonCheck {
   }
 
   isApplied(received: Received): boolean {
-    return this.#applied.has(received)
+    return this.#applied?.has(received) === true
   }
 
   /** No message from this time on can be behind the horizon. */

@@ -26,6 +26,8 @@ export interface Failure {
   readonly class: FailureClass | 'unclassified' | 'contention'
   readonly code: string
   readonly error: string
+  /** The class of the thrown value; missing if nothing was thrown. */
+  readonly exception?: string
   /** Where it was thrown; '' if unknown. */
   readonly place: string
 }
@@ -71,12 +73,16 @@ export type Leader = 'retry' | 'deferred' | 'parked' | 'gone'
 /** The code of messages that were not tried because their event type is paused. */
 export const brakedCode = 'braked'
 
+/** The code of messages that wait for their business key. */
+export const behindBusinessKey = 'behind_business_key'
+
 /** The code of messages that the broker delivered too often. */
 export const redeliveredCode = 'delivery_count'
 
 /** The code of messages that an operator gave up. */
 export const givenUpCode = 'given_up'
 
+/** The outcome of one message, and why. */
 export interface Decision {
   readonly outcome: Outcome
   readonly reason: string
@@ -85,6 +91,7 @@ export interface Decision {
   readonly failureClass: string
   readonly code: string
   readonly error: string | null
+  readonly exception?: string | undefined
   readonly place: string
   /** Only with `retry`, `deferred` and `rerouted`. */
   readonly retryDelayMs: number

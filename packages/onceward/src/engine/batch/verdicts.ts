@@ -96,4 +96,15 @@ export function isVerdict(value: unknown): value is Verdict {
   return value !== null && typeof value === 'object' && brand in value
 }
 
-export const { retryAfter, park, ignore, reject, stale, quarantine } = Verdict
+/** The message failed; it is tried again after the delay. Counts as an attempt. */
+export const retryAfter = Verdict.retryAfter
+/** The message needs a person. With order `key`, later messages of its key wait behind it. */
+export const park = Verdict.park
+/** There is nothing to do for the message. */
+export const ignore = Verdict.ignore
+/** The message can never be applied: it is dead-lettered, and later messages pass it. */
+export const reject = Verdict.reject
+/** The message is older than what is known. */
+export const stale = Verdict.stale
+/** The bytes of the message cannot be trusted: they are kept apart for a person. */
+export const quarantine = Verdict.quarantine

@@ -10,14 +10,15 @@ import type { CrashSuspects } from '../crash-suspects/crash-suspects.ts'
 import { SuspectReader } from '../crash-suspects/suspect-reader.ts'
 import { SuspectRunner, type SuspectTry } from '../crash-suspects/suspect-runner.ts'
 import type { BrakeEvent } from '../retry/brakes.ts'
-import type { BreakerView } from '../retry/breaker.ts'
+import type { BreakerEvent, BreakerView } from '../retry/breaker.ts'
 import { PendingRetries } from '../retry/pending-retries.ts'
 import { eventTypeReader } from '../settle/event-type.ts'
 import { MessageGroups } from '../settle/message-counts.ts'
 import { BatchSize } from './batch-size.ts'
 import { Intake } from './intake.ts'
 import { Lanes } from './lanes.ts'
-import { reportOutage } from './report-outage.ts'
+import { RegistryWait } from './registry-wait.ts'
+import { type OutageFacts, reportOutage } from './report-outage.ts'
 import type { StoreWatch } from './store-watch.ts'
 import type { Tally } from './tally.ts'
 
@@ -55,6 +56,7 @@ export class BatchScheduler<M, Tx> {
   readonly #options: SchedulerOptions<Tx>
   readonly #lanes = new Lanes()
   readonly #intake: Intake<M>
+  readonly #registry: RegistryWait
   readonly #size: BatchSize
   readonly #retries: PendingRetries
   readonly #runner: BatchRunner<M, Tx>
@@ -90,7 +92,10 @@ export class BatchScheduler<M, Tx> {
       },
     })
     const isLive = (received: Received) => this.#runner.isLive(received)
-    this.#intake = new Intake(consumer, capabilities, env.timers, received => {
+    this.#registry = new RegistryWait(consumer.failure, env.timers, env.clock, event =>
+      this.#reportOutage(event, this.#registry),
+    )
+    this.#intake = new Intake(consumer, capabilities, env.timers, this.#registry, received => {
       if (isLive(received)) this.#lanes.push(received)
       this.pump()
     })
@@ -107,7 +112,13 @@ export class BatchScheduler<M, Tx> {
   }
 
   get receiving(): boolean {
-    return this.#receiving
+    return this.#receiving && !this.#registry.away
+  }
+
+  /** The pause of the source: for a dependency of the handlers, or for a registry. */
+  get pause(): BreakerView {
+    const { view } = this.#context.breaker
+    return view.state === 'closed' ? this.#registry.view : view
   }
 
   get batchesInFlight(): number {
@@ -164,7 +175,7 @@ export class BatchScheduler<M, Tx> {
     // Retries do not count: they would keep new messages out for as long as they fail.
     const ahead = this.#lanes.untried < this.#size.now
     const mayReceive = ahead || (closed && !alone && this.#batchesInFlight < this.#inFlightMax)
-    if (mayReceive && !this.#receiving) void this.#receive()
+    if (mayReceive && !this.#receiving && !this.#registry.away) void this.#receive()
   }
 
   get #inFlightMax(): number {
@@ -226,11 +237,15 @@ export class BatchScheduler<M, Tx> {
   }
 
   #learnOutage(decided: readonly Decided<M>[]): void {
-    const { breaker, consumer, env } = this.#context
+    const { breaker } = this.#context
     const event = breaker.learn(decided, firstTries(this.#context))
-    if (event === null) return
-    reportOutage(event, breaker, consumer, env)
-    if (event !== 'still unavailable') this.#options.onOutage(event === 'closed' ? null : breaker.view)
+    if (event !== null) this.#reportOutage(event, breaker)
+  }
+
+  #reportOutage(event: BreakerEvent, pause: OutageFacts): void {
+    const { consumer, env } = this.#context
+    reportOutage(event, pause, consumer, env)
+    if (event !== 'still unavailable') this.#options.onOutage(event === 'closed' ? null : pause.view)
   }
 
   async #receive(): Promise<void> {

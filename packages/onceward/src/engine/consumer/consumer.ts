@@ -56,6 +56,7 @@ export interface ConsumerOptions<M, Tx> {
   readonly onOutage?: (enrolment: Enrolment, outage: BreakerView | null) => void
 }
 
+/** Where a consumer is in its life, from its start to its end. */
 export type ConsumerState = 'new' | 'running' | 'draining' | 'stopped' | 'halted'
 
 /** How long a halting consumer waits until the end of its run is recorded. */
@@ -127,7 +128,7 @@ export class ConsumerProcess<M, Tx> {
       this.#scheduler?.batchesInFlight ?? 0,
       this.#scheduler?.pendingRetries ?? 0,
       this.#watch.unavailable,
-      this.#shared.breaker.view.state,
+      (this.#scheduler?.pause ?? this.#shared.breaker.view).state,
     )
   }
 
@@ -186,7 +187,7 @@ export class ConsumerProcess<M, Tx> {
    * Receives nothing new, finishes batches in a transaction, and returns the rest to the broker. After the
    * deadline it stops at once.
    */
-  async drain(deadlineMs = 30_000): Promise<void> {
+  async drain(deadlineMs = 25_000): Promise<void> {
     if (this.#state !== 'running') return this.#state === 'draining' ? this.#done.promise : undefined
     this.#state = 'draining'
     this.#options.env.log.info('consumer draining', { consumer: this.#options.consumer.name })

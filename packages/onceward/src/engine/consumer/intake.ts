@@ -1,25 +1,26 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
 import type { Timers } from '../../environment.ts'
 import { matchDeliveryKey } from '../../message/match-delivery-key.ts'
-import { createMessageReader, type MessageReader } from '../../message/read-message.ts'
+import { createMessageReader, isRegistryAway, type MessageReader } from '../../message/read-message.ts'
 import type { Received } from '../../message/received.ts'
 import type { SourceCapabilities } from '../../ports/capabilities.ts'
 import type { Delivery } from '../../ports/source.ts'
 import type { SuspectReader } from '../crash-suspects/suspect-reader.ts'
+import type { RegistryWait } from './registry-wait.ts'
 
-/** How long the other messages wait for slow validation, if order allows them to pass. */
+/** How long the other messages wait for slow reading, if order allows them to pass. */
 const togetherMs = 100
 
-/** True for a message whose validation did not finish in time: reading it again may help. */
+/** True for a message that was not read in time: reading it again may help. */
 export function isUnvalidated(received: Received): boolean {
   return !received.readable && received.problem.kind === 'unvalidated'
 }
 
 /**
- * Turns deliveries into messages. An asynchronous schema has `handlerTimeoutMs` per message. Without order
- * only the slow messages wait; the failed attempt counts like a handler's, and the delivery is read again
- * after its delay. With order all later messages wait, because the key of a slow one is unknown; it is read
- * again at once until its attempts are used up.
+ * Turns deliveries into messages. An asynchronous codec or schema has `handlerTimeoutMs` per message. Without
+ * order only the slow messages wait; the failed attempt counts like a handler's, and the delivery is read
+ * again after its delay. With order all later messages wait, because the key of a slow one is unknown; it is
+ * read again at once until its attempts are used up. Messages whose registry is away wait without attempts.
  */
 export class Intake<M> {
   readonly #read: MessageReader<M>
@@ -27,6 +28,7 @@ export class Intake<M> {
   readonly #ordered: boolean
   readonly #attemptsMax: number
   readonly #onSlow: (received: Received<M>) => void
+  readonly #registry: RegistryWait
   readonly #cancels = new Set<() => void>()
   #stopped = false
 
@@ -34,18 +36,19 @@ export class Intake<M> {
     consumer: Consumer<M, never>,
     { ordersByDeliveryKey = false }: SourceCapabilities,
     timers: Timers,
+    registry: RegistryWait,
     onSlow: (received: Received<M>) => void,
   ) {
     const { handlerTimeoutMs } = consumer.batch
     this.#timers = timers
+    this.#registry = registry
     this.#onSlow = onSlow
     this.#ordered = consumer.order !== 'none'
     this.#attemptsMax = consumer.failure.attemptsMax
-    const read = createMessageReader(consumer, (work, late) =>
-      this.#orAfter(handlerTimeoutMs, work, () =>
-        late(`validation did not finish in ${handlerTimeoutMs} ms`),
-      ),
-    )
+    const read = createMessageReader(consumer, (work, late, { name, extraMs }) => {
+      const limitMs = handlerTimeoutMs + extraMs
+      return this.#orAfter(limitMs, work, () => late(`${name} did not finish in ${limitMs} ms`))
+    })
     this.#read = consumer.order === 'key' && ordersByDeliveryKey ? delivery => matched(read(delivery)) : read
   }
 
@@ -58,13 +61,14 @@ export class Intake<M> {
     suspectReader: Pick<SuspectReader<M, never>, 'readSuspects'> | null = null,
   ): Promise<readonly Received<M>[]> {
     const suspects = await suspectReader?.readSuspects(deliveries, this.#read)
-    const read = deliveries.map(delivery => suspects?.get(delivery) ?? this.#read(delivery))
+    const read = deliveries.map(delivery => this.#readSuspect(delivery, suspects) ?? this.#read(delivery))
     if (!read.some(one => one instanceof Promise)) return read as Received<M>[]
-    if (this.#ordered) return Promise.all(read.map((one, index) => this.#readOut(one, deliveries[index]!)))
+    const known = read.map((one, index) => this.#untilKnown(one, deliveries[index]!))
+    if (this.#ordered) return Promise.all(known.map((one, index) => this.#readOut(one, deliveries[index]!)))
     const ready = new Set<Received<M>>()
     let together = true
     const arrive = (received: Received<M>) => (together ? void ready.add(received) : this.#onSlow(received))
-    const all = Promise.all(read.map(async one => arrive(await one)))
+    const all = Promise.all(known.map(async one => arrive(await one)))
     await this.#orAfter(togetherMs, all, () => [])
     together = false
     return [...ready]
@@ -73,15 +77,29 @@ export class Intake<M> {
   /** Drops messages that are still being read; their deliveries stay unsettled. */
   stop(): void {
     this.#stopped = true
+    this.#registry.stop()
     for (const cancel of this.#cancels) cancel()
     this.#cancels.clear()
   }
 
-  async #readOut(first: Received<M> | Promise<Received<M>>, delivery: Delivery): Promise<Received<M>> {
+  #readSuspect(
+    delivery: Delivery,
+    suspects: ReadonlyMap<Delivery, Received<M>> | undefined,
+  ): Received<M> | Promise<Received<M>> | undefined {
+    const suspect = suspects?.get(delivery)
+    return suspect !== undefined && isRegistryAway(suspect) ? Promise.resolve(suspect) : suspect
+  }
+
+  async #untilKnown(first: Received<M> | Promise<Received<M>>, delivery: Delivery): Promise<Received<M>> {
+    const received = first instanceof Promise ? await first : first
+    return isRegistryAway(received) ? this.#registry.readOut(received, () => this.#read(delivery)) : received
+  }
+
+  async #readOut(first: Promise<Received<M>>, delivery: Delivery): Promise<Received<M>> {
     let received = await first
     for (let attempts = 1; attempts < this.#attemptsMax && isUnvalidated(received); attempts++) {
       if (this.#stopped) break
-      received = await this.#read(delivery)
+      received = await this.#untilKnown(this.#read(delivery), delivery)
     }
     return received
   }

@@ -2,10 +2,15 @@ import type { Consumer } from '../../contract/define-consumer.ts'
 import type { Environment } from '../../environment.ts'
 import type { Breaker, BreakerEvent } from '../retry/breaker.ts'
 
+/** `reason`: the error, where one is known. */
+export interface OutageFacts extends Pick<Breaker, 'view' | 'waitMs'> {
+  readonly reason?: string
+}
+
 /** Reports that the source is paused, and that it is resumed. */
 export function reportOutage(
   event: BreakerEvent,
-  { view, waitMs }: Pick<Breaker, 'view' | 'waitMs'>,
+  { view, waitMs, reason }: OutageFacts,
   { name }: Pick<Consumer, 'name'>,
   { log, metrics }: Environment,
 ): void {
@@ -18,10 +23,16 @@ export function reportOutage(
         code,
         failures,
         pauseMs: waitMs,
+        ...(reason && { reason }),
       })
       break
     case 'still unavailable':
-      log.warn('dependency still unavailable', { consumer: name, code, pauseMs: waitMs })
+      log.warn('dependency still unavailable', {
+        consumer: name,
+        code,
+        pauseMs: waitMs,
+        ...(reason && { reason }),
+      })
       break
     case 'closed':
       log.info('dependency available again: source resumed', { consumer: name })

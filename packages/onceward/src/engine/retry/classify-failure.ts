@@ -18,6 +18,7 @@ export function classifyFailure(error: unknown, classes: Readonly<Record<string,
     class: found?.class ?? 'unclassified',
     code: found?.code ?? signs[0]!.code,
     error: errorText(error),
+    exception: exceptionOf(error),
     place: placeOf(error),
   }
 }
@@ -109,6 +110,15 @@ function signsOf(error: unknown): Signs {
     name: typeof name === 'string' ? name : '',
     sqlState: /^[0-9A-Z]{5}$/.test(code) && /\d/.test(code) ? code : null,
     status: (statuses.find(isStatus) as number | undefined) ?? null,
+  }
+}
+
+/** By its constructor: the `name` of a driver's error is often just `error`. */
+function exceptionOf(error: unknown): string {
+  try {
+    return (error as object).constructor.name.slice(0, 100)
+  } catch {
+    return ''
   }
 }
 

@@ -44,7 +44,9 @@ export function decisionCounter<M, Tx>(
     let group: MessageGroup | null = null
     let applied = 0
     const flush = () => {
-      if (applied > 0) group!.add('outcomes', { outcome: 'applied' }, applied)
+      if (applied === 0) return
+      group!.add('outcomes', { outcome: 'applied' }, applied)
+      outcomes.set('applied', (outcomes.get('applied') ?? 0) + applied)
       applied = 0
     }
     for (const one of decided) {
@@ -53,12 +55,12 @@ export function decisionCounter<M, Tx>(
       const its = groups.of(received)
       if (its !== group) flush()
       group = its
-      outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
       if (outcome === 'applied' && isBehindHorizon(received)) its.add('behindHorizon', {})
       if (outcome === 'applied' && code === '') {
         applied++
         continue
       }
+      outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
       its.add('outcomes', { outcome: shownOutcome(received, decision) })
       if (code === 'conflict') conflicts++
       if (code !== '' && codes.has(code)) its.add('results', { code })

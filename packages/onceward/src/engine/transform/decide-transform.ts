@@ -22,7 +22,8 @@ export function decideTransform(fact: Fact, attempt: AttemptFacts, failure: Fail
  */
 export function endsAtOnce(fact: Fact, failure: FailureRules): boolean {
   if (failure.deadLetter === null) return false
-  if (fact.kind === 'unreadable' || fact.kind === 'handled') return true
+  if (fact.kind === 'unreadable') return fact.problem.kind !== 'registry away'
+  if (fact.kind === 'handled') return true
   if (fact.kind === 'verdict') return fact.verdict.kind !== 'retry'
   if (fact.kind !== 'failed' || failure.exhausted === 'stop') return false
   const { attemptsMax, breaker, terminal } = failure.rules[fact.failure.class]

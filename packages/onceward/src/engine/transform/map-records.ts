@@ -53,9 +53,10 @@ export class RecordMapper<M, Out> {
     const { handlerTimeoutMs } = transform.batch
     this.#options = options
     this.#classes = { ...ownClasses, ...transform.failure.classes }
-    this.#read = createMessageReader(transform as never, (work, late) =>
-      this.#within(work, () => late(`validation did not finish in ${handlerTimeoutMs} ms`)),
-    )
+    this.#read = createMessageReader(transform as never, (work, late, { name, extraMs }) => {
+      const limitMs = handlerTimeoutMs + extraMs
+      return this.#within(limitMs, work, () => late(`${name} did not finish in ${limitMs} ms`))
+    })
   }
 
   /**
@@ -134,16 +135,15 @@ export class RecordMapper<M, Out> {
   }
 
   /** `work` must not reject. */
-  #within<T>(work: Promise<T>, late: () => T): Promise<T> {
-    const { transform, env } = this.#options
+  #within<T>(limitMs: number, work: Promise<T>, late: () => T): Promise<T> {
     const { promise, resolve } = Promise.withResolvers<T>()
-    const cancel = env.timers.after(transform.batch.handlerTimeoutMs, () => resolve(late()))
+    const cancel = this.#options.env.timers.after(limitMs, () => resolve(late()))
     void work.then(resolve)
     return promise.finally(cancel)
   }
 }
 
-/** Validation that did not finish may succeed later; every other problem is in the bytes. */
+/** Reading that did not finish may succeed later; every other problem is in the bytes or their schema. */
 function unreadableFact({ problem }: Extract<Received, { readable: false }>): Fact {
   if (problem.kind !== 'unvalidated') return { kind: 'unreadable', problem }
   const { kind, text } = problem

@@ -1,3 +1,4 @@
+/** One line of the difference between two bodies. */
 export interface DiffLine {
   readonly sign: ' ' | '-' | '+'
   readonly text: string

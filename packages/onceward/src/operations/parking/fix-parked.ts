@@ -21,6 +21,7 @@ export interface PayloadFix {
   readonly dryRun?: boolean
 }
 
+/** What a fix changed. */
 export interface Fixed {
   readonly digestBefore: string
   readonly digestAfter: string

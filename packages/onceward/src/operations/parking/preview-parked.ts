@@ -1,3 +1,4 @@
+import { type CalledTarget, readCalledTargets } from '../../drivers/postgres/ledger/called-targets.ts'
 import type { ParkedFilter, ParkedRow } from '../../drivers/postgres/parking/read-parked.ts'
 import {
   type KeyBacklog,
@@ -8,6 +9,8 @@ import type { SqlPool } from '../../drivers/postgres/pool.ts'
 import { refused } from '../act.ts'
 import { listParked } from './list-parked.ts'
 
+export type { CalledTarget } from '../../drivers/postgres/ledger/called-targets.ts'
+
 /** The exact rows of an act, and the digest that binds them. */
 export interface ParkedPreview {
   readonly rows: readonly ParkedRow[]
@@ -17,6 +20,8 @@ export interface ParkedPreview {
   readonly more: boolean
   /** Messages behind them, by key; counted up to 1,000 per key. */
   readonly behind: readonly KeyBacklog[]
+  /** The external targets that messages of the consumer have called, and how often. */
+  readonly targets: readonly CalledTarget[]
 }
 
 /** The cost depends on the selected rows only. */
@@ -28,5 +33,6 @@ export async function previewParked(pool: SqlPool, filter: ParkedFilter): Promis
   const digest = await readSelectionDigest(pool, ids)
   const keys = [...new Set(rows.flatMap(row => row.key ?? []))]
   const behind = await readFollowers(pool, keys, filter.consumer, ids)
-  return { rows, digest, more: found.length > rows.length, behind }
+  const targets = await readCalledTargets(pool, filter.consumer)
+  return { rows, digest, more: found.length > rows.length, behind, targets }
 }

@@ -15,6 +15,7 @@ export interface Ramp {
   readonly failedShareMax: number
 }
 
+/** The stages of a redrive where none are given. */
 export const defaultRamp: Ramp = { steps: [1, 10, 100], failedShareMax: 0.1 }
 
 export interface RampProgress {
@@ -27,6 +28,7 @@ export interface RampProgress {
   readonly failed: number
 }
 
+/** How far a redrive in stages has come, and why it stopped. */
 export interface RampResult extends RampProgress {
   readonly state: RedriveStage['state']
   /** Why the ramp stopped the redrive; null when it did not. */

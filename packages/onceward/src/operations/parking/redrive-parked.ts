@@ -92,6 +92,7 @@ export async function moveStage(
   return stage
 }
 
+/** Stops a redrive. Messages that it has released stay released. Audited. */
 export async function stopRedrive(pool: SqlPool, requestId: string, because: string): Promise<void> {
   await act(pool, acts.redriveStop, [requestId, because])
 }
@@ -106,6 +107,7 @@ export async function findRedrive(
   return readRedrive(pool, requestId, countMax)
 }
 
+/** A redrive with its counts. */
 export async function showRedrive(
   pool: SqlPool,
   requestId: string,

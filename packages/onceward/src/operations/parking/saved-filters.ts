@@ -15,6 +15,7 @@ export async function saveFilter(pool: SqlPool, name: string, query: string): Pr
   await act(pool, acts.saveFilter, [name, query])
 }
 
+/** Removes a saved filter of the console. */
 export function removeFilter(pool: SqlPool, name: string): Promise<{ readonly removed: boolean }> {
   return act(pool, acts.removeFilter, [name])
 }

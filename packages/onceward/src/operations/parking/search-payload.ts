@@ -45,6 +45,7 @@ export interface SearchResult {
   readonly next: string | null
 }
 
+/** How much a search may read. */
 export interface SearchLimits {
   /** The whole search, and each of its statements. */
   readonly timeoutMs: number

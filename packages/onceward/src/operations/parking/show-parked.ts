@@ -27,6 +27,7 @@ export interface Payload {
 
 export const shownBytesMax = 64 * 1024
 
+/** One message that needs attention, with its history. */
 export async function showParked(pool: SqlPool, id: string): Promise<ParkedDetails> {
   const [row] = await listParked(pool, { ids: [id], countMax: 1 })
   if (row === undefined) throw refused(`Message ${id} is not parked; it may be finished by now.`)

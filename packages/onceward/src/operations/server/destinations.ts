@@ -4,6 +4,7 @@ import { type KnownDestination, readDestinations } from '../../drivers/postgres/
 import type { SqlPool } from '../../drivers/postgres/pool.ts'
 import { act } from '../act.ts'
 
+/** The brokers that messages of the outbox go to. */
 export async function listDestinations(pool: SqlPool): Promise<readonly KnownDestination[]> {
   await assertUsable(pool)
   return readDestinations(pool)

@@ -13,6 +13,7 @@ import {
 import { OncewardError } from '../../errors.ts'
 import { act } from '../act.ts'
 
+/** The incarnations of this database, and what a restore may have exposed. */
 export interface RestoreView {
   readonly inRecovery: boolean
   /** The incarnation that needs acceptance; null when there is none. */

@@ -4,6 +4,7 @@ import { type KnownReader, readReaders } from '../../drivers/postgres/names/read
 import type { SqlPool } from '../../drivers/postgres/pool.ts'
 import { act } from '../act.ts'
 
+/** The processes that read the source of a consumer. */
 export async function listReaders(pool: SqlPool): Promise<readonly KnownReader[]> {
   await assertUsable(pool)
   return readReaders(pool)

@@ -5,6 +5,7 @@ import type { LogRange } from '../../ports/range-reader.ts'
 import { type Campaign, rangesOf, readCampaign } from './campaign.ts'
 import { extentOf } from './preview-campaign.ts'
 
+/** How far a campaign is. */
 export interface CampaignProgress {
   readonly campaign: Campaign
   /** Places done, and places in all ranges, in the plan's unit. */
@@ -20,6 +21,7 @@ export interface CampaignProgress {
   readonly secondsLeft: number | null
 }
 
+/** How far a campaign is. */
 export async function readProgress(client: SqlClient, id: string): Promise<CampaignProgress> {
   const campaign = await readCampaign(client, id)
   const counted = await readCampaignCounts(client, id)

@@ -63,6 +63,7 @@ export interface Campaign extends Omit<CampaignRow, 'state' | 'selection' | 'pla
   readonly plan: CampaignPlan | null
 }
 
+/** One campaign with its state. */
 export async function readCampaign(client: SqlClient, id: string): Promise<Campaign> {
   const row = await readCampaignRow(client, id)
   if (row === null) throw refused(`Campaign ${id} does not exist.`)

@@ -10,6 +10,7 @@ import { act } from '../../operations/act.ts'
 import { type Campaign, readCampaign } from './campaign.ts'
 import { assertSelection, type Selection } from './selection.ts'
 
+/** What `create` of a campaign needs: its mode, its selection and who asks for it. */
 export interface CampaignRequest {
   readonly mode: CampaignMode
   readonly selection: Selection

@@ -25,6 +25,7 @@ export interface PreviewOptions {
   readonly dryRun?: boolean
 }
 
+/** What a campaign would do, before anybody starts it. */
 export interface CampaignPreview {
   readonly campaign: Campaign
   readonly plan: CampaignPlan

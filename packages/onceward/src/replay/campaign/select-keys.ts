@@ -1,6 +1,6 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
 import type { SqlTransaction } from '../../contract/handler.ts'
-import { createMessageReader } from '../../message/read-message.ts'
+import { createAnsweredReader } from '../../message/read-message.ts'
 import type { LogRecord } from '../../ports/log-record.ts'
 import type { LogRange } from '../../ports/range-reader.ts'
 import type { Delivery } from '../../ports/source.ts'
@@ -10,7 +10,7 @@ import type { Delivery } from '../../ports/source.ts'
  */
 export function selectKeys(keys: readonly string[], consumer: Consumer<unknown, SqlTransaction>) {
   const wanted = new Set(keys)
-  const read = createMessageReader(consumer, work => work)
+  const read = createAnsweredReader(consumer)
   return async (record: LogRecord, range: LogRange): Promise<boolean> => {
     const received = await read(deliveryOf(record, range))
     if (!received.readable) return received.id !== null && wanted.has(received.id)

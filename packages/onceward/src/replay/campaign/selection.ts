@@ -33,6 +33,7 @@ export interface FileSelection {
   readonly neverLive?: boolean
 }
 
+/** Messages that need attention, as the input of a campaign. */
 export interface ParkedSelection {
   readonly of: 'parked'
   /** Only messages with this failure fingerprint, from `onceward parked groups`. */

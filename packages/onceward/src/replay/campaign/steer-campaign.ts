@@ -97,6 +97,7 @@ export function campaignHistory(pool: SqlPool, id: string): Promise<readonly Cam
 
 export type { CampaignFinding }
 
+/** What speaks against a campaign: facts that a person must know before an approval. */
 export function campaignFindings(
   pool: SqlPool,
   id: string,

@@ -2,7 +2,7 @@ import type { Consumer } from '../../contract/define-consumer.ts'
 import type { SqlTransaction } from '../../contract/handler.ts'
 import { findUnmarked } from '../../drivers/postgres/campaign/campaign-consumer.ts'
 import type { SqlClient } from '../../drivers/postgres/pool.ts'
-import { createMessageReader } from '../../message/read-message.ts'
+import { createAnsweredReader } from '../../message/read-message.ts'
 import type { LogRange, RangeReader } from '../../ports/range-reader.ts'
 import { asksOutside } from './ahead-of-live.ts'
 import { type Campaign, rangesOf, refused, suppressesEffects } from './campaign.ts'
@@ -51,7 +51,7 @@ async function* idsIn(
 ): AsyncGenerator<readonly string[]> {
   const selects = keys === undefined ? null : selectKeys(keys, consumer)
   const bounded = new CampaignReader(reader, { ranges, throttle: null, selects })
-  const read = createMessageReader(consumer, work => work)
+  const read = createAnsweredReader(consumer)
   for (const range of ranges) {
     let from = await bounded.begin(range.partition)
     for (;;) {

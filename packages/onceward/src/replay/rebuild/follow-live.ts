@@ -2,7 +2,7 @@ import type { Consumer } from '../../contract/define-consumer.ts'
 import type { SqlTransaction } from '../../contract/handler.ts'
 import type { SqlPool } from '../../drivers/postgres/pool.ts'
 import { findFinishedByLive } from '../../drivers/postgres/rebuild/finished-by-live.ts'
-import { createMessageReader } from '../../message/read-message.ts'
+import { createAnsweredReader } from '../../message/read-message.ts'
 import type { LogRange } from '../../ports/range-reader.ts'
 import { type Campaign, rangesOf, readCampaign, refused } from '../campaign/campaign.ts'
 import type { TakesRecords } from '../campaign/campaign-reader.ts'
@@ -59,7 +59,7 @@ class Follower {
     consumer: Consumer<unknown, SqlTransaction>,
     positions: LivePositions,
   ) {
-    const read = createMessageReader(consumer, work => work)
+    const read = createAnsweredReader(consumer)
     this.takes = async (records, range) => {
       const received = await Promise.all(records.map(record => read(deliveryOf(record, range))))
       const known = received.filter(one => one.id !== null)

@@ -21,6 +21,7 @@ import { assertFinishedByLive, awaitFinishedByLive, positionsOf } from './unfini
 
 export type RebuildOptions = RunCampaignOptions
 
+/** A swap of rebuilt tables: what was moved, and whether it can be taken back. */
 export interface Swap {
   readonly campaign: Campaign
   readonly tables: readonly string[]

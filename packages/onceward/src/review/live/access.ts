@@ -13,6 +13,8 @@ export interface LiveAccess extends BrokerSecurity {
   readonly managementUrl?: string | undefined
   readonly kafkaBootstrap?: string | undefined
   readonly environment?: string | undefined
+  /** The schema that the producer of the only contract will send next. */
+  readonly nextSchema?: Buffer | undefined
   readonly env: Environment
   /** This machine's clock. */
   readonly wallMs: () => number

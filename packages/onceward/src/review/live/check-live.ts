@@ -12,6 +12,7 @@ import { postgresRules } from '../rules/postgres.ts'
 import { aboutServer, type Checked, judgeAll, type LiveAccess } from './access.ts'
 import { checkKafka } from './kafka.ts'
 import { checkRabbit } from './rabbitmq.ts'
+import { checkSchemas } from './schema.ts'
 import { placeOf, within } from './within.ts'
 
 /**
@@ -21,9 +22,10 @@ import { placeOf, within } from './within.ts'
 export async function checkLive(all: readonly Checked[], access: LiveAccess): Promise<Finding[]> {
   // A transform keeps nothing in a database.
   const storing = all.filter(({ consumer }) => !isTransform(consumer))
-  const [rabbit, kafka, stored] = await Promise.all([
+  const [rabbit, kafka, schemas, stored] = await Promise.all([
     checkRabbit(all, access),
     checkKafka(all, access),
+    checkSchemas(all, access),
     storing.length > 0 || all.length === 0 ? checkDatabase(storing, access) : notStored,
   ])
   const windows = new Map([...rabbit.windows, ...kafka.windows])
@@ -48,6 +50,7 @@ export async function checkLive(all: readonly Checked[], access: LiveAccess): Pr
     ...stored.findings,
     ...rabbit.findings,
     ...kafka.findings,
+    ...schemas,
     ...all.flatMap(queueElsewhere),
     ...memory,
   ]

@@ -82,7 +82,7 @@ function targetText(promise: readonly SinkPromise[], { settle }: Consumer): stri
 function effectText({ effect }: Consumer): string {
   const { apply, external = {}, publish = {} } = effect ?? {}
   const written = apply
-    ? `${apply.kind}${apply.tables?.length ? ` into ${apply.tables.join(', ')}` : ''}`
+    ? `${apply.kind}${apply.tables?.length ? ` into ${apply.tables.join(', ')}` : ''}${apply.details === undefined ? '' : ` (${apply.details})`}`
     : 'the handler’s writes in its transaction'
   return [
     written,
@@ -95,7 +95,7 @@ function effectText({ effect }: Consumer): string {
 }
 
 function identityText({ identity, dedup, effect }: Consumer): string {
-  const { id, businessKey, aggregateId, aggregateVersion } = identity
+  const { id, businessKey, idempotencyKey, aggregateId, aggregateVersion } = identity
   const version =
     aggregateId !== undefined && aggregateVersion !== undefined
       ? `${describeFrom(aggregateId)} + ${describeFrom(aggregateVersion as never)}`
@@ -104,6 +104,9 @@ function identityText({ identity, dedup, effect }: Consumer): string {
     `message id: ${describeFrom(id)}`,
     ...(businessKey === undefined ? [] : [`business key: ${describeFrom(businessKey)}`]),
     ...(version === null ? [] : [`version: ${version}`]),
+    ...(idempotencyKey === undefined
+      ? []
+      : [`default key of external effects: ${describeFrom(idempotencyKey)}`]),
     ...(dedup === 'version' ? [`key and version of the ${effect?.apply?.kind ?? 'effect'}`] : []),
   ].join('; ')
 }

@@ -17,6 +17,7 @@ import { identify, isSameProcess, type ProcessIdentity } from './process-identit
 import { stopPostmaster } from './stop-postgres.ts'
 import { reachableFolder, type UnprivilegedUser, unprivilegedUser } from './unprivileged-user.ts'
 
+/** Where the embedded server keeps its data. */
 export type EmbeddedPostgresOptions = {
   /** Created on first use. For root it may be replaced, see `EmbeddedPostgres.dataDir`. */
   dataDir: string

@@ -54,6 +54,7 @@ export function alertRules(declared: readonly Declared[], options: RuleOptions =
   }))
 }
 
+/** A consumer's alert rules, with the state of each. */
 export function alertsOf(consumer: Consumer): readonly Alert[] {
   return alerts.filter(({ applies }) => applies?.(consumer) ?? true)
 }

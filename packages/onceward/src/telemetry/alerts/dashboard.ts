@@ -3,12 +3,14 @@ import type { Declared } from './alert-rules.ts'
 import { objectiveSeries } from './objective-rules.ts'
 import { outboxPanels, type Panel, panels } from './panels.ts'
 import { quoted, type Scope, series } from './promql.ts'
+import { statPanels } from './stat-panels.ts'
 import { plainText } from './template-text.ts'
 
 const source = { type: 'prometheus', uid: '$datasource' }
 const columns = 2
 const width = 24 / columns
 const height = 8
+const statHeight = 4
 
 /** A Grafana dashboard for these consumers as JSON, to import or provision. Pure. */
 export function dashboard(declared: readonly Declared[], where: Scope['where'] = []) {
@@ -46,8 +48,43 @@ function consumersOf(declared: readonly Declared[], where: Scope['where']) {
   const names = [...new Set(declared.map(({ consumer }) => plainText(consumer.name)))]
   return {
     templating: { list: [datasourceVariable, consumerVariable(names)] },
-    panels: placed(panels, { consumer: null, where }),
+    panels: [...stats({ consumer: null, where }), ...placed(panels, { consumer: null, where }, statHeight)],
   }
+}
+
+/** A line of single numbers above the first row. */
+function stats(scope: Scope) {
+  return statPanels.map(({ title, description, unit, expression, redFrom }, index) => ({
+    id: 1_000 + index,
+    type: 'stat',
+    title,
+    description,
+    datasource: source,
+    gridPos: { h: statHeight, w: 24 / statPanels.length, x: index * (24 / statPanels.length), y: 0 },
+    fieldConfig: {
+      defaults: {
+        unit,
+        min: 0,
+        thresholds: {
+          mode: 'absolute',
+          steps: [
+            { color: 'green', value: null },
+            ...(Number.isFinite(redFrom) ? [{ color: 'red', value: redFrom }] : []),
+          ],
+        },
+      },
+      overrides: [],
+    },
+    options: { reduceOptions: { calcs: ['lastNotNull'] }, graphMode: 'area', colorMode: 'value' },
+    targets: [
+      {
+        refId: 'A',
+        datasource: source,
+        expr: expression((key, matchers, part) => series(scope, key, matchers, part)),
+        legendFormat: title,
+      },
+    ],
+  }))
 }
 
 const datasourceVariable = {
@@ -72,9 +109,9 @@ function consumerVariable(names: readonly string[]) {
 }
 
 /** Rows of two panels under a heading for each group. */
-function placed(drawnPanels: readonly Panel[], scope: Scope) {
+function placed(drawnPanels: readonly Panel[], scope: Scope, top = 0) {
   const rows = [...new Set(drawnPanels.map(({ row }) => row))]
-  let y = 0
+  let y = top
   let id = 0
   return rows.flatMap(title => {
     const own = drawnPanels.filter(({ row }) => row === title)

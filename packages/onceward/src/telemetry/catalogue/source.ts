@@ -121,7 +121,8 @@ export const source = {
     kind: 'gauge',
     unit: '{loss}',
     labels: ['consumer'],
-    description: 'Losses in a log that no operator has accepted',
+    description:
+      'Losses in a log that no operator has accepted, of any consumer of the database: a consumer that finds one halts',
   },
   pauses: {
     name: 'onceward.consumer.pauses',

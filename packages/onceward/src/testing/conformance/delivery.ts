@@ -13,8 +13,10 @@ import { deliveryUnreadableCases } from './delivery-unreadable-cases.ts'
 import { missingSourceFeature, type SourceFactory, type SourceFeature } from './source.ts'
 import { missingStoreFeature, type StoreFactory, type StoreFeature, type StoreUnderTest } from './store.ts'
 
+/** A feature that a source may lack; its cases are then skipped. */
 export type DeliveryFeature = SourceFeature | StoreFeature
 
+/** What the delivery suite needs of a driver. */
 export interface DeliveryFactory<Tx> {
   readonly source: SourceFactory
   readonly store: StoreFactory<Tx>

@@ -23,6 +23,7 @@ export interface HandlesUnderTest<Tx> {
   close(): Promise<void>
 }
 
+/** What the suite of handler transactions needs of a store. */
 export interface HandlesFactory<Tx> {
   create(): Promise<HandlesUnderTest<Tx>>
   /** Why none of it can run here, such as a missing server. */

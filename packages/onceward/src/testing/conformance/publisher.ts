@@ -30,6 +30,7 @@ export type PublisherFeature =
   | 'size limit'
   | 'lost connection'
 
+/** What the publisher suite needs of a driver. */
 export interface PublisherFactory {
   create(): Promise<PublisherUnderTest>
   readonly without?: Partial<Record<PublisherFeature, string>>

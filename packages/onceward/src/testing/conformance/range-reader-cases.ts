@@ -85,6 +85,28 @@ export const rangeReaderCases: readonly ConformanceCase<RangeBench, RangeReaderF
     },
   },
   {
+    name: 'surveys a log that grows meanwhile',
+    needs: ['edges'],
+    async run(bench) {
+      await bench.publish('m0')
+      const reader = bench.open()
+      let over = false
+      const grow = async () => {
+        while (!over) await bench.publish('more')
+      }
+      const growing = grow()
+      try {
+        for (let surveys = 0; surveys < 60; surveys++) {
+          const range = await bench.survey(reader)
+          assert.ok(BigInt(range.from) < BigInt(range.to))
+        }
+      } finally {
+        over = true
+        await growing
+      }
+    },
+  },
+  {
     name: 'an empty log has no range, or an empty one',
     needs: ['empty log'],
     async run(bench) {

@@ -31,6 +31,7 @@ export type RangeReaderFeature =
   | 'expiring records'
   | 'recreation'
 
+/** What the suite of range readers needs of a driver. */
 export interface RangeReaderFactory {
   create(): Promise<RangeReaderUnderTest>
   readonly without?: Partial<Record<RangeReaderFeature, string>>

@@ -9,6 +9,7 @@ import { sourceOwnershipCases } from './source-ownership-cases.ts'
 import { sourcePositionCases } from './source-position-cases.ts'
 import { sourceSettleCases } from './source-settle-cases.ts'
 
+/** A message that a publisher sent, as the broker has it. */
 export interface PublishedMessage {
   readonly body: Buffer
   readonly headers?: Readonly<Record<string, unknown>>
@@ -77,6 +78,7 @@ export type SourceFeature =
   | 'recreation'
   | 'forgotten positions'
 
+/** What the source suite needs of a driver. */
 export interface SourceFactory {
   /** An empty queue of its own; with `keyOrder`, declared so that the order of a key is kept. */
   create(options: { readonly keyOrder: boolean }): Promise<SourceUnderTest>

@@ -44,6 +44,7 @@ export interface StoreUnderTest<Tx> {
   close(): Promise<void>
 }
 
+/** A stored message, as tests read it. */
 export interface HeldRow {
   readonly id: string | null
   readonly state: HeldState
@@ -54,12 +55,14 @@ export interface HeldRow {
   readonly body: Buffer
 }
 
+/** A requested effect, as tests read it. */
 export interface IntentRow {
   readonly target: string
   readonly key: string
   readonly body: Buffer
 }
 
+/** A declared loss, as tests read it. */
 export interface LossRow {
   readonly partition: string
   readonly from: Position
@@ -81,6 +84,7 @@ export type StoreFeature =
   | 'checkpoints'
   | 'suspects'
 
+/** What the store suite needs of a driver. */
 export interface StoreFactory<Tx> {
   create(): Promise<StoreUnderTest<Tx>>
   readonly without?: Partial<Record<StoreFeature, string>>

@@ -31,6 +31,7 @@ export const faultKinds = [
   'offset commit lost',
 ] as const
 
+/** A kind of fault of the simulator. */
 export type FaultKind = (typeof faultKinds)[number]
 
 const queueOnly: readonly FaultKind[] = ['disconnect', 'settle lost', 'reorder']

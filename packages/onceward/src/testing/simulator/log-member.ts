@@ -8,6 +8,7 @@ import { OffsetCommits } from './offset-commits.ts'
 
 /** One assignment of a partition to this member; another assignment is another lease. */
 interface OwnedPartition {
+  readonly generation: number
   readAt: number
   progress: PartitionProgress | null
   fetching: boolean
@@ -45,7 +46,8 @@ export class LogMember implements LogDriver {
 
   assigned(name: string): void {
     if (this.#closed) return
-    const owned: OwnedPartition = { readAt: 0, progress: null, fetching: false }
+    const { generation } = this.#log.partition(name)
+    const owned: OwnedPartition = { generation, readAt: 0, progress: null, fetching: false }
     this.#drop(name)
     this.#owned.set(name, owned)
     void this.#own(name, owned)
@@ -55,6 +57,12 @@ export class LogMember implements LogDriver {
     const owned = this.#owned.get(name)
     if (owned !== undefined) void this.#handBack(name, owned)
     else if (!this.#closed) void this.#release(name)
+  }
+
+  /** Under which assignment a position may be committed; null when that has ended. */
+  generationOf(progress: PartitionProgress): number | null {
+    const owned = this.#owned.get(progress.partition)
+    return owned?.progress === progress ? owned.generation : null
   }
 
   /** Drops that assignment; a later one of the same partition stays. */
@@ -121,7 +129,7 @@ export class LogMember implements LogDriver {
         )
         const [ownership] = await this.#options.log.checkpoints.take([name])
         if (!mine()) return
-        const position = await this.#start(name, ownership!, committed)
+        const position = await this.#start(name, ownership!, { committed, generation: owned.generation })
         if (!mine()) return
         owned.readAt = Number(position.next)
         owned.progress = new PartitionProgress(name, ownership!.epoch, position)
@@ -133,12 +141,16 @@ export class LogMember implements LogDriver {
     }
   }
 
-  async #start(name: string, { epoch, stored }: Ownership, committed: number | null): Promise<Position> {
+  async #start(
+    name: string,
+    { epoch, stored }: Ownership,
+    { committed, generation }: { committed: number | null; generation: number },
+  ): Promise<Position> {
     const { progress, checkpoints } = this.#options.log
     const atBroker = committed === null ? null : { incarnation, next: String(committed) }
     const position = (progress === 'broker' ? atBroker : stored) ?? { incarnation, next: '0' }
     if (progress === 'broker' && committed === null) {
-      const first = () => this.#log.commit(this, name, 0)
+      const first = () => this.#log.commit(this, name, 0, generation)
       await this.#log.scheduler.call(this.actor, `commit ${name} at 0`, first)
     }
     if (stored === null) await checkpoints.begin(name, epoch, position)

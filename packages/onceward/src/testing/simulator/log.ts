@@ -20,6 +20,8 @@ export interface LogPartition {
   owner: LogMember | null
   /** Being revoked from its owner for this member. */
   goesTo: LogMember | null
+  /** Counts its assignments. A commit sent under an earlier one is refused, also from the same member. */
+  generation: number
 }
 
 export interface LogSettings {
@@ -54,6 +56,7 @@ export class SimulatedLog implements SimulatedBroker {
       committed: null,
       owner: null,
       goesTo: null,
+      generation: 0,
     }))
   }
 
@@ -108,9 +111,9 @@ export class SimulatedLog implements SimulatedBroker {
       .map(record => record.publication)
   }
 
-  commit(member: LogMember, name: string, offset: number): void {
+  commit(member: LogMember, name: string, offset: number, generation: number): void {
     const partition = this.partition(name)
-    if (partition.owner !== member) return
+    if (partition.owner !== member || partition.generation !== generation) return
     this.scheduler.remark(`committed ${name} at ${offset}`)
     partition.committed = offset
     this.#watcher.passed(this.before(name, offset))
@@ -181,6 +184,7 @@ export class SimulatedLog implements SimulatedBroker {
 
   #assign(partition: LogPartition, member: LogMember): void {
     partition.owner = member
+    partition.generation++
     this.scheduler.remark(`${partition.name} goes to ${member.actor.name}`)
     this.scheduler.notify(member.actor, `gets ${partition.name}`, () => member.assigned(partition.name))
   }

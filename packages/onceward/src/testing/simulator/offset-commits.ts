@@ -46,12 +46,17 @@ export class OffsetCommits {
   #request(moved: readonly PartitionProgress[]): Promise<void> {
     if (moved.length === 0) return Promise.resolve()
     const { scheduler, faults } = this.#log
-    const positions = moved.map(({ partition, position }) => ({ partition, offset: Number(position) }))
+    const positions = moved.map(progress => ({
+      partition: progress.partition,
+      offset: Number(progress.position),
+      generation: this.#member.generationOf(progress),
+    }))
     const label = `commit ${positions.map(({ partition, offset }) => `${partition} at ${offset}`).join(', ')}`
     return scheduler.call(this.#member.actor, label, () => {
       const isLost = faults.strike('offset commit lost')
       if (isLost && scheduler.draws.chance(0.5)) throw new Error('lost on the way')
-      for (const { partition, offset } of positions) this.#log.commit(this.#member, partition, offset)
+      for (const { partition, offset, generation } of positions)
+        if (generation !== null) this.#log.commit(this.#member, partition, offset, generation)
       if (isLost) throw new Error('answer lost')
     })
   }

@@ -4,6 +4,7 @@ import type { InvariantName } from './invariants.ts'
 import { type ScenarioName, simulationScenarios } from './scenarios.ts'
 import { type Around, Schedule, type ScheduleResult } from './schedule.ts'
 
+/** How many schedules of which scenarios are simulated. */
 export interface SimulationOptions {
   /** How many, one after the other. */
   readonly schedules: number
@@ -15,6 +16,7 @@ export interface SimulationOptions {
   readonly around?: Around
 }
 
+/** What a simulation ran and found. */
 export interface SimulationReport {
   readonly scenario: ScenarioName
   readonly schedules: number
@@ -26,6 +28,7 @@ export interface SimulationReport {
   readonly failure?: SimulationFailure
 }
 
+/** A schedule that broke an invariant, with all that repeats it. */
 export interface SimulationFailure {
   /** With `faults` and the scenario it replays the schedule. */
   readonly seed: number

@@ -56,6 +56,7 @@ const logCheckpoint: Scenario = {
   copies: ['unreadable'],
 }
 
+/** The scenarios of the simulator, by name. */
 export const simulationScenarios = {
   queue,
   'queue batch': { ...queue, handler: 'batch' },
@@ -78,6 +79,7 @@ export const simulationScenarios = {
   'log checkpoint batch': { ...logCheckpoint, handler: 'batch' },
 } as const satisfies Record<string, Scenario>
 
+/** A scenario of the simulator. */
 export type ScenarioName = keyof typeof simulationScenarios
 
 export const attemptsMax = 6

@@ -42,6 +42,7 @@ export interface ScheduleOptions {
   readonly around?: Around
 }
 
+/** The end of one simulated schedule. */
 export interface ScheduleResult {
   readonly steps: number
   readonly hash: string

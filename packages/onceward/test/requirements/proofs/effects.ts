@@ -120,6 +120,10 @@ export const effects = {
     'effects/external/answers.test.ts',
     'calls once with the stored key, bytes and content type, and keeps the digest of the answer',
   ),
+  sinks: proof(
+    'effects/external/sinks.test.ts',
+    'end with the newest version of each, also when calls are repeated late and out of order',
+  ),
   noKeyTwice: proof('effects/external/lies.test.ts', 'charges no key twice, and records every charge'),
   dispatcherKilled: proof(
     'effects/external/dispatcher-crash.test.ts',

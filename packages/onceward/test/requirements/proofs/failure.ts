@@ -26,6 +26,15 @@ export const failure = {
     'unit/breaker.test.ts',
     'a backlog during an outage uses no attempt, is not set aside, and is applied afterwards',
   ),
+  noSchemaId: proof('schema/hostile.test.ts', '<name>: undecodable'),
+  unknownSchema: proof(
+    'schema/consumer.test.ts',
+    'parks messages of an unknown schema with their bytes, and releases them when it is known',
+  ),
+  schemaGate: proof(
+    'check/live-schema.test.ts',
+    'finds versions that the consumer cannot read, until it has a default',
+  ),
   contentId: proof(
     'spine/content-identity.test.ts',
     'applies each content once on <broker>, also after a restart',
@@ -52,7 +61,7 @@ export const failure = {
     'a business conflict that counts as success leaves no row, with the reason',
   ),
   braked: proof(
-    'failure/brake.test.ts',
+    'failure/brake.extended.test.ts',
     'is paused, also after a kill, and continues when the column is there: <name>',
   ),
   refusedPauses: proof(
@@ -64,7 +73,7 @@ export const failure = {
     'halts at the first one where the contract says so: <status>, <broker>',
   ),
   copiesReadBack: proof(
-    'failure/dead-letter-brokers.test.ts',
+    'failure/dead-letter-brokers.extended.test.ts',
     'carry why, when and how often, for each way a message ended: <name>',
   ),
   retryTopic: proof(
@@ -97,7 +106,7 @@ export const failure = {
     'is found within (attempts + log2 n + 1) restarts while thousands of other messages are applied once',
   ),
   isolated: proof(
-    'poison/isolation.test.ts',
+    'poison/isolation.extended.test.ts',
     'onceward run survives a handler that ends in <how>, and parks its message',
   ),
   unreadable: proof('unit/read-message.test.ts', 'reading never throws, with any bytes and headers'),

@@ -31,11 +31,11 @@ export const logs = {
     'with the position as id, a record that is read again is one message, and the same bytes twice are two',
   ),
   rebalance: proof(
-    'rebalance/broker-offsets.test.ts',
+    'rebalance/broker-offsets.extended.test.ts',
     'processes join, leave, die, freeze and restart under load: offsets on the broker',
   ),
   rebalanceWithEffect: proof(
-    'rebalance/with-effect.test.ts',
+    'rebalance/with-effect.extended.test.ts',
     'processes join, leave, die, freeze and restart under load: position with the effect',
   ),
   revoked: proof(

@@ -6,6 +6,7 @@ export const retention = {
     'retention/horizon.test.ts',
     'is parked instead of applied again, and other messages continue',
   ),
+  tenantApproval: proof('retention/tenants.test.ts', 'needs two people who are registered: risk <risk>'),
   tenants: proof(
     'retention/tenants.test.ts',
     'drops a tenant: its rows of every kind, as an act in the audit, and no row of others',

@@ -15,6 +15,7 @@ export const seen = {
     'alerts/live.test.ts',
     'exports every metric, with every label that alerts and the dashboard query',
   ),
+  backlog: proof('alerts/live-backlog.extended.test.ts', 'fire the alert of each cause, and none before'),
   relayRules: proof('alerts/promtool.test.ts', 'of a relay fire where they should and nowhere else'),
   corruption: proof('alerts/rules.test.ts', 'corruption pages the owner for every risk'),
   printedTemplate: proof('policy/template.test.ts', 'is accepted <form>, and means what it says'),

@@ -24,7 +24,7 @@ export function deleteCommand(): Command {
     .option('--hours <count>', 'how long the request is valid', '24')
   return acting(command, '1000').action((ids: string[], flags: ParkedActFlags & { hours: string }) =>
     withPool(flags.json === true, async pool => {
-      const selection = await confirmedSelection(pool, ids, flags)
+      const selection = await confirmedSelection(pool, ids, flags, 'delete')
       if (selection === null) return
       const { consumer, because } = flags
       const seconds = wholeNumber(flags.hours, '--hours', lister) * 3600

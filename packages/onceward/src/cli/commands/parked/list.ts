@@ -2,9 +2,13 @@ import { writeFileSync } from 'node:fs'
 import { Command } from 'commander'
 import type { ClosedRow } from '../../../drivers/postgres/parking/read-closed.ts'
 import type { ParkedGroup } from '../../../drivers/postgres/parking/read-groups.ts'
+import type { ParkedFilter, ParkedRow } from '../../../drivers/postgres/parking/read-parked.ts'
+import type { SqlPool } from '../../../drivers/postgres/pool.ts'
+import { OncewardError } from '../../../errors.ts'
 import { groupParked } from '../../../operations/parking/group-parked.ts'
 import { listClosed } from '../../../operations/parking/list-closed.ts'
 import { listParked } from '../../../operations/parking/list-parked.ts'
+import { type PayloadMember, searchPayload } from '../../../operations/parking/search-payload.ts'
 import { type ParkedDetails, readBody, showParked } from '../../../operations/parking/show-parked.ts'
 import { withPool } from '../../database.ts'
 import { print, safe, table } from '../../output.ts'
@@ -17,12 +21,31 @@ export function listCommand(): Command {
     .description('list messages that need attention, oldest first, by page')
     .option('--consumer <name>', 'only of this consumer')
     .option('--after <id>', 'start after this id')
-  return selecting(command, '50').action((flags: FilterFlags) =>
+    .option('--member <path=value>', 'only with this member of a JSON payload, such as order.id=7')
+  return selecting(command, '50').action((flags: FilterFlags & { member?: string }) =>
     withPool(flags.json === true, async pool => {
-      const rows = await listParked(pool, filterOf(flags))
-      print(flags.json === true, { ok: true, rows }, () => parkedTable(rows))
+      const rows =
+        flags.member === undefined
+          ? await listParked(pool, filterOf(flags))
+          : await rowsWithMember(pool, filterOf(flags), memberOf(flags.member))
+      print(flags.json === true, { ok: true, rows }, () => listText(rows))
     }),
   )
+}
+
+function memberOf(text: string): PayloadMember {
+  const [path = '', ...value] = text.split('=')
+  if (path === '' || value.length === 0)
+    throw new OncewardError('usage', '--member takes a path and a value, such as order.id=7.')
+  return { path: path.split('.'), value: value.join('=') }
+}
+
+const searchMs = 3_600_000
+
+/** A terminal waits until every row was looked at. */
+async function rowsWithMember(pool: SqlPool, filter: ParkedFilter, member: PayloadMember) {
+  const limits = { timeoutMs: searchMs, nowMs: () => performance.now() }
+  return (await searchPayload(pool, filter, member, limits)).rows
 }
 
 export function groupsCommand(): Command {
@@ -70,6 +93,11 @@ export function closedCommand(): Command {
         print(flags.json === true, { ok: true, ...closed }, () => closedTable(closed.total, closed.rows))
       }),
     )
+}
+
+function listText(rows: readonly ParkedRow[]): string {
+  const next = rows.length === 0 ? '' : `\n\nnext: onceward parked show ${rows[0]!.id}`
+  return `${parkedTable(rows)}${next}`
 }
 
 function closedTable(total: number, rows: readonly ClosedRow[]): string {

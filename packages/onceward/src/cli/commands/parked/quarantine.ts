@@ -13,7 +13,7 @@ export function quarantineCommand(): Command {
     .argument('[ids...]', 'ids from "onceward parked list"; or select by options')
   return acting(command, '1000').action((ids: string[], flags: ParkedActFlags) =>
     withPool(flags.json === true, async pool => {
-      const selection = await confirmedSelection(pool, ids, flags)
+      const selection = await confirmedSelection(pool, ids, flags, 'quarantine')
       if (selection === null) return
       const { consumer, because } = flags
       const { quarantined } = await quarantineParked(pool, { consumer, because, ...selection })

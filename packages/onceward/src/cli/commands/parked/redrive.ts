@@ -18,6 +18,7 @@ import { consoleLog, print, safe, table } from '../../output.ts'
 import { wholeNumber } from '../../whole-number.ts'
 import { acting, lister } from './flags.ts'
 import { confirmedSelection, type ParkedActFlags } from './preview.ts'
+import { watchRedrive } from './watch.ts'
 
 type RedriveFlags = ParkedActFlags & { id?: string; rate?: string; ramp?: boolean }
 
@@ -34,7 +35,7 @@ export function redriveCommand(): Command {
       const known =
         flags.id === undefined || flags.dryRun === true ? null : await findRedrive(pool, flags.id, 1)
       if (known !== null) return continueRedrive(pool, known, flags)
-      const selection = await confirmedSelection(pool, ids, flags)
+      const selection = await confirmedSelection(pool, ids, flags, 'redrive')
       if (selection === null) return
       const { consumer, because } = flags
       const perSecond = flags.rate === undefined ? null : wholeNumber(flags.rate, '--rate', lister)
@@ -48,10 +49,12 @@ export function resultCommand(): Command {
   return new Command('result')
     .description('show the outcome of each message of a redrive')
     .argument('<request>', 'name of the redrive')
+    .option('--watch', 'wait until every message has its outcome; print counts, rate and time left')
     .option('--limit <count>', 'maximum number of messages', '50')
     .option('--json', 'print one JSON object')
-    .action((requestId: string, flags: { json?: boolean; limit: string }) =>
+    .action((requestId: string, flags: { json?: boolean; limit: string; watch?: boolean }) =>
       withPool(flags.json === true, async pool => {
+        if (flags.watch === true) await watchRedrive(() => showRedrive(pool, requestId, 1), printProgress)
         const redrive = await showRedrive(pool, requestId, wholeNumber(flags.limit, '--limit', lister))
         print(flags.json === true, { ok: true, redrive }, () => redriveText(redrive))
       }),
@@ -71,6 +74,8 @@ export function stopCommand(): Command {
       }),
     )
 }
+
+const printProgress = (line: string) => void process.stderr.write(`${line}\n`)
 
 /** With its original rows and rate, even after it was stopped. */
 async function continueRedrive(pool: SqlPool, known: RedriveReport, flags: RedriveFlags): Promise<void> {
@@ -110,7 +115,7 @@ async function report(
     flags.json === true,
     { ok: true, requestId, ...stage, redrive },
     () =>
-      `${stage.moved} moved, ${stage.behind} behind them, ${stage.left} left.${stage.state === 'stopped' ? ` It was stopped: ${stage.stoppedBecause ?? 'by an operator'}.` : ''}${stage.moved + stage.behind > 0 ? ' Workers lease them now.' : ''} See "onceward parked result ${safe(requestId)}".`,
+      `${stage.moved} moved, ${stage.behind} behind them, ${stage.left} left.${stage.state === 'stopped' ? ` It was stopped: ${stage.stoppedBecause ?? 'by an operator'}.` : ''}${stage.moved + stage.behind > 0 ? ' Workers lease them now.' : ''} \nnext: onceward parked result ${safe(requestId)} --watch`,
   )
 }
 

@@ -11,7 +11,7 @@ export function skipCommand(): Command {
     .argument('[ids...]', 'ids from "onceward parked list"; or select by options')
   return acting(command, '1000').action((ids: string[], flags: ParkedActFlags) =>
     withPool(flags.json === true, async pool => {
-      const selection = await confirmedSelection(pool, ids, flags)
+      const selection = await confirmedSelection(pool, ids, flags, 'skip')
       if (selection === null) return
       const { consumer, because } = flags
       const { closed, freed } = await skipParked(pool, { consumer, because, ...selection })

@@ -2,7 +2,7 @@ import type { Consumer } from '../../../contract/define-consumer.ts'
 import type { Mode, SqlTransaction } from '../../../contract/handler.ts'
 import type { Log, LogLevel } from '../../../environment.ts'
 import { type ChildNumber, linkToSupervisor } from '../../../runtime/child-process.ts'
-import { loadStore } from '../../../runtime/load-consumer.ts'
+import { type LoadedStore, loadStore } from '../../../runtime/load-consumer.ts'
 import { openMeter, starting, startObserveServer } from '../../../runtime/observe-server.ts'
 import { realEnvironment } from '../../../runtime/real-environment.ts'
 import { type Part, type Running, runConsumer } from '../../../runtime/run-consumer.ts'
@@ -14,6 +14,7 @@ import { serverAddresses } from '../../server-addresses.ts'
 import { onSignals } from '../../signals.ts'
 import { secondsMs, startTimeout } from '../../whole-number.ts'
 import { type RunReport, reportText } from './run-report.ts'
+import { type RunningTogether, startTogether } from './run-together.ts'
 
 export interface RunFlags extends MetricsFlags {
   json?: boolean
@@ -30,10 +31,17 @@ export interface RunFlags extends MetricsFlags {
 
 export const runHelp = 'onceward run --help'
 
-/** Runs the consumer in this process: the only one, or one of several under a supervisor. */
+export interface LoadedFile {
+  readonly file: string
+  readonly consumer: Consumer<unknown, SqlTransaction>
+}
+
+/**
+ * Runs consumers in this process: the only one, or one of several under a supervisor. When one ends, the
+ * others are drained too, so that a supervisor restarts all of them.
+ */
 export async function runHere(
-  file: string,
-  consumer: Consumer<unknown, SqlTransaction>,
+  files: readonly LoadedFile[],
   flags: RunFlags,
   log: Log,
   child: ChildNumber | null,
@@ -41,19 +49,21 @@ export async function runHere(
   const drainMs = secondsMs(flags.drain, '--drain', runHelp)
   const gaugesMaxAgeMs = secondsMs(flags.metricsMaxAge, '--metrics-max-age', runHelp)
   const startTimeoutMs = startTimeout(flags, runHelp)
-  const isolated = child !== null && consumer.isolation.mode === 'child'
-  let running: Running | null = null
+  const { isolation } = files[0]!.consumer
+  const isolated = child !== null && isolation.mode === 'child'
+  let running: RunningTogether | null = null
   let report: RunReport | null = null
   const link =
     child &&
     linkToSupervisor({
-      deadlineMs: isolated ? consumer.isolation.deadlineMs : null,
+      deadlineMs: isolated ? isolation.deadlineMs : null,
       onOrphaned() {
         if (running !== null) running.drain(drainMs).catch(() => {})
         else if (!process.emit('SIGTERM', 'SIGTERM')) process.exit(1)
       },
     })
-  const store = await loadStore(file)
+  const stores: (LoadedStore | undefined)[] = []
+  for (const { file } of files) stores.push(await loadStore(file))
   const signals = onSignals()
   const server = link === null ? await serveMetrics(flags, log, startObserveServer) : null
   const meter = link !== null && metricsWanted(flags) ? await openMeter() : null
@@ -61,28 +71,33 @@ export async function runHere(
   link?.answer('health', () => running?.health() ?? starting)
   const database = await openDatabase(log, { embedded: flags.embedded === true && child === null })
   try {
-    running = await runConsumer(child === null ? consumer : shareOut(consumer, child), {
-      databaseUrl: database.url,
-      ...(store && { store }),
-      ...serverAddresses(),
-      archiveFolder: process.env.ONCEWARD_ARCHIVE_FOLDER,
-      mode: flags.mode,
-      isolated,
-      startTimeoutMs,
-      signal: signals.starting,
-      ...(flags.part && { parts: flags.part }),
-      gaugesMaxAgeMs,
-      env: realEnvironment({ log, meter: server?.meter ?? meter?.meter }),
-    })
+    const start = ({ consumer }: LoadedFile, index: number): Promise<Running> => {
+      const store = stores[index]
+      return runConsumer(child === null ? consumer : shareOut(consumer, child), {
+        databaseUrl: database.url,
+        ...(store && { store }),
+        ...serverAddresses(),
+        archiveFolder: process.env.ONCEWARD_ARCHIVE_FOLDER,
+        mode: flags.mode,
+        isolated,
+        startTimeoutMs,
+        signal: signals.starting,
+        ...(flags.part && { parts: flags.part }),
+        gaugesMaxAgeMs,
+        env: realEnvironment({ log, meter: server?.meter ?? meter?.meter }),
+      })
+    }
+    running = await startTogether(
+      files.map(({ consumer }) => consumer.name),
+      index => start(files[index]!, index),
+    )
     server?.watch(running.health)
     signals.running(running, drainMs)
     await running.finished
-    const worked = running.worker?.tally.outcomes
-    const ended = { ...running.consumer?.tally, ...(worked && { worked }) }
-    report = ended
-    if (link === null) print(flags.json === true, { ok: true, ...ended }, () => reportText(ended))
+    report = running.report()
+    if (link === null) print(flags.json === true, { ok: true, ...report }, () => reportText(report!))
   } finally {
-    await store?.close?.()
+    for (const store of stores) await store?.close?.()
     await database.close()
     await server?.close()
     link?.ending(report)

@@ -16,6 +16,7 @@ export interface KafkaConnectionOptions {
   readonly connectTimeoutMs?: number
 }
 
+/** Certificates for connections to Kafka. See `docs/security.md`. */
 export type KafkaTls = BrokerTls
 
 /** Functions are called at every connection and re-authentication, so their credentials may expire. */

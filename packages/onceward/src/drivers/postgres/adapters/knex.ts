@@ -79,6 +79,7 @@ function knexPort(knex: Knex, prepare: PreparePolicy): SqlPort<Knex.Transaction>
       const run = async (trx: Knex.Transaction) => {
         try {
           await prepare.ask(connection)
+          sendBy(sender, clientOf(trx))
           return await work({
             // Not through `raw`, which treats every question mark of a text as a placeholder.
             query: (text, values) => sender.query(text, values),
@@ -148,13 +149,9 @@ function watchedClient(
   statements: WatchedStatements,
   sender: StatementSender,
 ): KnexClient {
-  const sending: KnexClient = Object.assign(Object.create(client), {
-    _query: (connection: SqlClient, statement: CompleteStatement) =>
-      sendComplete(client, sender, connection, statement),
-  })
   const watched: Pick<KnexClient, 'query' | 'stream'> & { transaction(): Promise<never> } = {
     query: (connection, statement) =>
-      statements.watch(textOf(statement), () => sending.query(connection, statement)),
+      statements.watch(textOf(statement), () => client.query(connection, statement)),
     stream: (connection, statement, rows, ...rest) =>
       watchedStream(statements, textOf(statement), rows, () => {
         sender.passBy()
@@ -166,18 +163,24 @@ function watchedClient(
   return Object.assign(Object.create(client), watched)
 }
 
-/** Statements with options of their own, and those that are not plain, are left to Knex. */
-async function sendComplete(
-  client: KnexClient,
-  sender: StatementSender,
-  connection: SqlClient,
-  statement: CompleteStatement,
-): Promise<unknown> {
-  const { sql: text, bindings: values = [], options } = statement
-  if ((options !== undefined && Object.keys(options).length > 0) || !sender.takes(text)) {
+/**
+ * The client of one transaction sends its statements by `sender`. It is changed in place: the transaction's
+ * own `query` calls it, and no object that inherits from it. Statements with options of their own, and those
+ * that are not plain, are left to Knex.
+ */
+function sendBy(sender: StatementSender, client: KnexClient): void {
+  const sendAlone = client._query.bind(client)
+  client._query = (connection, statement) => {
+    const { sql, options } = statement
+    if ((options === undefined || Object.keys(options).length === 0) && sender.takes(sql))
+      return sendComplete(sender, statement)
     sender.passBy()
-    return client._query(connection, statement)
+    return sendAlone(connection, statement)
   }
+}
+
+async function sendComplete(sender: StatementSender, statement: CompleteStatement): Promise<unknown> {
+  const { sql: text, bindings: values = [] } = statement
   statement.response = await new Promise<SqlResult>((resolve, reject) => {
     sender.send({ text, values, queryMode: 'extended' }, (error, result) =>
       error === null ? resolve(result!) : reject(error),

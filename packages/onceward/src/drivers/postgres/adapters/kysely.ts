@@ -21,6 +21,7 @@ import { createPortStore } from '../port-store.ts'
 import { type AcquiringPool, watchPool } from '../replication.ts'
 import type { ClosableStore, TransactionOptions } from '../transaction-options.ts'
 
+/** How the store uses Kysely. */
 export interface KyselyStoreOptions extends TransactionOptions {
   /**
    * The `pg` pool of the Kysely dialect. Its connections report a COMMIT that has not reached the synchronous

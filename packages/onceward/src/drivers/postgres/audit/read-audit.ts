@@ -1,6 +1,7 @@
 import type { SqlPool } from '../pool.ts'
 import { isoTime } from '../sql/iso-time.ts'
 
+/** One act of an operator, as the audit records it. */
 export interface AuditRow {
   readonly seq: string
   /** In UTC with microseconds, as hashed. */

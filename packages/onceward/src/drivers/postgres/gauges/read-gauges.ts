@@ -33,7 +33,6 @@ export interface StoreReading {
   /** The highest number of messages parked behind the head of one key. */
   readonly fullestKey: number
   readonly checkpoints: readonly { readonly partition: string; readonly age: number }[]
-  readonly losses: number
   readonly ledger: readonly {
     readonly target: string
     readonly state: string
@@ -92,8 +91,6 @@ const read = `
     (select coalesce(jsonb_agg(jsonb_build_object('partition', partition, 'age', ${age('at')})), '[]') from (
       select k.partition, k.at from c join onceward.checkpoint k on k.consumer_id = c.id
       order by k.partition limit $3) p) as checkpoints,
-    (select count(*)::float8 from c join onceward.loss g on g.consumer_id = c.id
-      where g.accepted_at is null and g.resumed_at is null) as losses,
     (select coalesce(jsonb_agg(jsonb_build_object('target', target, 'state', state, 'count', n, 'oldest', oldest)), '[]') from (
       select target, state::text, count(*) as n, ${age('min(created_at)')} as oldest from (
         select target, state, created_at from onceward.ledger

@@ -20,10 +20,13 @@ export interface LedgerEntry {
   readonly note: string | null
 }
 
-export interface LedgerDetail extends LedgerEntry {
+/** One external effect as it is stored, with its acts. */
+export interface LedgerRecord extends LedgerEntry {
   readonly runId: number
   readonly epoch: number
   readonly doubtSince: Date | null
+  /** Of an e-mail; null for every other kind. */
+  readonly mailBody: Uint8Array | null
   readonly contentType: string
   readonly bodyBytes: number
   readonly requestDigest: string
@@ -95,10 +98,10 @@ export async function readLedgerList(pool: SqlPool, filter: LedgerFilter): Promi
 }
 
 /** Null when there is no such effect. */
-export async function readLedgerEntry(pool: SqlPool, id: string): Promise<LedgerDetail | null> {
+export async function readLedgerEntry(pool: SqlPool, id: string): Promise<LedgerRecord | null> {
   const { rows } = await pool.query(
     `select ${entry}, run_id as "runId", epoch, doubt_since as "doubtSince",
-       content_type as "contentType", length(body) as "bodyBytes", encode(request_digest, 'hex') as "requestDigest",
+       case when effect_type = 'email' then body end as "mailBody", content_type as "contentType", length(body) as "bodyBytes", encode(request_digest, 'hex') as "requestDigest",
        response_status as "responseStatus", encode(response_digest, 'hex') as "responseDigest",
        response_excerpt as "responseExcerpt"
      from onceward.ledger where id = $1`,

@@ -21,6 +21,7 @@ export type PostgresQueue = PostgresQueueOptions & { readonly kind: 'postgres'; 
 const leaseMinMs = 100
 const optionNames: readonly (keyof PostgresQueueOptions)[] = ['keyOrder', 'leaseMs', 'url']
 
+/** The PostgreSQL queue that a consumer reads, as the `source` of its contract. */
 export function postgresQueue(name: string, options: PostgresQueueOptions = {}): PostgresQueue {
   if (typeof name !== 'string' || name.length === 0 || name.length > 200) {
     throw new OncewardError('configuration', 'A queue name has 1 to 200 characters. Nothing was started.')

@@ -17,6 +17,7 @@ export interface PostgresSourceOptions {
   readonly instance?: string
 }
 
+/** A source that reads a PostgreSQL queue. */
 export function createPostgresSource(
   declaration: PostgresQueue,
   options: PostgresSourceOptions,

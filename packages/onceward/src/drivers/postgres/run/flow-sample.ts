@@ -70,6 +70,7 @@ export interface FlowSeries {
   readonly perSecond: number | null
 }
 
+/** Messages of one hour, by outcome. */
 export interface FlowHour {
   /** Start of the first minute. */
   readonly from: Date

@@ -127,6 +127,7 @@ const peoplesFunctions = [
     'quarantine_parked',
     'remove_filter',
     'save_filter',
+    'second_of_tenant_drop',
   ],
   ...[
     'create_first_roles',

@@ -66,6 +66,7 @@ function provenance(
     'onceward-state': held.state,
     'onceward-class': held.failureClass,
     'onceward-code': held.code,
+    ...(held.exception ? { 'onceward-exception': held.exception } : {}),
     'onceward-reason': held.reason.slice(0, 500),
     'onceward-origin': held.origin,
     ...(held.position === null ? {} : { 'onceward-position': held.position }),

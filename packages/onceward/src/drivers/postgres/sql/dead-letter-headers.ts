@@ -47,7 +47,7 @@ export function springDeadLetter(original: Headers, held: HeldRecord): Headers {
     headers[full] = before === undefined ? stored(bytes) : [before, stored(bytes)].flat()
   }
   const error = held.error ?? held.reason
-  headers['kafka_dlt-exception-fqcn'] = text(held.code || held.failureClass)
+  headers['kafka_dlt-exception-fqcn'] = text(held.exception || held.code || held.failureClass)
   headers['kafka_dlt-exception-message'] = text(error)
   const at = held.place ? `\n\tat ${held.place}` : ''
   headers['kafka_dlt-exception-stacktrace'] = text(error.slice(0, textBytesMax / 2) + at)

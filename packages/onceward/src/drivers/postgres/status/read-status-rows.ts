@@ -5,6 +5,7 @@ import { isHeard } from '../sql/clock-ahead.ts'
 import { type UnreadLevels, unreadLevels } from './unread-levels.ts'
 import { type UnservedWork, unservedWork } from './unserved-work.ts'
 
+/** Consumers, work, effects, outbox and queues of a database at one time. */
 export interface Status {
   readonly schemaVersion: number
   /** The planner's estimate: counting millions of markers would cost more than the answer is worth. */

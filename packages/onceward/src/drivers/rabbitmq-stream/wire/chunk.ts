@@ -20,6 +20,7 @@ export interface Chunk {
 
 const userData = 0
 const headerBytes = 48
+const offsetMax = Number.MAX_SAFE_INTEGER - 2 ** 32
 const subBatchBit = 0x80
 const subBatchHeaderBytes = 11
 
@@ -31,9 +32,12 @@ export function readChunk(frame: Buffer, at: number): Chunk | null {
   const begin = at + headerBytes
   if (begin > frame.length || frame.readUInt8(at) >> 4 !== 5) throw new Error('an unreadable chunk')
   if (frame.readUInt8(at + 1) !== userData) return null
+  const firstOffset = Number(frame.readBigUInt64BE(at + 24))
+  // Beyond it two records would have one offset. The checksum does not cover the header.
+  if (firstOffset > offsetMax) throw new Error('an unreadable chunk')
   const stated = begin + frame.readUInt32BE(at + 36)
   const chunk = {
-    firstOffset: Number(frame.readBigUInt64BE(at + 24)),
+    firstOffset,
     records: frame.readUInt32BE(at + 4),
     timestampMs: Number(frame.readBigInt64BE(at + 8)),
     entries: frame.readUInt16BE(at + 2),

@@ -1,6 +1,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import { signatureOf, signingKey, signingKeyBytesMin } from './signature.ts'
 
+/** A received webhook: its headers, its bytes and the secrets of the sender. */
 export interface WebhookToVerify {
   /** In lower case, as Node provides them. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>

@@ -32,7 +32,7 @@ describe('effects.publish and the limit of the Kafka topic', await skipWithout('
         if (line === 'limits of Kafka topics read') learned.push(fields![topic])
       },
     }
-    const consumer = defineConsumer<Order, SqlTransaction>({
+    const consumer = defineConsumer<Order, SqlTransaction, never, 'out'>({
       name,
       owner: 'tests',
       risk: 'projection',

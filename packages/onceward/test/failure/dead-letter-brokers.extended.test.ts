@@ -12,13 +12,22 @@ interface End {
   readonly state: string
   readonly class: string
   readonly code: string
+  /** Undefined where nothing was thrown. */
+  readonly exception?: string
   readonly reason: RegExp
   readonly attempts: number
 }
 
 const ends: Readonly<Record<string, End>> = {
   reject: { state: 'dead', class: 'verdict', code: 'reject', reason: /^no such order$/, attempts: 3 },
-  invalid: { state: 'dead', class: 'validation', code: '22P02', reason: /22P02/, attempts: 2 },
+  invalid: {
+    state: 'dead',
+    class: 'validation',
+    code: '22P02',
+    exception: 'OrderError',
+    reason: /22P02/,
+    attempts: 2,
+  },
   refuse: {
     state: 'dead',
     class: 'validation',
@@ -26,8 +35,22 @@ const ends: Readonly<Record<string, End>> = {
     reason: /refused by the schema/,
     attempts: 1,
   },
-  exhaust: { state: 'parked', class: 'unclassified', code: 'E3', reason: /E3/, attempts: 3 },
-  repeat: { state: 'parked', class: 'poison', code: 'SAME', reason: /3 times in the same way/, attempts: 3 },
+  exhaust: {
+    state: 'parked',
+    class: 'unclassified',
+    code: 'E3',
+    exception: 'OrderError',
+    reason: /E3/,
+    attempts: 3,
+  },
+  repeat: {
+    state: 'parked',
+    class: 'poison',
+    code: 'SAME',
+    exception: 'OrderError',
+    reason: /3 times in the same way/,
+    attempts: 3,
+  },
   kill: { state: 'parked', class: 'poison', code: 'process_died', reason: /process crashed/, attempts: 3 },
 }
 
@@ -71,6 +94,7 @@ describe('dead-letter copies', await skipWithout('postgres', 'rabbitmq', 'kafka'
         assert.equal(at('state'), end.state, id)
         assert.equal(at('class'), end.class, id)
         assert.equal(at('code'), end.code, id)
+        assert.equal(at('exception'), end.exception, id)
         assert.match(at('reason')!, end.reason)
         assert.equal(at('consumer'), 'letters/1')
         assert.equal(at('owner'), 'second-line')

@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { skipWithout } from '../services/services.ts'
+
+/**
+ * Files that cover consumer, workers, dispatcher, relay, retention, parked commands, campaigns and explain.
+ */
+const files = [
+  'inbox/stored.test.ts',
+  'effects/external/flow.test.ts',
+  'effects/relay.test.ts',
+  'retention/purge.test.ts',
+  'retention/days.test.ts',
+  'parking/operate.test.ts',
+  'parking/audit.test.ts',
+  'replay/parked.test.ts',
+  'replay/given-up.test.ts',
+  'evidence/explain.test.ts',
+]
+
+describe('under unusual settings', await skipWithout('postgres'), () => {
+  for (const file of files)
+    test(`${file} passes as with default settings`, { timeout: 300_000 }, async () => {
+      const { NODE_TEST_CONTEXT: _, ...env } = process.env
+      const path = fileURLToPath(new URL(`../${file}`, import.meta.url))
+      const flags = process.execArgv.filter(flag => !flag.startsWith('--test'))
+      const child = spawn(process.execPath, [...flags, '--test', path], {
+        env: { ...env, ONCEWARD_TEST_SETTINGS: 'odd' },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      })
+      let said = ''
+      for (const stream of [child.stdout, child.stderr])
+        stream.on('data', chunk => {
+          said += chunk
+        })
+      const code = await new Promise(resolve => child.once('close', resolve))
+      assert.equal(code, 0, said)
+    })
+})
