@@ -1,26 +1,26 @@
 import { spawnSync } from 'node:child_process'
-import { chmodSync, copyFileSync, cpSync, existsSync, globSync, mkdirSync, rmSync } from 'node:fs'
+import { chmodSync, cpSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { buildConsole } from './build/build-console.ts'
+import { bundle } from './build/bundle.ts'
 import { dropUnreachedTypes } from './build/drop-unreached-types.ts'
+import { writeRequireDoors } from './build/require-doors.ts'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const home = join(root, 'packages', 'onceward')
 const dist = join(home, 'dist')
 
-/** What the compiler leaves behind but the running package reads. */
-function copyAssets(): void {
-  for (const asset of globSync('src/**/*.{sql,json,html,css,svg}', { cwd: home })) {
-    const target = join(dist, asset.slice('src/'.length))
-    mkdirSync(dirname(target), { recursive: true })
-    copyFileSync(join(home, asset), target)
-  }
-  for (const name of ['README.md', 'LICENSE', 'docs']) {
-    // npm packs only files of the package's own folder; the texts are kept once, at the root.
-    rmSync(join(home, name), { recursive: true, force: true })
-    if (existsSync(join(root, name))) cpSync(join(root, name), join(home, name), { recursive: true })
-  }
+/** The pages that errors and findings name. All of them would be a tenth of the package: they are on the web. */
+const packedPages = ['checks', 'failure', 'guarantees', 'operations', 'retention', 'security'].map(
+  name => `${name}.md`,
+)
+
+/** npm packs only files of the package's own folder; the texts are kept once, at the root. */
+function copyTexts(): void {
+  for (const name of ['README.md', 'LICENSE']) cpSync(join(root, name), join(home, name))
+  rmSync(join(home, 'docs'), { recursive: true, force: true })
+  for (const name of packedPages) cpSync(join(root, 'docs', name), join(home, 'docs', name))
 }
 
 rmSync(dist, { recursive: true, force: true })
@@ -28,10 +28,11 @@ const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
 const project = join(home, 'tsconfig.build.json')
 const { status } = spawnSync(process.execPath, [compiler, '-p', project], { cwd: root, stdio: 'inherit' })
 if (status === 0) {
-  copyAssets()
+  await bundle(home)
+  copyTexts()
   dropUnreachedTypes(home)
-  const cli = join(dist, 'cli', 'main.js')
-  if (existsSync(cli)) chmodSync(cli, 0o755)
+  writeRequireDoors(home)
+  chmodSync(join(dist, 'cli', 'main.js'), 0o755)
   console.log('Built packages/onceward/dist')
   process.exitCode = buildConsole()
 } else {

@@ -45,7 +45,12 @@ const { values, positionals } = parseArgs({
 const suite = (['fast', 'extended', 'cluster'] as const).find(name => values[name]) ?? 'default'
 
 function testFiles(): string[] {
-  const patterns = ['packages/*/test/**/*.test.ts', 'examples/**/*.test.ts', 'scripts/**/*.test.ts']
+  const patterns = [
+    'packages/*/test/**/*.test.ts',
+    'examples/**/*.test.ts',
+    'chaos/**/*.test.ts',
+    'scripts/**/*.test.ts',
+  ]
   const exclude = (name: string) => name.includes('node_modules')
   const files = patterns
     .flatMap(pattern => globSync(pattern, { cwd: root, exclude }))

@@ -1,15 +1,13 @@
 import { existsSync, globSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { doorsOf } from './doors.ts'
 
 /**
  * Removes declarations that no entry point of the package exports: they cannot be imported, and constants with SQL
  * stand in them a second time. Gives the number of files.
  */
 export function dropUnreachedTypes(home: string): number {
-  const { exports } = JSON.parse(readFileSync(join(home, 'package.json'), 'utf8')) as {
-    exports: Record<string, { types: string }>
-  }
-  const reached = new Set(Object.values(exports).map(({ types }) => join(home, types)))
+  const reached = new Set(doorsOf(home).map(({ name }) => join(home, 'dist', `${name}.d.ts`)))
   for (const file of reached) for (const next of importsOf(file)) reached.add(next)
   const unreached = globSync('dist/**/*.d.ts', { cwd: home })
     .map(file => join(home, file))

@@ -12,6 +12,8 @@ const about: Record<Topic, string> = {
     'With `--live`. The check reads metadata, configuration and the newest records, for the distribution of keys.',
   PostgreSQL:
     'With `--live`. The check reads settings, roles, the tables of Onceward, the clock, and detects a pooler.',
+  'schema registry':
+    'With `--live`, for codecs of `onceward/schema`. The check reads the versions of a subject; `--next-schema` names a file with the next one.',
   memory:
     'With `--live`. The check compares a contract with the consumers and markers in the database, and with the time that its source may repeat messages.',
   'the check itself': 'Contracts and servers that could not be checked, and the state of waivers.',

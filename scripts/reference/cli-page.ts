@@ -1,8 +1,13 @@
 import type { Command, Option } from 'commander'
+import { environmentNameOf } from '../../packages/onceward/src/cli/from-environment.ts'
 import { createProgram } from '../../packages/onceward/src/cli/program.ts'
 import { page, table } from './markdown.ts'
 
 const program = await createProgram()
+
+/** Commands that run for long: each option has a variable. `replay run` is none. */
+const isService = (command: Command) =>
+  ['run', 'relay'].includes(command.name()) && command.parent === program
 
 export function cliPage(): string {
   return page(
@@ -31,16 +36,19 @@ function sections(command: Command, parent: string): string[] {
 
 function tables(command: Command): string[] {
   const args = command.registeredArguments.map(one => [`\`${one.name()}\``, one.description ?? ''])
-  const options = command.options.filter(one => !one.hidden).map(one => [`\`${one.flags}\``, optionText(one)])
+  const options = command.options
+    .filter(one => !one.hidden)
+    .map(one => [`\`${one.flags}\``, optionText(one, isService(command))])
   const rows = [...args, ...options]
   return rows.length === 0 ? [] : [table(['argument or option', 'meaning'], rows)]
 }
 
-function optionText(option: Option): string {
+function optionText(option: Option, service: boolean): string {
   const { description, argChoices, defaultValue, defaultValueDescription, mandatory } = option
   const facts = [
     mandatory ? 'required' : '',
     argChoices ? `one of ${argChoices.map(choice => `\`${choice}\``).join(', ')}` : '',
+    service ? `or \`${environmentNameOf(option)}\`` : '',
     defaultValue === undefined ? '' : `default ${defaultValueDescription ?? `\`${defaultValue}\``}`,
   ].filter(fact => fact !== '')
   return facts.length === 0 ? description : `${description} (${facts.join('; ')})`

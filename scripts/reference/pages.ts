@@ -10,6 +10,7 @@ import { errorsPage } from './errors-page.ts'
 import { replaceTable } from './markdown.ts'
 import { metricsTable } from './metrics-table.ts'
 import { policyPage } from './policy-page.ts'
+import { reliabilityPage } from './reliability-page.ts'
 import { requirementsPage } from './requirements-page.ts'
 
 export const docs = join(dirname(fileURLToPath(import.meta.url)), '..', '..', 'docs')
@@ -22,6 +23,7 @@ export const wholePages: Readonly<Record<string, () => string>> = {
   'checks.md': checksPage,
   'checklists.md': checklistsPage,
   'combinations.md': combinationsPage,
+  'reliability.md': () => reliabilityPage(),
   'requirements.md': requirementsPage,
 }
 

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { EventData } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { loadingName } from './event-lines.ts'
 import type { Outcome } from './outcome.ts'
 
 const reporter = fileURLToPath(new URL('./event-lines.ts', import.meta.url))
@@ -15,7 +16,13 @@ type Line =
   | { type: 'test:pass'; data: EventData.TestPass }
   | { type: 'test:fail'; data: EventData.TestFail }
 
-export type RunOptions = { root: string; timeoutMs: number; env: NodeJS.ProcessEnv }
+export type RunOptions = {
+  root: string
+  timeoutMs: number
+  env: NodeJS.ProcessEnv
+  /** Only tests with one of these titles. */
+  titles?: readonly string[]
+}
 
 /** The last line of a process that was killed may be half a line. */
 function receive(outcome: Outcome, file: string, text: string): void {
@@ -46,12 +53,13 @@ export function killRunningFiles(): void {
  * Events go to a file: Node waits for that when it ends by force, and not for a pipe, whose last lines are
  * then lost.
  */
-function spawnFile(file: string, events: string, { root, env }: RunOptions) {
+function spawnFile(file: string, events: string, { root, env, titles = [] }: RunOptions) {
   const flags = ['--conditions=@onceward/source', '--disable-warning=ExperimentalWarning']
   // A client's socket that outlives its test keeps no file from ending: that processes end by themselves is
   // tested with real ones.
   const report = [`--test-reporter=${reporter}`, `--test-reporter-destination=${events}`, '--test-force-exit']
-  return spawn(process.execPath, [...flags, ...report, entry, file], {
+  const only = titles.length === 0 ? [] : [loadingName, ...titles].map(namePattern)
+  return spawn(process.execPath, [...flags, ...report, ...only, entry, file], {
     cwd: root,
     env,
     detached: process.platform !== 'win32',
@@ -72,6 +80,10 @@ function newEventsFile(): string {
   const path = join(folder, String(++files))
   writeFileSync(path, '')
   return path
+}
+
+function namePattern(title: string): string {
+  return `--test-name-pattern=${title.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')}$`
 }
 
 function untilClosed(child: ChildProcess): Promise<string | undefined> {
