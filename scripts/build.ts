@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { buildConsole } from './build/build-console.ts'
 import { bundle } from './build/bundle.ts'
 import { dropUnreachedTypes } from './build/drop-unreached-types.ts'
+import { keepLinesOfMaps } from './build/line-maps.ts'
 import { writeRequireDoors } from './build/require-doors.ts'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
@@ -29,6 +30,7 @@ const project = join(home, 'tsconfig.build.json')
 const { status } = spawnSync(process.execPath, [compiler, '-p', project], { cwd: root, stdio: 'inherit' })
 if (status === 0) {
   await bundle(home)
+  keepLinesOfMaps(dist)
   copyTexts()
   dropUnreachedTypes(home)
   writeRequireDoors(home)

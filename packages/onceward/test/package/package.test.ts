@@ -44,6 +44,17 @@ describe('the published package', async () => {
     )
   })
 
+  test('names the line of the sources in stack traces', async () => {
+    const program = `import('onceward').then(({ defineConsumer }) => defineConsumer({}))
+      .catch(error => console.log(error.stack))`
+    const traced = ['--enable-source-maps', '--eval', program]
+    const { stdout } = await run(process.execPath, traced, { cwd: folder })
+    const [, file = '', line] = /at defineConsumer \(.*\/(src\/\S+\.ts):(\d+):/.exec(stdout) ?? []
+    assert.equal(file, 'src/contract/define-consumer.ts', stdout)
+    const source = readFileSync(join(root, 'packages', 'onceward', file), 'utf8')
+    assert.match(source.split('\n')[Number(line) - 1] ?? '', /throw new OncewardError/)
+  })
+
   test('is accepted by publint and arethetypeswrong', { timeout: 280_000 }, async () => {
     const bytes = readFileSync(packed.tarball)
     const data = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength)
