@@ -37,8 +37,13 @@ const all = (messages: readonly ReadableMessage[], decision: Decision): Decided[
   messages.map(received => ({ received, decision }))
 const asMap = (decided: readonly Decided[]) =>
   new Map(decided.map(({ received, decision }) => [received, decision] as const))
-const tried = (brakes: Brakes, fresh: readonly ReadableMessage[], facts = new Map<never, Fact>()) => {
-  brakes.holdBack(fresh, facts as never)
+const tried = (
+  brakes: Brakes,
+  fresh: readonly ReadableMessage[],
+  facts = new Map<never, Fact>(),
+  mayRun = fresh,
+) => {
+  brakes.holdBack(fresh, facts as never, () => new Set(mayRun))
   return fresh.filter(received => !facts.has(received as never)).map(({ id }) => id)
 }
 const paused = () => {
@@ -76,6 +81,13 @@ describe('the brake', () => {
     nowMs += 1_000
     assert.deepEqual(tried(brakes, fresh), ['m0', 'n1'])
     assert.deepEqual(tried(brakes, [message('o', { type: 'Other' })]), ['o'])
+  })
+
+  test('tries no message that waits for another one of its batch', () => {
+    const brakes = paused()
+    nowMs += 1_000
+    const [waits, next] = [message('n1'), message('n2')]
+    assert.deepEqual(tried(brakes, [waits, next], undefined, [next]), ['n2'])
   })
 
   test('doubles the pause of each kind, and tries the same failed message again', () => {

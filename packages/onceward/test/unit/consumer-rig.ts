@@ -9,6 +9,7 @@ import {
 import { MemoryQueue, MemoryStore, type MemoryTransaction } from 'onceward/memory'
 import { createTestEnvironment, type TestEnvironment } from 'onceward/testing'
 import type { Enrolment } from '../../src/ports/enrolment.ts'
+import type { Source } from '../../src/ports/source.ts'
 import type { Store, StoreTrouble } from '../../src/ports/store.ts'
 import type { StoreSession } from '../../src/ports/store-session.ts'
 
@@ -78,8 +79,9 @@ export class ConsumerRig {
   process(
     changes: Partial<NoteContract> = {},
     mode: Mode = 'live',
+    source: Source = this.queue,
   ): ConsumerProcess<Note, MemoryTransaction> {
-    const { queue: source, store, env } = this
+    const { store, env } = this
     const consumer = defineConsumer<Note, MemoryTransaction>({
       name: 'notes',
       owner: 'unit',

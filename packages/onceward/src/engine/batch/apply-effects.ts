@@ -5,7 +5,7 @@ import type { BatchAttempt } from './batch-attempt.ts'
 import { flushEffects, type Requested } from './buffer-effects.ts'
 import { flushEvidence } from './buffer-evidence.ts'
 import { flushMessages } from './buffer-messages.ts'
-import type { ClaimedBatch } from './claim-batch.ts'
+import { type ClaimedBatch, waitsForKey } from './claim-batch.ts'
 import { type Deadline, handlerDeadline } from './handler-deadline.ts'
 import { noteSuppressed } from './held-origin.ts'
 import { type Fact, stopsLane } from './outcome.ts'
@@ -24,10 +24,10 @@ export async function applyEffects<M, Tx>(
     const fact = known.get(received)
     if (fact !== undefined) facts.set(received, fact)
   }
-  context.brakes.holdBack(claims.fresh, facts)
+  context.brakes.holdBack(claims.fresh, facts, () => new Set(dueMessages(batch, claims, facts)))
   const due = dueMessages(batch, claims, facts)
   if (due.length > 0) await runDue(due, facts, session, context)
-  if (known.size > 0) putBehind(claims.fresh, known, facts)
+  if (known.size > 0) putBehind(batch, claims, known, facts)
   return facts
 }
 
@@ -86,16 +86,20 @@ async function flush<M, Tx>(
  * earlier one parked behind it.
  */
 function putBehind<M>(
-  fresh: readonly ReadableMessage<M>[],
+  batch: readonly Received<M>[],
+  { fresh, repeats }: Pick<ClaimedBatch<M>, 'fresh' | 'repeats'>,
   known: BatchAttempt['known'],
   facts: Map<Received<M>, Fact>,
 ): void {
+  const ran = new Set<Received<M>>(fresh)
   const stopped = new Set<string>()
-  for (const received of fresh) {
+  for (const received of batch) {
     const { lane } = received
     if (lane === null) continue
     const fact = facts.get(received)
-    if (stopped.has(lane)) {
+    if (waitsForKey(received, repeats)) stopped.add(lane)
+    else if (!ran.has(received)) continue
+    else if (stopped.has(lane)) {
       if (known.has(received)) facts.delete(received)
     } else if (fact === undefined || fact.kind === 'behind' || stopsLane(fact)) stopped.add(lane)
   }
@@ -107,18 +111,17 @@ function putBehind<M>(
  */
 function dueMessages<M>(
   batch: readonly Received<M>[],
-  { fresh, repeats }: ClaimedBatch<M>,
+  { fresh, repeats }: Pick<ClaimedBatch<M>, 'fresh' | 'repeats'>,
   facts: ReadonlyMap<Received<M>, Fact>,
 ): readonly ReadableMessage<M>[] {
   if (facts.size === 0 && repeats.size === 0) return fresh
   const mayRun = new Set<Received<M>>(fresh)
   const stopped = new Set<string>()
   return batch.filter((received): received is ReadableMessage<M> => {
-    if (!received.readable) return false
     const { lane } = received
     const fact = facts.get(received)
-    const waits = repeats.has(received) && repeats.get(received)!.id !== received.id
-    if (lane !== null && (waits || (fact !== undefined && stopsLane(fact)))) stopped.add(lane)
+    const stops = waitsForKey(received, repeats) || (fact !== undefined && stopsLane(fact))
+    if (lane !== null && stops) stopped.add(lane)
     return mayRun.has(received) && fact === undefined && (lane === null || !stopped.has(lane))
   })
 }

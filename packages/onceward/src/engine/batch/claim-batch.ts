@@ -31,6 +31,12 @@ export interface ClaimedBatch<M = unknown> {
   readonly storedPositions: StoredPositions | null
 }
 
+/** An earlier message of the batch, with another id, holds its business key. */
+export function waitsForKey<M>(received: Received<M>, repeats: ClaimedBatch<M>['repeats']): boolean {
+  const first = repeats.get(received)
+  return first !== undefined && first.id !== received.id
+}
+
 /**
  * Inserts the markers of every identified message, then the business keys, then reads which order keys are
  * blocked.

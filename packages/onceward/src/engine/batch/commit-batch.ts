@@ -23,7 +23,8 @@ export async function commitBatch<M, Tx>(attempt: BatchAttempt<M, Tx>): Promise<
       env.reach('batch.claimed')
       attempt.context.redelivery.check(claims.fresh, claims.facts)
       unlock = await lockWrites(attempt, session)
-      const facts = stage === 'enqueue' ? keepAll(claims) : await applyEffects(attempt, claims, session)
+      const facts =
+        stage === 'enqueue' ? keepAll(attempt.batch, claims) : await applyEffects(attempt, claims, session)
       env.reach('batch.applied')
       await withdrawSuspects(attempt, session)
       const decided = await concludeBatch(attempt, claims, facts, session)

@@ -10,19 +10,13 @@ import { decideWithBrokerRetry } from '../retry/decide-with-broker-retry.ts'
 import { DecidedHalt } from '../retry/halt-cause.ts'
 import { writeRetryCopies } from '../retry/write-retry-copies.ts'
 import type { BatchAttempt, Decided } from './batch-attempt.ts'
-import { behindHolder, heldKeyOf, holderOf } from './business-keys.ts'
+import { heldKeyOf, holderOf } from './business-keys.ts'
 import type { ClaimedBatch } from './claim-batch.ts'
+import { decideInOrder, takesPlace } from './decide-in-order.ts'
 import { appliedDecision, countsAsAttempt, noAttempts, storedDecision } from './decide-outcome.ts'
 import { heldIdentities } from './held-identities.ts'
 import { isIdentifiedNow } from './identify-work.ts'
-import {
-  behindBusinessKey,
-  type Decision,
-  type Fact,
-  type Leader,
-  type Outcome,
-  redeliveredCode,
-} from './outcome.ts'
+import { type Decision, type Fact, redeliveredCode } from './outcome.ts'
 import { capParking } from './parking-caps.ts'
 import { finishWork, storeKept } from './stored-mode.ts'
 
@@ -81,14 +75,9 @@ async function decideEach<M, Tx>(
     else decide(received, fact)
   for (const [received, brakedMs] of context.brakes.overrule(decisions))
     decide(received as Received<M>, facts.get(received as Received<M>)!, brakedMs)
-  decideBehind(claims, decisions, decide, context.consumer.order)
+  // First: what would be parked at the limit is retried, and later messages of its lane wait behind it.
   await capParking(decisions, session, context)
-  const decideRepeat = (received: Received<M>, first: Received<M>) => {
-    const before = claims.repeats.get(first)
-    if (before !== undefined && !decisions.has(first)) decideRepeat(first, before)
-    decide(received, repeatFact(received, first, decisions.get(first)!, context))
-  }
-  for (const [received, first] of claims.repeats) decideRepeat(received, first)
+  decideInOrder(batch, claims, decisions, decide, context)
   return batch.map(received => ({ received, decision: decisions.get(received)! }))
 }
 
@@ -146,94 +135,6 @@ function attemptRecord(id: string, fact: Fact): AttemptRecord {
   return { id, failureClass: 'verdict', code, error: storableText(reason, 2_000) ?? '', place: '' }
 }
 
-/**
- * New messages without a fact are behind one of their lane that did not succeed: they share its outcome. So
- * is a message that waits for its business key, while the earlier one is unfinished.
- */
-function decideBehind<M>(
-  claims: ClaimedBatch<M>,
-  decisions: ReadonlyMap<Received<M>, Decision>,
-  decide: (received: Received<M>, fact: Fact) => void,
-  order: 'none' | 'key' | 'partition',
-): void {
-  const leaders = new Map<string, Decision>()
-  for (const received of claims.fresh) {
-    const lane = received.lane ?? ''
-    const decision = decisions.get(received)
-    const leader = leaders.get(lane)
-    if (decision === undefined || (order === 'key' && wouldOvertake(decision, leader))) {
-      decide(received, {
-        kind: 'behind',
-        leader: leaderState(leader, order),
-        delayMs: leader?.retryDelayMs ?? 0,
-      })
-    } else if (!passed.has(decision.outcome)) {
-      leaders.set(lane, decision)
-    }
-  }
-}
-
-/**
- * Parked for its business key, it would block its order key, and the earlier message that is tried again
- * would be parked behind it.
- */
-function wouldOvertake({ code, outOfTurn }: Decision, leader: Decision | undefined): boolean {
-  const isUnfinished = leader?.outcome === 'retry' || leader?.outcome === 'deferred'
-  return isUnfinished && code === behindBusinessKey && !outOfTurn
-}
-
-const passed: ReadonlySet<Outcome> = new Set([
-  'applied',
-  'duplicate',
-  'ignored',
-  'stale',
-  'stored',
-  'waiting',
-])
-
-/** A key waits behind its parked message; a partition continues past a message that was set aside. */
-export function leaderState(leader: Decision | undefined, order: 'none' | 'key' | 'partition'): Leader {
-  if (leader?.outcome === 'retry' || leader?.outcome === 'deferred') return leader.outcome
-  return order === 'key' && leader !== undefined && blocksKey(leader) ? 'parked' : 'gone'
-}
-
-function blocksKey({ outcome, blocksKey }: Decision): boolean {
-  return outcome === 'parked' || blocksKey
-}
-
-/** A repeat inside the batch depends on the first one: it is a duplicate only if that one will be durable. */
-function repeatFact<M, Tx>(
-  received: Received<M>,
-  first: Received<M>,
-  decision: Decision,
-  context: ConsumerContext<M, Tx>,
-): Fact {
-  if (decision.outcome === 'retry') return { kind: 'behind', leader: 'retry', delayMs: decision.retryDelayMs }
-  if (received.id !== first.id) return businessRepeatFact(received, first, decision, context)
-  // The first one conflicts with the stored marker, so only the marker can decide the repeat: retry without
-  // it.
-  if (decision.code === 'conflict') return { kind: 'behind', leader: 'gone', delayMs: 0 }
-  const durable = decision.outcome === 'already held' || decision.outcome === 'rerouted'
-  const status = durable ? 'stored' : (decision.status ?? 'applied')
-  return { kind: 'seen', status, sameDigest: received.digest.equals(first.digest) }
-}
-
-/** Behind an unfinished message it waits, and gets the key if that message ends without an effect. */
-function businessRepeatFact<M, Tx>(
-  received: Received<M>,
-  first: Received<M>,
-  decision: Decision,
-  context: ConsumerContext<M, Tx>,
-): Fact {
-  const holder = holderOf(decision)
-  if (holder === null) return { kind: 'behind', leader: 'gone', delayMs: 0 }
-  if (holder === 'stored' && context.stage === 'enqueue') return { kind: 'kept' }
-  if (holder !== 'used') return behindHolder(received, first.id!, holder, context)
-  const [mine, its] = [received, first].map(side => (side.readable ? side.businessDigest : null))
-  const sameDigest = mine == null || its == null || mine.equals(its)
-  return { kind: 'business seen', byId: first.id!, sameDigest }
-}
-
 function conclusionOf<M, Tx>(
   received: Received<M>,
   decision: Decision,
@@ -284,6 +185,7 @@ function heldRecord<M, Tx>(
   const { delivery } = received
   const envelope = received.readable ? received.envelope : null
   const heldKey = heldKeyOf(received, claims)
+  const ordered = context.consumer.order === 'key'
   return {
     state: status,
     was: delivery.held ?? null,
@@ -293,7 +195,7 @@ function heldRecord<M, Tx>(
     error: decision.error,
     exception: storableText(decision.exception ?? null, 100) || null,
     place: storableText(decision.place, 200) ?? '',
-    orderKey: waits?.key ?? (takesTurn(decision, context) ? (envelope?.orderKey ?? null) : null),
+    orderKey: waits?.key ?? (ordered && takesPlace(decision) ? (envelope?.orderKey ?? null) : null),
     version: waits?.version ?? null,
     dueInMs: waits?.withinMs ?? (decision.outcome === 'deferred' ? decision.retryDelayMs : null),
     attempts: Math.max(decision.attempts, delivery.held?.attempts ?? 0),
@@ -309,15 +211,6 @@ function heldRecord<M, Tx>(
     keyless: heldKey.keyless && !(isSetAside(status) && received.readable),
     ...heldIdentities(received),
   }
-}
-
-/** True if the message keeps its place under its order key, or blocks the key. */
-function takesTurn<M, Tx>(decision: Decision, { consumer }: ConsumerContext<M, Tx>): boolean {
-  return (
-    consumer.order === 'key' &&
-    !decision.outOfTurn &&
-    (decision.outcome === 'deferred' || blocksKey(decision))
-  )
 }
 
 function halted<M, Tx>(

@@ -7,7 +7,7 @@ import type { StoreSession } from '../../ports/store-session.ts'
 import type { ConsumerContext } from '../consumer-context.ts'
 import type { Decided } from './batch-attempt.ts'
 import { heldKeyOf, holderOf, isDecided } from './business-keys.ts'
-import { type ClaimedBatch, unreadableFact } from './claim-batch.ts'
+import { type ClaimedBatch, unreadableFact, waitsForKey } from './claim-batch.ts'
 import { heldIdentities } from './held-identities.ts'
 import { identifyWork } from './identify-work.ts'
 import { type Decision, type Fact, stopsLane } from './outcome.ts'
@@ -16,17 +16,21 @@ const kept: Fact = { kind: 'kept' }
 
 /**
  * Stage `enqueue`: no handler runs. Messages behind one of their lane that is already set aside get no fact,
- * and share its outcome.
+ * and share its outcome. A repeat by business key is stored if the first message with the key is.
  */
-export function keepAll<M>(claims: ClaimedBatch<M>): Map<Received<M>, Fact> {
+export function keepAll<M>(batch: readonly Received<M>[], claims: ClaimedBatch<M>): Map<Received<M>, Fact> {
   const facts = new Map<Received<M>, Fact>(claims.facts)
+  const fresh = new Set<Received<M>>(claims.fresh)
   const stopped = new Set<string>()
-  for (const received of claims.fresh) {
-    const fact = facts.get(received)
+  for (const received of batch) {
     const { lane } = received
-    if (fact !== undefined) {
-      if (lane !== null && stopsLane(fact)) stopped.add(lane)
-    } else if (lane === null || !stopped.has(lane)) facts.set(received, kept)
+    const fact = facts.get(received)
+    const stops = waitsForKey(received, claims.repeats)
+      ? facts.get(claims.repeats.get(received)!) !== kept
+      : fact !== undefined && stopsLane(fact)
+    if (lane !== null && stops) stopped.add(lane)
+    if (fresh.has(received) && fact === undefined && (lane === null || !stopped.has(lane)))
+      facts.set(received, kept)
   }
   return facts
 }

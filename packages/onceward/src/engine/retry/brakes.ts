@@ -92,12 +92,22 @@ export class Brakes {
 
   /**
    * Called before handlers run: adds a fact for every message of a paused type, except its probes if they are
-   * due. A kind with a failure from an earlier round of the batch has had its probe.
+   * due. A kind with a failure from an earlier round of the batch has had its probe. `mayRun`: messages that
+   * wait for no other one; only they can be probes.
    */
-  holdBack<M>(fresh: readonly ReadableMessage<M>[], facts: Map<Received<M>, Fact>): void {
+  holdBack<M>(
+    fresh: readonly ReadableMessage<M>[],
+    facts: Map<Received<M>, Fact>,
+    mayRun: () => ReadonlySet<ReadableMessage<M>>,
+  ): void {
     if (this.#paused.size === 0) return
     const nowMs = this.#clock.nowMs()
-    const probes = this.#chooseProbes(fresh, facts, nowMs)
+    const due = mayRun()
+    const probes = this.#chooseProbes(
+      fresh.filter(received => due.has(received) || facts.has(received)),
+      facts,
+      nowMs,
+    )
     if (this.#probes.size > openProbesMax) this.#probes.clear()
     for (const received of fresh) {
       const paused = this.#paused.get(typeOf(received))

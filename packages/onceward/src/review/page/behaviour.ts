@@ -1,6 +1,6 @@
 import { isTransform } from '../../contract/define-transform.ts'
 import type { FailureClass } from '../../contract/failure-section.ts'
-import { leaderState } from '../../engine/batch/conclude-batch.ts'
+import { leaderState } from '../../engine/batch/decide-in-order.ts'
 import { type AttemptFacts, decideOutcome, noAttempts } from '../../engine/batch/decide-outcome.ts'
 import type { Decision, Fact, Outcome } from '../../engine/batch/outcome.ts'
 import { ignore, park, reject, type Verdict } from '../../engine/batch/verdicts.ts'

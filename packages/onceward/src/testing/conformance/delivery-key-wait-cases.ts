@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { ignore, park } from '../../engine/batch/verdicts.ts'
+import { ignore, park, retryAfter } from '../../engine/batch/verdicts.ts'
 import { until } from '../until.ts'
 import type { ConformanceCase } from './conformance-case.ts'
 import type { DeliveryFeature } from './delivery.ts'
@@ -100,6 +100,66 @@ export const deliveryKeyWaitCases: Cases = [
       open = true
       await until('all are done', async () => (await bench.applied()).length === 3)
       assert.deepEqual(await bench.applied(), ['d', 'b', 'c'])
+      await bench.drain()
+    },
+  },
+  {
+    name: 'a resend that waits for a parked message does not pass an earlier message of its order key',
+    needs: ['key order', 'message key'],
+    async run(bench) {
+      let tries = 0
+      await bench.publish(
+        { ...one, key: 'k1' },
+        { id: 'c', key: 'k2', business: 'cap-2' },
+        { ...resent, key: 'k2' },
+      )
+      await bench.start({
+        order: 'key',
+        identity,
+        handle: async ({ message, tx }: JobContext) => {
+          if (message.id === 'a') return park('a person decides')
+          if (message.id === 'c' && ++tries === 1) return retryAfter(20)
+          await bench.apply(tx, message.id)
+        },
+      })
+      await bench.finish(3)
+      assert.deepEqual(await bench.applied(), ['c'])
+      assert.deepEqual(
+        (await bench.held()).map(({ id, code }) => [id, code]),
+        [
+          ['a', 'park'],
+          ['b', 'behind_business_key'],
+        ],
+      )
+    },
+  },
+  {
+    name: 'a message is not stored in front of an earlier one of its order key that waits for a business key',
+    needs: ['key order', 'message key', 'held work'],
+    async run(bench) {
+      await bench.publish({ id: 'holder', key: 'k0', business: 'cap-1' })
+      await bench.start({
+        order: 'key',
+        identity,
+        inbox: { mode: 'stored' },
+        handle: async ({ message, tx }: JobContext) =>
+          message.id === 'holder' ? park('a person decides') : bench.apply(tx, message.id),
+      })
+      await until('the holder is parked', async () => (await bench.marker('holder')) === 'parked')
+      await bench.publish(
+        { ...one, key: 'k1' },
+        { ...resent, key: 'k2' },
+        { id: 'c', key: 'k2', business: 'cap-2' },
+      )
+      const states = async () =>
+        (await bench.held()).map(({ id, state, code }) => [id, state, code].join(' '))
+      await until('all are held', async () => (await states()).length === 4)
+      assert.deepEqual(await states(), [
+        'a parked behind_business_key',
+        'b parked behind_business_key',
+        'c parked behind_parked',
+        'holder parked park',
+      ])
       await bench.drain()
     },
   },
