@@ -110,6 +110,60 @@ describe('the breaker', () => {
     await one.drain()
   })
 
+  for (const code of ['53000', '53100', '53200', '53300', '57P03', '58030'])
+    for (const breaker of [{ failuresMax: 3, pauseMs: 1_000, pauseMaxMs: 4_000 }, false] as const)
+      test(`a database that cannot serve anyone (${code}) uses no attempt, ${breaker ? 'however few messages fail' : 'also without a breaker'}`, async () => {
+        const rig = new Outage()
+        rig.publish({ id: 'm0' }, { id: 'm1' })
+        const one = await rig.start({
+          failure: { attemptsMax: 1, delayMs: 10, breaker },
+          handle: ({ message, tx }) => {
+            if (rig.away && message.id === 'm0') throw Object.assign(new Error('no'), { code })
+            rig.apply(tx, message.id)
+          },
+        })
+        await rig.env.advance(300_000)
+        assert.equal(rig.attempts('m0'), 0)
+        assert.deepEqual([rig.parked, rig.applied], [0, { m1: 1 }])
+        rig.away = false
+        await rig.env.advance(10_000)
+        assert.deepEqual(rig.applied, { m0: 1, m1: 1 })
+        await one.drain()
+      })
+
+  test('a limit of the session (53400) counts only for a message that fails while others are applied', async () => {
+    const rig = new Outage()
+    const tooMuch = () => Object.assign(new Error('temporary file size exceeds limit'), { code: '53400' })
+    rig.publish({ id: 'm0' })
+    const one = await rig.start({
+      failure: { ...rig.contract.failure, attemptsMax: 1 },
+      handle: ({ message, tx }) => {
+        if (message.id === 'm0') throw tooMuch()
+        rig.apply(tx, message.id)
+      },
+    })
+    await rig.env.advance(60_000)
+    assert.deepEqual([rig.parked, rig.attempts('m0')], [0, 0])
+    rig.publish({ id: 'm1' })
+    await rig.env.advance(60_000)
+    assert.deepEqual([rig.applied, rig.parked, rig.attempts('m0')], [{ m1: 1 }, 1, 1])
+    await one.drain()
+  })
+
+  test('the contract may say that it is the message after all', async () => {
+    const rig = new Outage()
+    rig.publish({ id: 'm0' })
+    const one = await rig.start({
+      failure: { attemptsMax: 1, classes: { '53100': 'validation' } },
+      handle: () => {
+        throw Object.assign(new Error('no'), { code: '53100' })
+      },
+    })
+    await rig.env.advance(1_000)
+    assert.deepEqual([rig.parked, rig.attempts('m0')], [1, 1])
+    await one.drain()
+  })
+
   test('failures among healthy neighbours are no outage', async () => {
     const rig = new Outage()
     rig.publish(...notes(40))

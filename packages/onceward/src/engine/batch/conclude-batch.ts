@@ -62,12 +62,15 @@ async function decideEach<M, Tx>(
   context: ConsumerContext<M, Tx>,
 ): Promise<readonly Decided<M>[]> {
   const outageMs = context.breaker.outageMs(facts, firstTries(context))
+  const outageOf = (received: Received<M>, fact: Fact) =>
+    outageMs ?? context.breaker.databaseOutageMs(received, fact)
   const probes = context.brakes.failedProbes(facts)
-  const counted = await countAttempts(facts, outageMs, probes, session, context)
+  const counted = await countAttempts(facts, outageOf, probes, session, context)
   const decisions = new Map<Received<M>, Decision>()
   const decide = (received: Received<M>, fact: Fact, brakedMs = probes.get(received) ?? null) => {
     const random = context.env.random()
-    const attempt = { ...(counted.get(received) ?? noAttempts), random, outageMs, brakedMs }
+    const known = counted.get(received) ?? noAttempts
+    const attempt = { ...known, random, outageMs: outageOf(received, fact), brakedMs }
     decisions.set(received, decideWithBrokerRetry(received, fact, attempt, context))
   }
   for (const [received, fact] of facts)
@@ -91,7 +94,7 @@ function sharedDecision<M>(facts: ReadonlyMap<Received<M>, Fact>): Decision | nu
 
 async function countAttempts<M, Tx>(
   facts: ReadonlyMap<Received<M>, Fact>,
-  outageMs: number | null,
+  outageOf: (received: Received<M>, fact: Fact) => number | null,
   probes: ReadonlyMap<Received, number>,
   session: StoreSession<Tx>,
   { consumer }: ConsumerContext<M, Tx>,
@@ -100,8 +103,8 @@ async function countAttempts<M, Tx>(
   const failed: Received<M>[] = []
   const records: AttemptRecord[] = []
   for (const [received, fact] of facts) {
-    if (received.id === null || probes.has(received) || !countsAsAttempt(fact, consumer.failure, outageMs))
-      continue
+    if (received.id === null || probes.has(received)) continue
+    if (!countsAsAttempt(fact, consumer.failure, outageOf(received, fact))) continue
     failed.push(received)
     records.push(attemptRecord(received.id, fact))
   }

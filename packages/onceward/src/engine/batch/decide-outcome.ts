@@ -31,8 +31,8 @@ export interface AttemptFacts {
   /** In [0, 1), for the jitter. */
   readonly random: number
   /**
-   * Set while a dependency is unavailable: the shortest wait. Such failures say nothing about the message.
-   * Null otherwise.
+   * Set while a dependency is unavailable, and if the message failed because of the database as a whole: the
+   * shortest wait. Such failures say nothing about the message. Null otherwise.
    */
   readonly outageMs: number | null
   /** Set if its event type is or becomes paused: the wait. Such a failure sets nothing aside. */
@@ -95,7 +95,8 @@ export function countsAsAttempt(
   if (fact.kind === 'redelivered') return fact.delayMs === null
   if (fact.kind !== 'failed') return false
   const { attemptsMax, terminal, breaker } = rules[fact.failure.class]
-  if ((outageMs !== null && breaker) || haltsAlways(fact.failure)) return false
+  const ofOthers = breaker || fact.failure.databaseWide !== undefined
+  if ((outageMs !== null && ofOthers) || haltsAlways(fact.failure)) return false
   return attemptsMax > 1 || !uncounted.has(terminal)
 }
 
@@ -187,7 +188,7 @@ function ofFailure(failure: Failure, attempt: AttemptFacts, policy: FailurePolic
   const { code, error, exception, place } = failure
   const details = { failureClass: failure.class, code, error, exception, place, attempts: attempt.total }
   if (haltsAlways(failure)) return ended('halted', error, details, policy)
-  if (attempt.outageMs !== null && rules.breaker) {
+  if (attempt.outageMs !== null && (rules.breaker || failure.databaseWide !== undefined)) {
     const outage = { outage: true, retryDelayMs: attempt.outageMs }
     return { ...decision('retry', `a dependency is unavailable: ${error}`), ...details, ...outage }
   }

@@ -30,6 +30,11 @@ export interface Failure {
   readonly exception?: string
   /** Where it was thrown; '' if unknown. */
   readonly place: string
+  /**
+   * A failure of the database as a whole: no attempt is counted, and nothing is set aside for it. `unless
+   * others pass`: a message that fails so while others are applied may be the cause.
+   */
+  readonly databaseWide?: 'always' | 'unless others pass' | undefined
 }
 
 /** What is known about a delivery when its outcome is decided. */

@@ -20,6 +20,9 @@ export type BreakerEvent = 'opened' | 'still unavailable' | 'closed'
  */
 const freeProbes = 10
 
+/** The wait for the database without a breaker. */
+const databasePauseMs = 5_000
+
 /** Most ids in `#atFault`; the oldest are dropped. */
 const rememberedMax = 10_000
 
@@ -93,6 +96,18 @@ export class Breaker {
     const several = new Set([...this.#run, ...signs]).size > 1
     const trips = signs.length > through && this.#failures + signs.length >= breaker.failuresMax
     return trips && several ? this.#pauseMs() : null
+  }
+
+  /**
+   * How long the message waits for the database if its failure is one of the database as a whole; null if it
+   * is not, or if the message may be the cause. Whatever the state is.
+   */
+  databaseOutageMs({ id }: Pick<Received, 'id'>, fact: Fact): number | null {
+    const wide = fact.kind === 'failed' ? fact.failure.databaseWide : undefined
+    if (wide === undefined) return null
+    const { breaker } = this.#failure
+    if (wide === 'unless others pass' && (breaker === null || this.#atFault.has(id ?? ''))) return null
+    return breaker === null ? databasePauseMs : Math.max(0, this.waitMs, this.#pauseMs())
   }
 
   /** Called after a commit. */

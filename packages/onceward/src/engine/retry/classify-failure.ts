@@ -1,7 +1,7 @@
 import type { FailureClass } from '../../contract/failure-section.ts'
 import { errorCode, errorText } from '../../errors.ts'
 import type { Failure } from '../batch/outcome.ts'
-import { byCode, bySqlClass, httpClass } from './known-failures.ts'
+import { byCode, bySqlClass, databaseWide, httpClass } from './known-failures.ts'
 
 /** At most this many wrapped or aggregated errors are examined. */
 const chainMax = 16
@@ -13,13 +13,16 @@ const chainMax = 16
  */
 export function classifyFailure(error: unknown, classes: Readonly<Record<string, FailureClass>>): Failure {
   const signs = chainOf(error).map(signsOf)
-  const found = declaredIn(signs, classes) ?? lookUp(signs, known)
+  const declared = declaredIn(signs, classes)
+  const found = declared ?? lookUp(signs, known)
+  const wide = declared === null && found !== null ? databaseWide(found.code) : undefined
   return {
     class: found?.class ?? 'unclassified',
     code: found?.code ?? signs[0]!.code,
     error: errorText(error),
     exception: exceptionOf(error),
     place: placeOf(error),
+    ...(wide !== undefined && { databaseWide: wide }),
   }
 }
 

@@ -64,6 +64,20 @@ export const byCode: Known = {
 /** Errors about the contract itself. They concern every message, and halt the consumer. */
 export const haltingCodes: ReadonlySet<string> = new Set(['effect_halted', 'effect_unknown_target'])
 
+/**
+ * The database cannot serve anyone: disk full, out of memory or connections, starting up, I/O error. Never the
+ * message's fault.
+ */
+const ofDatabase: ReadonlySet<string> = new Set(['53000', '53100', '53200', '53300', '57P03', '58030'])
+
+/** A limit of the session, as for temporary files. Many statements may reach it, or one message's only. */
+const ofSession = '53400'
+
+export function databaseWide(code: string): Failure['databaseWide'] {
+  if (ofDatabase.has(code)) return 'always'
+  return code === ofSession ? 'unless others pass' : undefined
+}
+
 /** By the first two characters of an SQLSTATE. */
 export const bySqlClass: Known = {
   '08': 'transient',

@@ -25,7 +25,8 @@ export function endsAtOnce(fact: Fact, failure: FailureRules): boolean {
   if (fact.kind === 'unreadable') return fact.problem.kind !== 'registry away'
   if (fact.kind === 'handled') return true
   if (fact.kind === 'verdict') return fact.verdict.kind !== 'retry'
-  if (fact.kind !== 'failed' || failure.exhausted === 'stop') return false
+  if (fact.kind !== 'failed' || fact.failure.databaseWide !== undefined) return false
+  if (failure.exhausted === 'stop') return false
   const { attemptsMax, breaker, terminal } = failure.rules[fact.failure.class]
   return attemptsMax === 1 && !breaker && terminal !== 'halted'
 }

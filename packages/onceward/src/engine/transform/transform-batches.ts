@@ -149,7 +149,8 @@ export class TransformBatches<M, Out> implements TransformWork<Out> {
       let done = 0
       let delayMs = 0
       for (const { received, fact, outputs: its } of mapped[index]!) {
-        const attempt = this.#attempts.next(received, fact, outageMs)
+        const waitMs = outageMs ?? this.#breaker.databaseOutageMs(received, fact)
+        const attempt = this.#attempts.next(received, fact, waitMs)
         const decision = decideTransform(fact, attempt, this.#options.transform.failure)
         const written = this.#written(received, decision, its)
         if (written === null) {
