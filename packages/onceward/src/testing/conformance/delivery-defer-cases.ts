@@ -80,9 +80,9 @@ export const deliveryDeferCases: Cases = [
     name: `order per key survives random failures (${how})`,
     needs: inOrder,
     async run(bench: DeliveryBench<unknown>) {
-      const list = jobs(200, index => ({ key: `k${index % 9}` }))
+      const list = jobs(90, index => ({ key: `k${index % 9}` }))
       const left = new Map(list.map(({ id }, index) => [id, (index * 7) % 5 === 0 ? 1 + (index % 3) : 0]))
-      await bench.publish(...list.slice(0, 120))
+      await bench.publish(...list.slice(0, 54))
       await bench.start({
         ...byKey,
         failure,
@@ -95,7 +95,7 @@ export const deliveryDeferCases: Cases = [
           throw new Error('not yet')
         },
       })
-      await bench.publish(...list.slice(120))
+      await bench.publish(...list.slice(54))
       await untilApplied(bench, list.length)
       await expectOrder(bench, list)
       assert.deepEqual(await bench.held(), [])

@@ -74,11 +74,11 @@ export const deliveryFailureCases: Cases = [
     name: 'statements that fail in every batch fail only the messages that send them, with their requested effects',
     needs: ['failing statements'],
     async run(bench) {
-      const list = jobs(240)
+      const list = jobs(120)
       const left = new Map(list.map(({ id }, index) => [id, index % 9 === 4 ? 1 + (index % 2) : 0]))
       await bench.publish(...list)
       await bench.start({
-        batch: { sizeMax: 60 },
+        batch: { sizeMax: 30 },
         failure: {
           attemptsMax: 5,
           delayMs: 1,

@@ -28,7 +28,7 @@ export const deliveryOrderCases: Cases = [
     name: 'messages of one key are applied in order, also when some are retried',
     needs,
     async run(bench) {
-      const list = keyed(120, 5)
+      const list = keyed(60, 5)
       const failing = failuresOf(list, index => (index * 7) % 4)
       await bench.publish(...list)
       await bench.start({
@@ -36,7 +36,7 @@ export const deliveryOrderCases: Cases = [
         failure: { attemptsMax: 10, delayMs: 1, delayMaxMs: 3 },
         handle: failing(bench),
       })
-      await bench.finish(120)
+      await bench.finish(60)
       await expectOrder(bench, list)
     },
   },
@@ -44,7 +44,7 @@ export const deliveryOrderCases: Cases = [
     name: 'two processes together keep the order of every key',
     needs: [...needs, 'key order across subscriptions'],
     async run(bench) {
-      const list = keyed(120, 5)
+      const list = keyed(60, 5)
       const failing = failuresOf(list, index => (index % 11 === 0 ? 1 : 0))
       const contract = {
         ...ordered,
@@ -54,7 +54,7 @@ export const deliveryOrderCases: Cases = [
       await bench.start(contract)
       await bench.start(contract, { another: true })
       await bench.publish(...list)
-      await bench.finish(120)
+      await bench.finish(60)
       await expectOrder(bench, list)
     },
   },
