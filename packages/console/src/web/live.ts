@@ -33,8 +33,11 @@ export function startLive(): void {
   open(wanted())
 }
 
+/** The stream may have been first; its answer is newer. */
 async function loadOverview(): Promise<void> {
-  overview.value = await get('overview')
+  const before = overview.value
+  const found = await get('overview')
+  if (overview.value === before) overview.value = found
 }
 
 const wanted = () =>

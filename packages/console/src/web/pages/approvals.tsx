@@ -12,6 +12,10 @@ import { may } from '../session.ts'
 export function ApprovalsPage() {
   const load = useLoad('approvals', 'live')
   const campaigns = useLoad('campaigns?open=true', 'live')
+  const asked = useSignal<Asked | null>(null)
+  const ask = (one: Asked) => {
+    asked.value = one
+  }
   const waiting: readonly Json[] = (campaigns.value.value?.campaigns ?? []).filter(
     ({ state, needsApproval, approvedBy }: Json) =>
       state === 'previewed' && needsApproval && approvedBy === null,
@@ -33,7 +37,7 @@ export function ApprovalsPage() {
                 </Card>
               )}
               {open.map((one: Json) => (
-                <Request key={one.id} of={one} reload={load.reload} />
+                <Request key={one.id} of={one} ask={ask} />
               ))}
               {waiting.map(one => (
                 <CampaignRequest key={one.id} of={one} />
@@ -43,8 +47,29 @@ export function ApprovalsPage() {
           )
         }}
       </Loaded>
+      {asked.value !== null && (
+        <AskedDialog asked={asked.value} close={() => (asked.value = null)} done={load.reload} />
+      )}
     </div>
   )
+}
+
+/** The request as it was when its act was asked for. It stays when another person decides it meanwhile. */
+interface Asked {
+  readonly act: keyof typeof dialogs
+  readonly of: Json
+}
+
+const dialogs = { approve: ApproveDialog, decline: DeclineDialog, erase: EraseDialog } as const
+
+function AskedDialog(props: {
+  readonly asked: Asked
+  readonly close: () => void
+  readonly done: () => void
+}) {
+  const { asked, close, done } = props
+  const Shown = dialogs[asked.act]
+  return <Shown of={asked.of} close={close} done={done} />
 }
 
 function titleOf({ verb, rows, consumer }: Json): string {
@@ -53,8 +78,7 @@ function titleOf({ verb, rows, consumer }: Json): string {
     : `Deletion of ${counted(rows, 'message')} of ${consumer}`
 }
 
-function Request({ of, reload }: { readonly of: Json; readonly reload: () => void }) {
-  const dialog = useSignal<'approve' | 'decline' | 'erase' | null>(null)
+function Request({ of, ask }: { readonly of: Json; readonly ask: (one: Asked) => void }) {
   const isWaiting = of.state === 'requested'
   return (
     <Card title={titleOf(of)} side={<Badge state={of.state} />}>
@@ -66,30 +90,23 @@ function Request({ of, reload }: { readonly of: Json; readonly reload: () => voi
             <button
               class={`button ${of.mine ? '' : 'primary'}`}
               type="button"
-              onClick={() => (dialog.value = 'approve')}
+              onClick={() => ask({ act: 'approve', of })}
             >
               Review and approve…
             </button>
           )}
           {isWaiting && (may('approver') || of.mine) && (
-            <button class="button" type="button" onClick={() => (dialog.value = 'decline')}>
+            <button class="button" type="button" onClick={() => ask({ act: 'decline', of })}>
               {of.mine ? 'Withdraw…' : 'Decline…'}
             </button>
           )}
           {of.state === 'approved' && of.verb === 'delete' && may('operator') && (
-            <button class="button danger" type="button" onClick={() => (dialog.value = 'erase')}>
+            <button class="button danger" type="button" onClick={() => ask({ act: 'erase', of })}>
               Erase…
             </button>
           )}
         </div>
       </div>
-      {dialog.value === 'approve' && (
-        <ApproveDialog of={of} close={() => (dialog.value = null)} done={reload} />
-      )}
-      {dialog.value === 'decline' && (
-        <DeclineDialog of={of} close={() => (dialog.value = null)} done={reload} />
-      )}
-      {dialog.value === 'erase' && <EraseDialog of={of} close={() => (dialog.value = null)} done={reload} />}
     </Card>
   )
 }

@@ -47,7 +47,7 @@ function Rows({ rows }: { readonly rows: readonly Json[] }) {
   return (
     <Table head={['#Number', 'Campaign', 'State', 'Effects', 'Requested by', 'Requested']}>
       {rows.map(row => (
-        <tr>
+        <tr key={row.id}>
           <td class="num muted">{row.id}</td>
           <td>
             <a class="cut" href={`campaigns/${row.id}`}>

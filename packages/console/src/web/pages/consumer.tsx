@@ -125,13 +125,28 @@ function LastHour({ name }: { readonly name: string }) {
 
 function Brakes({ of, reload }: { readonly of: Json; readonly reload: () => void }) {
   const chosen = useSignal<Json | null>(null)
-  const brakes: readonly Json[] = of.brakes ?? []
-  if (brakes.length === 0) return null
+  const rows: readonly Json[] = of.brakes ?? []
+  return (
+    <>
+      {rows.length > 0 && <BrakesCard rows={rows} release={one => (chosen.value = one)} />}
+      {chosen.value !== null && (
+        <ReleaseDialog
+          consumer={of.name}
+          type={chosen.value.type}
+          close={() => (chosen.value = null)}
+          done={reload}
+        />
+      )}
+    </>
+  )
+}
+
+function BrakesCard(props: { readonly rows: readonly Json[]; readonly release: (one: Json) => void }) {
   return (
     <Card title="Paused event types" bare>
       <Table head={['Type', 'Cause', '#Failed', 'Since', '']}>
-        {brakes.map(one => (
-          <tr>
+        {props.rows.map(one => (
+          <tr key={one.type}>
             <td>
               <Id text={one.type || '(no type)'} />
             </td>
@@ -142,7 +157,7 @@ function Brakes({ of, reload }: { readonly of: Json; readonly reload: () => void
             </td>
             <td class="num">
               {may('operator') && (
-                <button class="button small" type="button" onClick={() => (chosen.value = one)}>
+                <button class="button small" type="button" onClick={() => props.release(one)}>
                   Release…
                 </button>
               )}
@@ -150,24 +165,32 @@ function Brakes({ of, reload }: { readonly of: Json; readonly reload: () => void
           </tr>
         ))}
       </Table>
-      {chosen.value !== null && (
-        <AskReason
-          title={`Release ${chosen.value.type || 'messages without a type'}`}
-          verb="Release"
-          command={`onceward brakes release ${chosen.value.type === '' ? '' : shell(chosen.value.type)} --consumer ${of.name} --because '…'`}
-          close={() => (chosen.value = null)}
-          act={async because => {
-            const { type } = chosen.value
-            await post(`consumers/${encodeURIComponent(of.name)}/brakes/release`, { type, because })
-            report(`${type || 'Messages without a type'} continue within seconds.`)
-            reload()
-          }}
-        >
-          <p class="muted">
-            The processes take messages of this type again. For an hour, this cause does not pause it.
-          </p>
-        </AskReason>
-      )}
     </Card>
+  )
+}
+
+function ReleaseDialog(props: {
+  readonly consumer: string
+  readonly type: string
+  readonly close: () => void
+  readonly done: () => void
+}) {
+  const { consumer, type, close, done } = props
+  return (
+    <AskReason
+      title={`Release ${type || 'messages without a type'}`}
+      verb="Release"
+      command={`onceward brakes release ${type === '' ? '' : shell(type)} --consumer ${consumer} --because '…'`}
+      close={close}
+      act={async because => {
+        await post(`consumers/${encodeURIComponent(consumer)}/brakes/release`, { type, because })
+        report(`${type || 'Messages without a type'} continue within seconds.`)
+        done()
+      }}
+    >
+      <p class="muted">
+        The processes take messages of this type again. For an hour, this cause does not pause it.
+      </p>
+    </AskReason>
   )
 }

@@ -48,7 +48,7 @@ function Rows({ rows }: { readonly rows: readonly Json[] }) {
   return (
     <Table head={['Effect', 'Target', 'State', '#Attempts', 'Last attempt', 'Note']}>
       {rows.map(one => (
-        <tr>
+        <tr key={one.id}>
           <td>
             <Id text={one.key} href={`ledger/${one.id}`} />
             <span class="small muted cut">{one.consumer}</span>

@@ -23,9 +23,9 @@ export function MessagesPage() {
   useLayoutEffect(() => {
     picked.value = new Set()
   }, [q])
-  useFollow(() => {
-    if (picked.value.size === 0 && act.value === null && rows.value.length <= 50) void found.load(null)
-  })
+  useFollow(() =>
+    found.refresh(() => picked.value.size === 0 && act.value === null && rows.value.length <= 50),
+  )
 
   const afresh = () => {
     picked.value = new Set()

@@ -86,7 +86,7 @@ function Stuck({ rows, drop }: { readonly rows: readonly Json[]; readonly drop: 
     <Card title="Refused by the broker" bare>
       <Table head={['Message', 'Queue', '#Behind', 'Error', '']}>
         {rows.map(row => (
-          <tr>
+          <tr key={row.id}>
             <td>
               <Id text={row.messageId} />
             </td>

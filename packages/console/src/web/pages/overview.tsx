@@ -42,7 +42,7 @@ function Consumers({ of }: { readonly of: readonly Json[] }) {
       title="Consumers"
       about="Source, consumer and effects. Those that need a person come first."
       side={
-        of.length > manyConsumers && (
+        (of.length > manyConsumers || wanted !== '') && (
           <input
             class="select"
             aria-label="Find a consumer by name or owner"
@@ -167,7 +167,7 @@ function UnderWay({ of }: { readonly of: readonly Json[] }) {
     <Card title="Redrives under way" bare>
       <ul class="attention">
         {of.map(one => (
-          <li>
+          <li key={one.requestId}>
             <a href={`redrives/${encodeURIComponent(one.requestId)}`}>
               <Badge state="moving" />
               <b class="cut">{one.consumer}</b>

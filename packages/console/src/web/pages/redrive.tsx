@@ -106,7 +106,7 @@ function Rows({ rows }: { readonly rows: readonly Json[] }) {
         {rows.map(row => {
           const text = row.messageId ?? row.id
           return (
-            <tr>
+            <tr key={row.id}>
               <td>
                 {/parked again|left|waits/.test(row.outcome) ? (
                   <Id text={text} href={`messages/${row.id}`} />

@@ -31,7 +31,7 @@ function RedriveTable({ rows }: { readonly rows: readonly Json[] }) {
   return (
     <Table head={['Redrive', 'State', '#Selected', '#Moved', '#Behind', '#Left', 'By', 'Started']}>
       {rows.map(row => (
-        <tr>
+        <tr key={row.requestId}>
           <td>
             <a class="cut" href={`redrives/${encodeURIComponent(row.requestId)}`}>
               <bdi>{row.because}</bdi>

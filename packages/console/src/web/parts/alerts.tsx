@@ -22,7 +22,7 @@ export function Alerts({
       <div class="columns beside">
         <ul class="alerts" aria-label="Alerts">
           {rows.map(alert => (
-            <li>
+            <li key={`${alert.name} ${alert.summary}`}>
               <button
                 type="button"
                 class="group"

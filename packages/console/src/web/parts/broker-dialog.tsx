@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals'
 import { post } from '../api.ts'
 import { AskReason, shell } from './ask-reason.tsx'
 import { report } from './done.tsx'
+import { SelectField, TextField } from './fields.tsx'
 
 export function BrokerDialog({ close, done }: { readonly close: () => void; readonly done: () => void }) {
   const kind = useSignal('kafka')
@@ -25,21 +26,13 @@ export function BrokerDialog({ close, done }: { readonly close: () => void; read
     >
       <p class="muted">Another cluster may feed this database. Its name is in the refusal of the process.</p>
       <div class="fields">
-        <label class="field">
-          <span>Kind</span>
-          <select value={kind.value} onChange={event => (kind.value = event.currentTarget.value)}>
-            <option value="kafka">kafka</option>
-            <option value="rabbitmq">rabbitmq</option>
-          </select>
-        </label>
-        <label class="field">
-          <span>Cluster</span>
-          <input
-            value={cluster.value}
-            required
-            onInput={event => (cluster.value = event.currentTarget.value)}
-          />
-        </label>
+        <SelectField
+          name="Kind"
+          value={kind.value}
+          of={['kafka', 'rabbitmq']}
+          set={one => (kind.value = one)}
+        />
+        <TextField name="Cluster" value={cluster.value} required set={text => (cluster.value = text)} />
       </div>
     </AskReason>
   )

@@ -77,15 +77,12 @@ const needsLogin: readonly CampaignAct[] = ['run', 'compare', 'swap', 'rollback'
 /** The next step on the way of a campaign is the first of these that its state allows. */
 const forward: readonly CampaignAct[] = ['finish', 'verify', 'run', 'approve', 'preview']
 
-export function CampaignActs(props: {
-  readonly of: Json
-  readonly onAnswer: (act: CampaignAct, answer: Json) => void
-}) {
-  const { of, onAnswer } = props
-  const asked = useSignal<CampaignAct | null>(null)
+type OnAnswer = (act: CampaignAct, answer: Json) => void
+
+export function CampaignActs({ of, onAnswer }: { readonly of: Json; readonly onAnswer: OnAnswer }) {
+  const asked = useSignal<Asked | null>(null)
   const busy = useSignal<CampaignAct | null>(null)
   const problem = useSignal<string | null>(null)
-  const accepted = useSignal<Accepted>(nothingAccepted)
   const allowed = (of.acts as readonly CampaignAct[]).filter(act => may(words[act].role))
   const here = allowed.filter(act => of.canRun || !needsLogin.includes(act))
   const elsewhere = allowed.filter(act => !here.includes(act))
@@ -105,10 +102,13 @@ export function CampaignActs(props: {
       <div class="row" role="toolbar" aria-label="Acts on this campaign">
         {here.map(act => (
           <button
+            key={act}
             type="button"
             class={`button ${act === next ? 'primary' : words[act].danger ? 'danger' : ''}`}
             disabled={busy.value !== null}
-            onClick={() => (words[act].meaning === undefined ? void direct(act) : (asked.value = act))}
+            onClick={() =>
+              words[act].meaning === undefined ? void direct(act) : (asked.value = { act, of })
+            }
           >
             {busy.value === act ? 'Working…' : words[act].title}
           </button>
@@ -122,30 +122,45 @@ export function CampaignActs(props: {
         <Command text={of.commands[act]} />
       ))}
       {asked.value !== null && (
-        <AskReason
-          title={words[asked.value].title.replace('…', '')}
-          verb={words[asked.value].title.replace('…', '')}
-          danger={words[asked.value].danger ?? false}
-          asksReason={!words[asked.value].withoutReason}
-          command={of.commands[asked.value]}
-          close={() => (asked.value = null)}
-          act={async because => {
-            const act = asked.value!
-            onAnswer(act, await send(of, act, because, accepted.value))
-            report(`Campaign ${of.campaign.id}: ${act} is recorded.`)
-          }}
-        >
-          <p class="muted">{words[asked.value].meaning}</p>
-          {asked.value === 'swap' && (
-            <SwapChoices
-              tables={of.campaign.plan?.tables ?? []}
-              of={accepted.value}
-              set={change => (accepted.value = change)}
-            />
-          )}
-        </AskReason>
+        <ConfirmAct {...asked.value} close={() => (asked.value = null)} onAnswer={onAnswer} />
       )}
     </>
+  )
+}
+
+/** The campaign as it was when its act was asked for: another plan is refused, not approved unread. */
+interface Asked {
+  readonly act: CampaignAct
+  readonly of: Json
+}
+
+function ConfirmAct(props: Asked & { readonly close: () => void; readonly onAnswer: OnAnswer }) {
+  const { act, of, close, onAnswer } = props
+  const accepted = useSignal<Accepted>(nothingAccepted)
+  const { title, meaning, danger = false, withoutReason = false } = words[act]
+  const name = title.replace('…', '')
+  return (
+    <AskReason
+      title={name}
+      verb={name}
+      danger={danger}
+      asksReason={!withoutReason}
+      command={of.commands[act]}
+      close={close}
+      act={async because => {
+        onAnswer(act, await send(of, act, because, accepted.value))
+        report(`Campaign ${of.campaign.id}: ${act} is recorded.`)
+      }}
+    >
+      <p class="muted">{meaning}</p>
+      {act === 'swap' && (
+        <SwapChoices
+          tables={of.campaign.plan?.tables ?? []}
+          of={accepted.value}
+          set={change => (accepted.value = change)}
+        />
+      )}
+    </AskReason>
   )
 }
 

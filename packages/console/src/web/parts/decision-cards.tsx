@@ -23,7 +23,7 @@ export function LossesCard({ rows, ask }: { readonly rows: readonly Json[]; read
       ) : (
         <Table head={['Consumer', 'Partition', 'Range', '#Records', 'State', 'Reason', '']}>
           {rows.map(loss => (
-            <tr>
+            <tr key={loss.id}>
               <td>
                 <a href={`consumers/${encodeURIComponent(loss.consumer)}`}>{loss.consumer}</a>
               </td>

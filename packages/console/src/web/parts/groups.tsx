@@ -20,7 +20,7 @@ export function Groups({ q, choose }: { readonly q: string; readonly choose: (q:
     <div class="stack tight">
       <div class="groups" role="group" aria-label="Groups by cause">
         {shown.map(group => (
-          <Group of={group} q={q} choose={choose} />
+          <Group key={searchOf(group)} of={group} q={q} choose={choose} />
         ))}
       </div>
       {groups.length > shown.length && (
@@ -34,9 +34,11 @@ export function Groups({ q, choose }: { readonly q: string; readonly choose: (q:
   )
 }
 
+const searchOf = ({ consumer, state, cause }: Json) => `consumer:${consumer} state:${state} cause:${cause}`
+
 function Group(props: { readonly of: Json; readonly q: string; readonly choose: (q: string) => void }) {
   const { of, q, choose } = props
-  const search = `consumer:${of.consumer} state:${of.state} cause:${of.cause}`
+  const search = searchOf(of)
   const isChosen = q === search
   return (
     <button

@@ -13,6 +13,7 @@ export function useLoad(path: string, live?: 'live') {
   const run = turn.value
   useEffect(() => {
     let gone = false
+    let isFollowed = false
     const onAnswer = (found: Json) => {
       if (gone) return
       value.value = found
@@ -21,8 +22,16 @@ export function useLoad(path: string, live?: 'live') {
     const onProblem = (text: string) => {
       if (!gone) problem.value = text
     }
-    get(path).then(onAnswer, error => onProblem((error as Error).message))
-    const stop = live === undefined ? undefined : follow({ path, onAnswer, onProblem })
+    // The stream sends only what changes, so an older answer must not replace one of the stream.
+    get(path).then(
+      found => isFollowed || onAnswer(found),
+      error => isFollowed || onProblem((error as Error).message),
+    )
+    const onLive = (found: Json) => {
+      isFollowed = true
+      onAnswer(found)
+    }
+    const stop = live === undefined ? undefined : follow({ path, onAnswer: onLive, onProblem })
     return () => {
       gone = true
       stop?.()

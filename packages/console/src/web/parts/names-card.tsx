@@ -3,6 +3,7 @@ import { type Json, post } from '../api.ts'
 import { may } from '../session.ts'
 import { AskReason, shell } from './ask-reason.tsx'
 import { report } from './done.tsx'
+import { SelectField, TextField, useChoice } from './fields.tsx'
 import { Card, Empty, Table } from './layout.tsx'
 import { Id } from './text.tsx'
 import { Time } from './time.tsx'
@@ -27,7 +28,7 @@ export function NamesCard({ rows, done }: { readonly rows: readonly Json[]; read
       ) : (
         <Table head={['Consumer', 'Source', '-Group', 'Last seen', '']}>
           {rows.map(row => (
-            <tr>
+            <tr key={`${row.consumer} ${row.kind} ${row.place} ${row.reader}`}>
               <td>
                 <a href={`consumers/${encodeURIComponent(row.consumer)}`}>{row.consumer}</a>
               </td>
@@ -95,10 +96,7 @@ function RenameDialog(props: {
         Markers, positions and the ledger move to the new name. Stop its processes first; the database refuses
         while one runs.
       </p>
-      <label class="field">
-        <span>New name</span>
-        <input value={to.value} required onInput={event => (to.value = event.currentTarget.value)} />
-      </label>
+      <TextField name="New name" value={to.value} required set={text => (to.value = text)} />
     </AskReason>
   )
 }
@@ -109,7 +107,7 @@ function SeparateDialog(props: {
   readonly done: () => void
 }) {
   const { names, close, done } = props
-  const from = useSignal(names[0] ?? '')
+  const from = useChoice(names)
   const name = useSignal('')
   return (
     <AskReason
@@ -129,18 +127,8 @@ function SeparateDialog(props: {
         has no markers, and would apply everything again.
       </p>
       <div class="fields">
-        <label class="field">
-          <span>New consumer</span>
-          <input value={name.value} required onInput={event => (name.value = event.currentTarget.value)} />
-        </label>
-        <label class="field">
-          <span>Reads the source of</span>
-          <select value={from.value} onChange={event => (from.value = event.currentTarget.value)}>
-            {names.map(one => (
-              <option value={one}>{one}</option>
-            ))}
-          </select>
-        </label>
+        <TextField name="New consumer" value={name.value} required set={text => (name.value = text)} />
+        <SelectField name="Reads the source of" {...from} />
       </div>
     </AskReason>
   )

@@ -4,6 +4,7 @@ import { overview } from '../live.ts'
 import { go } from '../router.ts'
 import { shell } from './ask-reason.tsx'
 import { Dialog, Reason } from './dialog.tsx'
+import { SelectField, TextField, useChoice } from './fields.tsx'
 import { Command } from './text.tsx'
 
 const modes = {
@@ -32,55 +33,53 @@ export function PlanDialog({ close }: { readonly close: () => void }) {
   const names: readonly string[] = [
     ...new Set<string>((overview.value?.consumers ?? []).map(({ name }: Json) => name)),
   ]
-  const plan = useSignal<Plan>({
-    ...{ consumer: names[0] ?? '', mode: 'replay', of: 'log', since: '', until: '', keys: '' },
+  const consumer = useChoice(names)
+  const typed = useSignal<Omit<Plan, 'consumer'>>({
+    ...{ mode: 'replay', of: 'log', since: '', until: '', keys: '' },
     ...{ rate: '', effects: false, because: '' },
   })
   const set = (change: Partial<Plan>) => {
-    plan.value = { ...plan.value, ...change }
+    typed.value = { ...typed.value, ...change }
   }
-  const { consumer, mode, because } = plan.value
+  const plan = { ...typed.value, consumer: consumer.value }
+  const { mode, because } = plan
   return (
     <Dialog
       title="Plan a campaign"
       verb="Create"
       close={close}
-      ready={consumer !== '' && because.trim() !== ''}
+      ready={plan.consumer !== '' && because.trim() !== ''}
       act={async () => {
-        const created = await post('campaigns', requestOf(plan.value))
+        const created = await post('campaigns', requestOf(plan))
         close()
         go(`campaigns/${created.id}`)
       }}
     >
       <div class="fields">
-        <Select name="Consumer" value={consumer} of={names} set={value => set({ consumer: value })} />
-        <Select
+        <SelectField name="Consumer" {...consumer} />
+        <SelectField
           name="Mode"
           value={mode}
           of={Object.keys(modes)}
           set={value => set({ mode: value as Mode, effects: false })}
         />
-        <Select
+        <SelectField
           name="Messages from"
-          value={plan.value.of}
+          value={plan.of}
           of={['log', 'parked', 'held']}
           set={value => set({ of: value as Plan['of'] })}
         />
       </div>
       <p class="small muted">{modes[mode]}</p>
-      <Selection of={plan.value} set={set} />
+      <Selection of={plan} set={set} />
       {(mode === 'backfill' || mode === 'repair') && (
         <label class="check">
-          <input
-            type="checkbox"
-            checked={plan.value.effects}
-            onChange={() => set({ effects: !plan.value.effects })}
-          />
+          <input type="checkbox" checked={plan.effects} onChange={() => set({ effects: !plan.effects })} />
           <span>Request external effects and messages too. This always needs a second person.</span>
         </label>
       )}
       <Reason value={because} onInput={text => set({ because: text })} />
-      <Command text={commandOf(plan.value)} />
+      <Command text={commandOf(plan)} />
     </Dialog>
   )
 }
@@ -90,13 +89,13 @@ function Selection({ of, set }: { readonly of: Plan; readonly set: (change: Part
     <div class="fields">
       {of.of === 'log' && (
         <>
-          <Text
+          <TextField
             name="From (UTC; empty: the first)"
             hint="2026-11-01 00:00"
             value={of.since}
             set={since => set({ since })}
           />
-          <Text
+          <TextField
             name="Until (UTC; empty: now)"
             hint="2026-11-02 00:00"
             value={of.until}
@@ -105,51 +104,15 @@ function Selection({ of, set }: { readonly of: Plan; readonly set: (change: Part
         </>
       )}
       {of.of !== 'held' && (
-        <Text
+        <TextField
           name="Only these keys (optional)"
           hint="key-1, key-2"
           value={of.keys}
           set={keys => set({ keys })}
         />
       )}
-      <Text name="At most per second (optional)" hint="" value={of.rate} set={rate => set({ rate })} />
+      <TextField name="At most per second (optional)" value={of.rate} set={rate => set({ rate })} />
     </div>
-  )
-}
-
-function Text(props: {
-  readonly name: string
-  readonly hint: string
-  readonly value: string
-  readonly set: (text: string) => void
-}) {
-  return (
-    <label class="field">
-      <span>{props.name}</span>
-      <input
-        value={props.value}
-        placeholder={props.hint}
-        onInput={event => props.set(event.currentTarget.value)}
-      />
-    </label>
-  )
-}
-
-function Select(props: {
-  readonly name: string
-  readonly value: string
-  readonly of: readonly string[]
-  readonly set: (value: string) => void
-}) {
-  return (
-    <label class="field">
-      <span>{props.name}</span>
-      <select value={props.value} onChange={event => props.set(event.currentTarget.value)}>
-        {props.of.map(one => (
-          <option value={one}>{one}</option>
-        ))}
-      </select>
-    </label>
   )
 }
 

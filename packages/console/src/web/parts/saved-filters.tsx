@@ -17,6 +17,7 @@ export function SavedFilters({ q, search }: { readonly q: string; readonly searc
     <div class="chips" role="group" aria-label="Saved filters">
       {filters.map(filter => (
         <button
+          key={filter.name}
           class="chip saved"
           type="button"
           aria-pressed={filter.q === q}
