@@ -65,17 +65,17 @@ export const byCode: Known = {
 export const haltingCodes: ReadonlySet<string> = new Set(['effect_halted', 'effect_unknown_target'])
 
 /**
- * The database cannot serve anyone: disk full, out of memory or connections, starting up, I/O error. Never the
- * message's fault.
+ * The database cannot serve anyone: disk full, out of connections, starting up, I/O error. Never the message's
+ * fault.
  */
-const ofDatabase: ReadonlySet<string> = new Set(['53000', '53100', '53200', '53300', '57P03', '58030'])
+const ofDatabase: ReadonlySet<string> = new Set(['53000', '53100', '53300', '57P03', '58030'])
 
-/** A limit of the session, as for temporary files. Many statements may reach it, or one message's only. */
-const ofSession = '53400'
+/** Memory or locks, and limits of the session. All statements may reach them, or those of one message only. */
+const ofDatabaseOrMessage: ReadonlySet<string> = new Set(['53200', '53400'])
 
 export function databaseWide(code: string): Failure['databaseWide'] {
   if (ofDatabase.has(code)) return 'always'
-  return code === ofSession ? 'unless others pass' : undefined
+  return ofDatabaseOrMessage.has(code) ? 'unless others pass' : undefined
 }
 
 /** By the first two characters of an SQLSTATE. */
