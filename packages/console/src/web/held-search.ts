@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { get, type Json } from './api.ts'
 
-/** Pages are refreshed for at most this share of the time: a search in payloads costs the database seconds. */
+/** The share of the time that refreshes may take: a search in payloads costs the database seconds. */
 const refreshShare = 0.1
 const refreshPauseMs = 500
 

@@ -99,8 +99,8 @@ export class Breaker {
   }
 
   /**
-   * How long the message waits for the database if its failure is one of the database as a whole; null if it
-   * is not, or if the message may be the cause. Whatever the state is.
+   * In every state: how long the message waits for the database if its failure is one of the database as a
+   * whole; null if it is not, or if the message may be the cause.
    */
   databaseOutageMs({ id }: Pick<Received, 'id'>, fact: Fact): number | null {
     const wide = fact.kind === 'failed' ? fact.failure.databaseWide : undefined
