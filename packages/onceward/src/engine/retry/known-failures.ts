@@ -70,7 +70,7 @@ export const haltingCodes: ReadonlySet<string> = new Set(['effect_halted', 'effe
  */
 const ofDatabase: ReadonlySet<string> = new Set(['53000', '53100', '53300', '57P03', '58030'])
 
-/** Memory or locks, and limits of the session. All statements may reach them, or those of one message only. */
+/** Memory or locks, and limits of the session. All statements may reach them, or only one message's. */
 const ofDatabaseOrMessage: ReadonlySet<string> = new Set(['53200', '53400'])
 
 export function databaseWide(code: string): Failure['databaseWide'] {
