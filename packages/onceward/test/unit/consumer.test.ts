@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { OncewardError, retryAfter } from 'onceward'
 import { until } from 'onceward/testing'
+import type { OpenOptions } from '../../src/ports/source.ts'
 import { ConsumerRig, type NoteContext } from './consumer-rig.ts'
 
 const never = () => new Promise<void>(() => {})
@@ -87,6 +88,33 @@ describe('a consumer that cannot work', () => {
       assert.deepEqual(rig.handled, [])
       assert.deepEqual(rig.store.halts, [])
     })
+
+  test('ends with a source that reached its end before the consumer was registered as its reader', async () => {
+    const rig = new ConsumerRig()
+    const registered = Promise.withResolvers<void>()
+    Object.assign(rig.store, {
+      registry: { registerBroker: async () => {}, registerReader: () => registered.promise },
+    })
+    const { open } = rig.queue
+    let isEnded = false
+    Object.assign(rig.queue, {
+      open: async (options: OpenOptions) => {
+        const opened = await open.call(rig.queue, options)
+        options.onEvent({ kind: 'ended', reason: 'every record has been read' })
+        rig.env.timers.soon(() => {
+          isEnded = true
+        })
+        return opened
+      },
+    })
+    const one = rig.process()
+    const started = one.start()
+    await until('what the event deferred has run', () => isEnded)
+    registered.resolve()
+    await started
+    await one.finished
+    assert.equal(one.state, 'stopped')
+  })
 
   test('halts when a handler names an external target the contract does not declare', async () => {
     const rig = new ConsumerRig()

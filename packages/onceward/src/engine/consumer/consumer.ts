@@ -78,6 +78,7 @@ export class ConsumerProcess<M, Tx> {
   readonly #shared: SharedLimits
   readonly #sourceStatus: SourceStatus
   #state: ConsumerState = 'new'
+  #sourceEnded = false
   #enrolment: Enrolment | null = null
   #subscription: Subscription | null = null
   #scheduler: BatchScheduler<M, Tx> | null = null
@@ -181,6 +182,7 @@ export class ConsumerProcess<M, Tx> {
     this.#state = 'running'
     env.log.info('consumer running', { consumer: consumer.name, source: source.name, mode })
     this.#scheduler.pump()
+    this.#drainIfEnded()
   }
 
   /**
@@ -309,8 +311,14 @@ export class ConsumerProcess<M, Tx> {
 
   #onSourceEvent(event: SourceEvent): void {
     this.#sourceStatus.record(event)
-    // Deferred: the source may still be opening.
-    if (event.kind === 'ended') this.#options.env.timers.soon(() => void this.drain().catch(() => {}))
+    if (event.kind !== 'ended') return
+    this.#sourceEnded = true
+    this.#options.env.timers.soon(() => this.#drainIfEnded())
+  }
+
+  /** A source may reach its end before the consumer is registered as its reader, and says so only once. */
+  #drainIfEnded(): void {
+    if (this.#sourceEnded && this.#state === 'running') void this.drain().catch(() => {})
   }
 
   #halt(error: unknown): void {
