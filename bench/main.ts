@@ -61,7 +61,7 @@ async function measure(place: PreparedPlace, options: Options): Promise<Results>
     history: parts.includes('history') ? await measureHistory(place, options, say) : null,
     purge: parts.includes('purge') ? await measurePurge(place, options, say) : null,
     explain: parts.includes('explain') ? await measureExplain(place, options, say) : null,
-    latency: parts.includes('latency') ? await measureLatency(place, options.latencySeconds) : null,
+    latency: parts.includes('latency') ? await measureLatency(place, options, say) : null,
     memory: parts.includes('memory') ? await measureMemory(place, options.memoryCount) : null,
     transform: parts.includes('transform') ? await measureTransform(place, options, say) : null,
     check: parts.includes('check') ? await measureCheck(place, options.rounds) : null,

@@ -48,12 +48,12 @@ export function reportLines(results: Results): string[] {
       lines.push(`  by ${by.padEnd(26)}${hundredths(fewMs).padStart(8)}${hundredths(manyMs).padStart(8)}`)
   }
   if (latency !== null) {
-    lines.push('', 'one message at a time, 50 per second')
-    lines.push(
-      `  confirm to commit  p50 ${hundredths(latency.p50)} ms  p95 ${hundredths(latency.p95)} ms  (inside the consumer p50 ${hundredths(latency.insideP50)} ms)`,
-      `  the same effect with nothing against duplicates  p50 ${hundredths(latency.unprotectedP50)} ms`,
-      `  one bare commit    p50 ${hundredths(latency.commitP50)} ms`,
-    )
+    lines.push('', 'one message at a time, 50 per second: confirm to commit, milliseconds')
+    const { beside, ...onceward } = latency
+    for (const [who, times] of Object.entries({ 'batch form': onceward, ...beside }))
+      lines.push(
+        `  ${who.padEnd(16)}p50 ${hundredths(times.p50)}  p95 ${hundredths(times.p95)}  p99 ${hundredths(times.p99)}  inside p50 ${hundredths(times.insideP50)}  one bare commit p50 ${hundredths(times.commitP50)}`,
+      )
   }
   if (memory !== null) {
     lines.push('', `resident memory over ${whole(memory.count)} messages at ${whole(memory.rate)}/s`)

@@ -53,7 +53,7 @@ const projecting: Contest = {
     { name: 'projection by hand', open: openProjectionByHand },
     { name: 'projection', open: openProjectionEffect },
   ],
-  aims: [{ of: 'projection', to: 'projection by hand', atLeast: 0.9 }],
+  aims: [{ of: 'projection', to: 'projection by hand', atLeast: 0.95 }],
   verify: (pool, _who, load) => assertProjected(pool, load),
 }
 
@@ -66,7 +66,7 @@ const contributing: Contest = {
     { name: 'contribution by hand', open: openContributionByHand },
     { name: 'contribution', open: openContributionEffect },
   ],
-  aims: [{ of: 'contribution', to: 'contribution by hand', atLeast: 0.8 }],
+  aims: [{ of: 'contribution', to: 'contribution by hand', atLeast: 0.95 }],
   verify: (pool, who, { count }) => verifyContributions(pool, who, count),
 }
 
@@ -82,7 +82,7 @@ const working: Contest = {
     { name: 'dispatcher', open: openDispatcher },
   ],
   aims: [
-    { of: 'stored', to: 'transactional', atLeast: 0.4 },
+    { of: 'stored', to: 'transactional', atLeast: 0.5 },
     { of: 'stored', to: 'pg-boss', atLeast: 1.5 },
     { of: 'dispatcher', to: 'transactional', atLeast: 0.3 },
   ],

@@ -44,7 +44,7 @@ export async function measureEffects(
   const relayAims = relays.map(({ broker, hand, ours }) => ({
     of: `relay to ${broker}`,
     to: 'by hand',
-    atLeast: 0.9,
+    atLeast: 0.95,
     ratio: median(ours) / median(hand),
   }))
   return { rates, relays, aims: [...aims, ...relayAims] }

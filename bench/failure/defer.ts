@@ -80,7 +80,7 @@ export const deferContenders = [
 ]
 
 export const deferAims = [
-  { of: 'batch form, 1 % by verdict', to: 'batch form, healthy', atLeast: 0.85 },
-  { of: 'per message, 1 % by verdict', to: 'per message, healthy', atLeast: 0.85 },
-  { of: 'per message, 1 % by statement', to: 'per message, healthy', atLeast: 0.5 },
+  { of: 'batch form, 1 % by verdict', to: 'batch form, healthy', atLeast: 0.9 },
+  { of: 'per message, 1 % by verdict', to: 'per message, healthy', atLeast: 0.9 },
+  { of: 'per message, 1 % by statement', to: 'per message, healthy', atLeast: 0.7 },
 ]

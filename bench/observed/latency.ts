@@ -6,33 +6,68 @@ import { type PreparedPlace, queueNameOf } from '../place.ts'
 import { bodiesOf, type Increment } from '../workload.ts'
 import { type Observed, ObservedConsumer } from './observed-consumer.ts'
 
-/** All in milliseconds. */
-export interface Latency {
-  /** From the broker's confirm to the publisher, to the commit of the effect. */
+/** Milliseconds from the broker's confirm to the publisher, to the commit of the effect. */
+export interface Times {
   readonly p50: number
   readonly p95: number
+  readonly p99: number
   /** The part of it inside the consumer: from arrival of the delivery to the commit. */
   readonly insideP50: number
   /** One inserted row and its commit, measured between the messages. */
   readonly commitP50: number
-  /**
-   * From confirm to commit with the same effect in a statement of its own, and nothing against duplicates.
-   */
-  readonly unprotectedP50: number
 }
 
-type Times = Pick<Latency, 'p50' | 'p95' | 'insideP50' | 'commitP50'>
+/** Of the batch form, and of whom it is compared with. */
+export interface Latency extends Times {
+  readonly beside: Readonly<Record<Exclude<Observed, 'onceward'>, Times>>
+}
+
+interface Samples {
+  readonly whole: number[]
+  readonly inside: number[]
+  readonly commits: number[]
+}
 
 const perSecond = 50
 const warmUp = 50
+const all: readonly Observed[] = ['onceward', 'per message', 'slow neighbour', 'by hand', 'unprotected']
 
-/** Messages come one by one: the time a library waits to fill a batch shows here. */
-export async function measureLatency(place: PreparedPlace, seconds: number): Promise<Latency> {
-  const unprotected = await measureOne(place, seconds, 'unprotected')
-  return { ...(await measureOne(place, seconds, 'onceward')), unprotectedP50: unprotected.p50 }
+/**
+ * Messages come one by one: the time a library waits to fill a batch shows here. The rounds of all contenders
+ * are in turns, and their samples are put together: a p99 needs thousands of them.
+ */
+export async function measureLatency(
+  place: PreparedPlace,
+  { rounds, latencySeconds }: { rounds: number; latencySeconds: number },
+  say: (line: string) => void,
+): Promise<Latency> {
+  const samples = new Map(
+    all.map(who => [who, { whole: [], inside: [], commits: [] } satisfies Samples as Samples]),
+  )
+  for (let round = 0; round < rounds; round++) {
+    for (const who of round % 2 === 0 ? all : all.toReversed()) {
+      const found = await measureOne(place, latencySeconds, who)
+      for (const kind of ['whole', 'inside', 'commits'] as const) samples.get(who)![kind].push(...found[kind])
+      say(`round ${round + 1}  latency, ${who}  p50 ${median(found.whole).toFixed(2)} ms`)
+    }
+  }
+  const { onceward, ...beside } = Object.fromEntries(
+    [...samples].map(([who, found]) => [who, timesOf(found)]),
+  ) as Record<Observed, Times>
+  return { ...onceward, beside }
 }
 
-async function measureOne(place: PreparedPlace, seconds: number, who: Observed): Promise<Times> {
+function timesOf({ whole, inside, commits }: Samples): Times {
+  return {
+    p50: median(whole),
+    p95: quantile(whole, 0.95),
+    p99: quantile(whole, 0.99),
+    insideP50: median(inside),
+    commitP50: median(commits),
+  }
+}
+
+async function measureOne(place: PreparedPlace, seconds: number, who: Observed): Promise<Samples> {
   await place.reset()
   const queue = queueNameOf(`latency ${who}`)
   const connection = await connect(place.rabbitmqUrl!)
@@ -59,7 +94,7 @@ async function measureOne(place: PreparedPlace, seconds: number, who: Observed):
     await consumer.end()
     await connection.close()
   }
-  await place.verify(`latency, ${who}`, count, who === 'onceward' ? count : 0)
+  await place.verify(`latency, ${who}`, count, who === 'unprotected' ? 0 : count)
   return summarise(consumer, confirmed, commitMs)
 }
 
@@ -67,24 +102,18 @@ function summarise(
   consumer: ObservedConsumer,
   confirmed: Map<string, bigint>,
   commitMs: readonly number[],
-): Times {
+): Samples {
   const times = Object.assign({}, ...consumer.samples.map(sample => sample.times)) as Record<
     string,
     [string, string]
   >
-  const whole: number[] = []
-  const inside: number[] = []
+  const samples: Samples = { whole: [], inside: [], commits: commitMs.slice(warmUp) }
   for (const id of [...confirmed.keys()].slice(warmUp)) {
     const [arrived, committed] = times[id]!
-    whole.push(Number(BigInt(committed) - confirmed.get(id)!) / 1e6)
-    inside.push(Number(BigInt(committed) - BigInt(arrived)) / 1e6)
+    samples.whole.push(Number(BigInt(committed) - confirmed.get(id)!) / 1e6)
+    samples.inside.push(Number(BigInt(committed) - BigInt(arrived)) / 1e6)
   }
-  return {
-    p50: median(whole),
-    p95: quantile(whole, 0.95),
-    insideP50: median(inside),
-    commitP50: median(commitMs.slice(warmUp)),
-  }
+  return samples
 }
 
 async function oneCommit({ pool }: PreparedPlace, id: number): Promise<number> {

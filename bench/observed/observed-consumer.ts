@@ -4,14 +4,19 @@ import { fileURLToPath } from 'node:url'
 import { type Place, placeText } from '../place.ts'
 import type { Sample } from './process.ts'
 
-export type Observed = 'onceward' | 'unprotected'
+/** `per message` has a handler for each message, `slow neighbour` too: one call in a hundred takes 500 ms. */
+export type Observed = 'onceward' | 'per message' | 'slow neighbour' | 'by hand' | 'unprotected'
 
+const onceward = fileURLToPath(new URL('./process.ts', import.meta.url))
 const entries: Record<Observed, string> = {
-  onceward: fileURLToPath(new URL('./process.ts', import.meta.url)),
+  onceward,
+  'per message': onceward,
+  'slow neighbour': onceward,
+  'by hand': fileURLToPath(new URL('./by-hand-process.ts', import.meta.url)),
   unprotected: fileURLToPath(new URL('./unprotected-process.ts', import.meta.url)),
 }
 
-/** Onceward's batch form, or the same effect by hand, in a process of its own, watched from outside. */
+/** Onceward, or the same effect by hand, in a process of its own, watched from outside. */
 export class ObservedConsumer {
   readonly #child: ChildProcess
   readonly #samples: Sample[] = []
@@ -31,7 +36,7 @@ export class ObservedConsumer {
     wants: 'times' | 'samples',
     who: Observed = 'onceward',
   ): Promise<ObservedConsumer> {
-    const child = fork(entries[who], [queue, placeText(place), wants], {
+    const child = fork(entries[who], [queue, placeText(place), wants, who], {
       execArgv: ['--conditions=@onceward/source', '--disable-warning=ExperimentalWarning'],
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     })

@@ -1,4 +1,12 @@
-import { ConsumerProcess, realEnvironment, type Source } from 'onceward'
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  ConsumerProcess,
+  defineConsumer,
+  realEnvironment,
+  type Source,
+  type SourceDeclaration,
+  type SqlTransaction,
+} from 'onceward'
 import { createPool, createPostgresStore } from 'onceward/postgres'
 import { defineIncrements, rabbitSource } from '../contenders/onceward.ts'
 import type { Place } from '../place.ts'
@@ -13,7 +21,7 @@ export interface Sample {
 }
 
 const sampleMs = 50
-const [queue, placeText, wantsTimes] = process.argv.slice(2)
+const [queue, placeText, wantsTimes, who] = process.argv.slice(2)
 const place = JSON.parse(placeText!) as Place
 let times: Record<string, [string, string]> = {}
 
@@ -48,10 +56,34 @@ function timed(source: Source): Source {
   }
 }
 
+const slowMs = 500
+const slowOneIn = 100
+let calls = 0
+
+/** What it adds is the same; the time of the slow call is spent before its statement. */
+function defineSlow(declaration: SourceDeclaration) {
+  return defineConsumer<Increment, SqlTransaction>({
+    name: 'increments_beside_slow_ones',
+    owner: 'bench',
+    risk: 'projection',
+    source: declaration,
+    identity: { id: message => message.id },
+    async handle({ message, tx }) {
+      if (++calls % slowOneIn === 0) await sleep(slowMs)
+      await tx.query('update counter set total = total + $2 where key = $1', [message.key, message.amount])
+    },
+  })
+}
+
+const define = (declaration: SourceDeclaration) => {
+  if (who === 'slow neighbour') return defineSlow(declaration)
+  return defineIncrements({ form: who === 'per message' ? 'message' : 'batch' }, declaration)
+}
+
 const pool = createPool(place.databaseUrl)
 const { declaration, source } = rabbitSource(place)(queue!)
 const consumer = new ConsumerProcess({
-  consumer: defineIncrements({}, declaration),
+  consumer: define(declaration),
   source: timed(source),
   store: createPostgresStore({ pool }),
   env: realEnvironment(),
