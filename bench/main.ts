@@ -6,6 +6,7 @@ import { measureHistory } from './effects/history.ts'
 import { measureFailure } from './failure/failure.ts'
 import { measureParked } from './failure/parked.ts'
 import { measurePurge } from './failure/purge.ts'
+import { measureMarkers } from './markers/markers.ts'
 import { measureExplain } from './observed/explain.ts'
 import { measureLatency } from './observed/latency.ts'
 import { measureMemory } from './observed/memory.ts'
@@ -59,6 +60,7 @@ async function measure(place: PreparedPlace, options: Options): Promise<Results>
     failure: parts.includes('failure') ? await measureFailure(place, options, say) : null,
     parked: parts.includes('failure') && roles === null ? await measureParked(options.effectCount) : null,
     history: parts.includes('history') ? await measureHistory(place, options, say) : null,
+    markers: parts.includes('markers') ? await measureMarkers(options, say) : null,
     purge: parts.includes('purge') ? await measurePurge(place, options, say) : null,
     explain: parts.includes('explain') ? await measureExplain(place, options, say) : null,
     latency: parts.includes('latency') ? await measureLatency(place, options, say) : null,

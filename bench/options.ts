@@ -8,6 +8,7 @@ const parts = [
   'effects',
   'failure',
   'history',
+  'markers',
   'purge',
   'explain',
   'rebalance',
@@ -36,6 +37,7 @@ export interface Options {
   readonly effectCount: number
   readonly failureCount: number
   readonly historyRows: number
+  readonly markerRows: number
   readonly purgeRows: number
   readonly explainRows: number
   readonly latencySeconds: number
@@ -48,7 +50,7 @@ export interface Options {
 }
 
 export const usage = `Usage: npm run bench -- [--only ${parts.join('|')}] [--roles a,b] [--json] [--quick] [--rounds n] [--profile folder] [--write-docs]
-  --only     one part alone; a comma joins several. Memory alone takes a million messages, otherwise 300,000. Receipts, history, purge, explain, transform, check and peers only when named
+  --only     one part alone; a comma joins several. Memory alone takes a million messages, otherwise 300,000. Receipts, history, markers, purge, explain, transform, check and peers only when named
   --roles    only these contenders, such as 'hand batch,batch form'; of the peers those whose name contains a part
   --json     ends with one line {"rows": [...], "ratios": {...}}
   --quick    two rounds with fewer messages: for a look, not for a claim
@@ -71,7 +73,8 @@ export function readOptions(args: readonly string[]): Options {
   })
   const chosen = (values.only?.split(',') ??
     parts.filter(
-      part => !['receipts', 'history', 'purge', 'explain', 'transform', 'check', 'peers'].includes(part),
+      part =>
+        !['receipts', 'history', 'markers', 'purge', 'explain', 'transform', 'check', 'peers'].includes(part),
     )) as readonly Part[]
   const unknown = chosen.filter(part => !parts.includes(part))
   if (unknown.length > 0) throw new Error(`There is no part ${unknown.join(', ')}.\n${usage}`)
@@ -92,6 +95,7 @@ export function readOptions(args: readonly string[]): Options {
     effectCount: values.quick ? 10_000 : 40_000,
     failureCount: values.quick ? 20_000 : 60_000,
     historyRows: values.quick ? 500_000 : 10_000_000,
+    markerRows: values.quick ? 500_000 : 50_000_000,
     purgeRows: values.quick ? 2_000_000 : 10_000_000,
     explainRows: values.quick ? 1_000_000 : 10_000_000,
     latencySeconds: values.quick ? 4 : 10,

@@ -50,13 +50,17 @@ export const tables = `
 
 let databases = 0
 
-export async function preparePlace(names: readonly ServiceName[]): Promise<PreparedPlace> {
+/** On the services' own PostgreSQL, or on another server. */
+export async function preparePlace(
+  names: readonly ServiceName[],
+  postgresUrl?: string,
+): Promise<PreparedPlace> {
   const services = await ensureServices(names, { log: line => process.stderr.write(`${line}\n`) })
   const urls = new Map(services.map(service => [service.name, 'unavailable' in service ? null : service.url]))
   for (const service of services) {
     if ('unavailable' in service) throw new Error(`${service.name} is needed but ${service.unavailable}`)
   }
-  const adminUrl = urls.get('postgres')!
+  const adminUrl = postgresUrl ?? urls.get('postgres')!
   const database = `onceward_bench_${process.pid}_${++databases}`
   await withClient(adminUrl, client => client.query(`create database ${database}`))
   const databaseUrl = Object.assign(new URL(adminUrl), { pathname: `/${database}` }).href

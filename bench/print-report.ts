@@ -32,6 +32,18 @@ export function reportLines(results: Results): string[] {
       `  none before ${whole(median(empty))}  all before ${whole(median(full))}  ${(median(full) / median(empty)).toFixed(2)}`,
     )
   }
+  if (results.markers !== null && results.markers.length > 0)
+    lines.push('', 'markers of one consumer: messages/s, WAL bytes, whole pages, pages read for each message')
+  for (const { markers, ids, settings, checkpoint, empty, full } of results.markers ?? []) {
+    lines.push(`  ${settings} settings, ${ids} ids${checkpoint ? ', after CHECKPOINT' : ''}`)
+    for (const [name, costs] of [
+      ['none', empty],
+      [whole(markers), full],
+    ] as const)
+      lines.push(
+        `    ${name.padStart(10)}${whole(costs.rate).padStart(9)}${whole(costs.walBytes).padStart(8)}${costs.fullPages.toFixed(3).padStart(9)}${costs.pagesRead.toFixed(3).padStart(9)}`,
+      )
+  }
   if (purge !== null) {
     lines.push(
       '',

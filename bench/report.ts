@@ -4,6 +4,7 @@ import type { ContestRates, Effects } from './effects/effects.ts'
 import { type History, slowdown } from './effects/history.ts'
 import type { ParkedRates } from './failure/parked.ts'
 import type { Purge } from './failure/purge.ts'
+import type { MarkerCost } from './markers/markers.ts'
 import { median } from './median.ts'
 import type { Explained } from './observed/explain.ts'
 import type { Latency } from './observed/latency.ts'
@@ -19,6 +20,7 @@ export interface Results {
   readonly failure: ContestRates | null
   readonly parked: ParkedRates | null
   readonly history: readonly History[] | null
+  readonly markers: readonly MarkerCost[] | null
   readonly purge: Purge | null
   readonly explain: Explained | null
   readonly latency: Latency | null
@@ -88,6 +90,7 @@ export function targetsOf({
   failure,
   parked,
   history,
+  markers,
   purge,
   explain,
   latency,
@@ -140,6 +143,12 @@ export function targetsOf({
     const value = slowdown(past)
     targets.push({ name: 'rate with history / without', value, bound: '≥ 0.95', reached: value >= 0.95 })
   }
+  for (const { ids, settings, checkpoint, full, empty } of markers ?? []) {
+    const bound = ids === 'ordered' ? 0.95 : 0.6
+    const value = full.rate / empty.rate
+    const name = `${settings} settings, ${ids} ids${checkpoint ? ' after CHECKPOINT' : ''}, all markers / none`
+    targets.push({ name, value, bound: `≥ ${bound}`, reached: value >= bound })
+  }
   if (purge !== null) {
     const value = median(purge.beside) / median(purge.alone)
     targets.push({
@@ -186,6 +195,7 @@ export function jsonLine(results: Results): string {
     failure,
     parked,
     history,
+    markers,
     purge,
     explain,
     latency,
@@ -204,6 +214,7 @@ export function jsonLine(results: Results): string {
     failure,
     parked,
     history,
+    markers,
     purge,
     explain,
     latency,

@@ -13,7 +13,7 @@ import { assertPortsFree } from './network.ts'
 import { killServer } from './server-process.ts'
 import { type Log, ports, type Runner } from './service.ts'
 
-const settings = {
+export const postgresSettings = {
   max_connections: 300,
   shared_buffers: '512MB',
   max_wal_size: '4GB',
@@ -46,7 +46,7 @@ async function start(log: Log) {
     const dataDir = reachableFolder(wantedDataDir(), unprivilegedUser())
     if (lostItsMemory(dataDir)) rmSync(dataDir, { recursive: true })
   }
-  const options = { dataDir: wantedDataDir(), port: ports.postgres, settings }
+  const options = { dataDir: wantedDataDir(), port: ports.postgres, settings: postgresSettings }
   return startEmbeddedPostgres({ ...options, log: line => log(`postgres: ${line}`) })
 }
 
