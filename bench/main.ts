@@ -1,6 +1,8 @@
 import { type ServiceName, serviceNames } from '../scripts/services/services.ts'
 import { measureCheck } from './check.ts'
 import { contenders, measuresMetrics, measuresReceipts } from './contenders/contenders.ts'
+import { measureCurves } from './curves/curves.ts'
+import { writeCurvesPage } from './curves/write-page.ts'
 import { measureEffects } from './effects/effects.ts'
 import { measureHistory } from './effects/history.ts'
 import { measureFailure } from './failure/failure.ts'
@@ -35,10 +37,13 @@ const needs: Record<ServiceName, (parts: readonly Part[]) => boolean> = {
         'receipts',
         'check',
         'peers',
+        'curves',
       ].includes(part),
     ),
   kafka: parts =>
-    parts.some(part => ['kafka', 'effects', 'rebalance', 'transform', 'check', 'peers'].includes(part)),
+    parts.some(part =>
+      ['kafka', 'effects', 'rebalance', 'transform', 'check', 'peers', 'curves'].includes(part),
+    ),
 }
 
 const say = (line: string) => void process.stderr.write(`${line}\n`)
@@ -61,6 +66,7 @@ async function measure(place: PreparedPlace, options: Options): Promise<Results>
     parked: parts.includes('failure') && roles === null ? await measureParked(options.effectCount) : null,
     history: parts.includes('history') ? await measureHistory(place, options, say) : null,
     markers: parts.includes('markers') ? await measureMarkers(options, say) : null,
+    curves: parts.includes('curves') ? await measureCurves(place, options, say) : null,
     purge: parts.includes('purge') ? await measurePurge(place, options, say) : null,
     explain: parts.includes('explain') ? await measureExplain(place, options, say) : null,
     latency: parts.includes('latency') ? await measureLatency(place, options, say) : null,
@@ -85,6 +91,8 @@ async function main(): Promise<void> {
     console.log(options.json ? jsonLine(results) : reportLines(results).join('\n'))
     if (options.writeDocs && results.peers !== null)
       await writePeersPage(place, results.peers, options.rounds)
+    if (options.writeDocs && results.curves !== null)
+      await writeCurvesPage(place, results.curves, options.rounds)
     if (options.profileFolder !== null) for (const line of profileLines(options.profileFolder)) say(line)
   } finally {
     await place.drop()

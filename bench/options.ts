@@ -9,6 +9,7 @@ const parts = [
   'failure',
   'history',
   'markers',
+  'curves',
   'purge',
   'explain',
   'rebalance',
@@ -31,6 +32,7 @@ export interface Options {
   /** The bench writes its tables and charts into docs/. */
   readonly writeDocs: boolean
   readonly rounds: number
+  readonly quick: boolean
   readonly count: number
   readonly logCount: number
   readonly slowCount: number
@@ -50,13 +52,13 @@ export interface Options {
 }
 
 export const usage = `Usage: npm run bench -- [--only ${parts.join('|')}] [--roles a,b] [--json] [--quick] [--rounds n] [--profile folder] [--write-docs]
-  --only     one part alone; a comma joins several. Memory alone takes a million messages, otherwise 300,000. Receipts, history, markers, purge, explain, transform, check and peers only when named
+  --only     one part alone; a comma joins several. Memory alone takes a million messages, otherwise 300,000. Receipts, history, markers, curves, purge, explain, transform, check and peers only when named
   --roles    only these contenders, such as 'hand batch,batch form'; of the peers those whose name contains a part
   --json     ends with one line {"rows": [...], "ratios": {...}}
   --quick    two rounds with fewer messages: for a look, not for a claim
   --rounds   rounds that count (default 5)
   --profile  writes a CPU profile of every Onceward process into the folder and lists where the time went
-  --write-docs  writes the peers' table and chart into docs/benchmarks.md`
+  --write-docs  writes the tables and charts of peers and curves into docs/benchmarks.md`
 
 export function readOptions(args: readonly string[]): Options {
   const { values } = parseArgs({
@@ -74,7 +76,17 @@ export function readOptions(args: readonly string[]): Options {
   const chosen = (values.only?.split(',') ??
     parts.filter(
       part =>
-        !['receipts', 'history', 'markers', 'purge', 'explain', 'transform', 'check', 'peers'].includes(part),
+        ![
+          'receipts',
+          'history',
+          'markers',
+          'curves',
+          'purge',
+          'explain',
+          'transform',
+          'check',
+          'peers',
+        ].includes(part),
     )) as readonly Part[]
   const unknown = chosen.filter(part => !parts.includes(part))
   if (unknown.length > 0) throw new Error(`There is no part ${unknown.join(', ')}.\n${usage}`)
@@ -89,6 +101,7 @@ export function readOptions(args: readonly string[]): Options {
     profileFolder: values.profile ?? null,
     writeDocs: values['write-docs'],
     rounds,
+    quick: values.quick,
     count: values.quick ? 20_000 : 60_000,
     logCount: values.quick ? 40_000 : 240_000,
     slowCount: values.quick ? 3_000 : 10_000,

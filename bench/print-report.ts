@@ -88,6 +88,13 @@ export function reportLines(results: Results): string[] {
     for (const { kind, one, all } of check.kinds)
       lines.push(`  ${kind.padEnd(18)}  one ${whole(one)}  all ${whole(all)}`)
   }
+  for (const { name, axis, points } of results.curves ?? []) {
+    lines.push('', `${name}: microseconds for each message, by ${axis}`)
+    for (const { at, micros, cpuMicros } of points)
+      lines.push(
+        `  ${whole(at).padStart(12)}${micros.toFixed(1).padStart(10)}  (its own processor time ${cpuMicros.toFixed(1)})`,
+      )
+  }
   if (results.transform !== null) {
     lines.push('', 'one topic into another, records per second (processor time a record)')
     for (const { name, all, cpuMicros } of results.transform.rates)

@@ -1,5 +1,6 @@
 import type { CheckTimes } from './check.ts'
 import type { Broker, Role } from './contenders/contenders.ts'
+import type { Curve } from './curves/curves.ts'
 import type { ContestRates, Effects } from './effects/effects.ts'
 import { type History, slowdown } from './effects/history.ts'
 import type { ParkedRates } from './failure/parked.ts'
@@ -21,6 +22,7 @@ export interface Results {
   readonly parked: ParkedRates | null
   readonly history: readonly History[] | null
   readonly markers: readonly MarkerCost[] | null
+  readonly curves: readonly Curve[] | null
   readonly purge: Purge | null
   readonly explain: Explained | null
   readonly latency: Latency | null
@@ -196,6 +198,7 @@ export function jsonLine(results: Results): string {
     parked,
     history,
     markers,
+    curves,
     purge,
     explain,
     latency,
@@ -215,6 +218,7 @@ export function jsonLine(results: Results): string {
     parked,
     history,
     markers,
+    curves,
     purge,
     explain,
     latency,

@@ -10,6 +10,8 @@ export interface Load {
   readonly count: number
   /** Default `shared`. `distinct`: message n adds to counter n, so that each message can be checked by itself. */
   readonly keys?: 'shared' | 'distinct'
+  /** Of a body; default 250. */
+  readonly bytes?: number
 }
 
 export interface Increment {
@@ -21,9 +23,9 @@ export interface Increment {
 export const keyCount = 1_000
 export const messageBytes = 250
 
-/** 250-byte JSON bodies. */
+/** JSON bodies. */
 export function* bodiesOf(load: Load): Generator<Buffer> {
-  for (const increment of incrementsOf(load)) yield bodyOf(increment)
+  for (const increment of incrementsOf(load)) yield bodyOf(increment, load.bytes)
 }
 
 /** The counter key is drawn at random, so that concurrent batches write the same rows. */
@@ -38,9 +40,9 @@ export function* incrementsOf({ ids, round, count, keys = 'shared' }: Load): Gen
   }
 }
 
-export function bodyOf(message: Increment): Buffer {
+export function bodyOf(message: Increment, bytes = messageBytes): Buffer {
   const bare = JSON.stringify({ ...message, pad: '' })
-  return Buffer.from(JSON.stringify({ ...message, pad: 'x'.repeat(messageBytes - bare.length) }))
+  return Buffer.from(JSON.stringify({ ...message, pad: 'x'.repeat(bytes - bare.length) }))
 }
 
 const amountOf = (index: number) => 1 + (index % 3)

@@ -19,6 +19,8 @@ import { type Consume, letAcksArrive, type OpenContender, startClock } from './c
 export type Form = 'batch' | 'message'
 
 export interface IncrementOptions {
+  /** Default `increments_by_` with the form. */
+  readonly name?: string
   /** Default `batch`. */
   readonly form?: Form
   readonly order?: 'partition' | 'key'
@@ -36,7 +38,7 @@ export type OpenSource = (queueName: string, pool: Pool) => { declaration: Sourc
 export function defineIncrements(options: IncrementOptions, source: SourceDeclaration) {
   const { form = 'batch', dedup, order = dedup === undefined ? undefined : 'partition', money } = options
   const contract = {
-    name: `increments_by_${form}`,
+    name: options.name ?? `increments_by_${form}`,
     owner: 'bench',
     risk: money === undefined ? ('projection' as const) : ('money' as const),
     source,

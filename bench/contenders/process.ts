@@ -1,3 +1,4 @@
+import { manyConsumers } from '../curves/consumers.ts'
 import { effectContenders } from '../effects/contests.ts'
 import { failureContenders } from '../failure/failure.ts'
 import type { Place } from '../place.ts'
@@ -6,7 +7,7 @@ import { contenders } from './contenders.ts'
 
 // One contender in a process of its own: it gets the address, then one task per round.
 const [name, place] = process.argv.slice(2)
-const contender = [...contenders, ...effectContenders, ...failureContenders].find(
+const contender = [...contenders, ...effectContenders, ...failureContenders, ...manyConsumers].find(
   candidate => candidate.name === name,
 )
 if (contender === undefined || place === undefined) throw new Error(`there is no contender ${name}`)

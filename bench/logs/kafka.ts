@@ -4,7 +4,8 @@ import { bodyOf, incrementsOf, type Load } from '../workload.ts'
 import type { LogBroker } from './filled-log.ts'
 import { partitionOf } from './partition-of.ts'
 
-const recordsPerSend = 5_000
+/** One partition takes a batch of at most 1 MiB. */
+const recordsPerSend = 2_000
 
 /** Topics of a run: written and looked at with the client's own classes, which no contender uses. */
 export function openKafkaLogs(bootstrap: string): LogBroker {
@@ -16,8 +17,11 @@ export function openKafkaLogs(bootstrap: string): LogBroker {
       await untilLed(admin, topic, partitions)
       // No retries: the part of a send that had been taken would be there twice.
       const producer = new Producer({ ...options, retries: 0 })
-      for (const messages of sends(topic, partitions, load)) await producer.send({ messages, acks: -1 })
-      await producer.close()
+      try {
+        for (const messages of sends(topic, partitions, load)) await producer.send({ messages, acks: -1 })
+      } finally {
+        await producer.close()
+      }
     },
     async committed(topic, group) {
       const found = await admin.listConsumerGroupOffsets({ groups: [group] })

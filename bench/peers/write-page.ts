@@ -1,16 +1,13 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { cpus, totalmem } from 'node:os'
-import { fileURLToPath } from 'node:url'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { docs, machineLine, replacePart } from '../measured-page.ts'
 import type { PreparedPlace } from '../place.ts'
 import { type Bar, barChart } from './chart.ts'
 import type { PeerResult } from './measure.ts'
 import { byRate, medianOf, recoveryOf, wrongOf } from './print-peers.ts'
 
-const docs = fileURLToPath(new URL('../../docs/', import.meta.url))
-const begin = '<!-- peers: written by npm run bench -- --only peers --write-docs -->'
-const end = '<!-- /peers -->'
+const chart = '![Messages per second for each tool](benchmarks/peers.svg)'
 
-/** Replaces the measured part of docs/benchmarks.md and its chart. The words around it are written by hand. */
+/** Replaces the table of the peers in docs/benchmarks.md and its chart. */
 export async function writePeersPage(
   place: PreparedPlace,
   peers: readonly PeerResult[],
@@ -18,14 +15,7 @@ export async function writePeersPage(
 ): Promise<void> {
   mkdirSync(`${docs}benchmarks`, { recursive: true })
   writeFileSync(`${docs}benchmarks/peers.svg`, barChart('Messages per second', byRate(peers).map(barOf)))
-  const page = `${docs}benchmarks.md`
-  const text = readFileSync(page, 'utf8')
-  const [before, rest] = text.split(begin)
-  const after = rest?.split(end)[1]
-  if (before === undefined || after === undefined) throw new Error(`${page} has no part for the peers`)
-  const { rows } = await place.pool.query("select current_setting('server_version') as version")
-  const machine = machineLine(rows[0].version, rounds)
-  writeFileSync(page, [before, begin, '\n\n', machine, tables(peers), end, after].join(''))
+  replacePart('peers', `${await machineLine(place, rounds)}\n${chart}\n\n${tables(peers)}`)
 }
 
 function barOf(peer: PeerResult): Bar {
@@ -36,19 +26,6 @@ function barOf(peer: PeerResult): Bar {
     remark: wrong ? `(${wrongOf(peer)} after ${peer.kills.length} kills)` : '',
     kind: wrong ? 'wrong' : peer.name.startsWith('Onceward') ? 'ours' : 'right',
   }
-}
-
-function machineLine(postgres: string, rounds: number): string {
-  const model = cpus()[0]?.model.trim() ?? 'unknown processor'
-  const memory = Math.round(totalmem() / 2 ** 30)
-  const day = new Date().toISOString().slice(0, 10)
-  const server = `PostgreSQL ${postgres} with fsync on`
-  return `Measured on ${day}: ${cpus().length} × ${model}, ${memory} GiB, Node ${process.versions.node},
-${server}. Medians of ${rounds} rounds.
-
-![Messages per second for each tool](benchmarks/peers.svg)
-
-`
 }
 
 function tables(peers: readonly PeerResult[]): string {
