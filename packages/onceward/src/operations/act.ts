@@ -1,6 +1,6 @@
 import type { Reach } from '../crash-points.ts'
+import { assertUsable } from '../drivers/postgres/assert-usable.ts'
 import { inTransaction } from '../drivers/postgres/in-transaction.ts'
-import { assertUsable } from '../drivers/postgres/migrate.ts'
 import type { SqlClient, SqlPool } from '../drivers/postgres/pool.ts'
 import { OncewardError } from '../errors.ts'
 

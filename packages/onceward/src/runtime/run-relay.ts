@@ -1,4 +1,4 @@
-import { assertUsable } from '../drivers/postgres/migrate.ts'
+import { assertUsable } from '../drivers/postgres/assert-usable.ts'
 import { createPool } from '../drivers/postgres/pool.ts'
 import { ServerIncarnation } from '../drivers/postgres/server-incarnation.ts'
 import type { Environment } from '../environment.ts'

@@ -1,6 +1,6 @@
-import { assertUsable } from '../drivers/postgres/migrate.ts'
+import { assertUsable } from '../drivers/postgres/assert-usable.ts'
 import type { SqlPool } from '../drivers/postgres/pool.ts'
-import { type FlowHour, readFlow, readLag, type SourceLag } from '../drivers/postgres/run/flow-sample.ts'
+import { type FlowHour, readFlow, readLag, type SourceLag } from '../drivers/postgres/run/read-flow.ts'
 import {
   type BlockedKeyRow,
   type Halt,
@@ -11,7 +11,7 @@ import {
   readRuns,
 } from '../drivers/postgres/status/read-consumer-detail.ts'
 
-export type { FlowHour, FlowSeries, SourceLag } from '../drivers/postgres/run/flow-sample.ts'
+export type { FlowHour, FlowSeries, SourceLag } from '../drivers/postgres/run/read-flow.ts'
 export type { BlockedKeyRow, Halt, RunRow } from '../drivers/postgres/status/read-consumer-detail.ts'
 
 /** Rates of the last hour, and what waits at the sources, from what the processes wrote. */

@@ -1,6 +1,6 @@
 import { inert } from '../../crash-points.ts'
 import { acts } from '../../drivers/postgres/acts.ts'
-import { assertUsable } from '../../drivers/postgres/migrate.ts'
+import { assertUsable } from '../../drivers/postgres/assert-usable.ts'
 import {
   type DeletionRequest,
   readApproval,

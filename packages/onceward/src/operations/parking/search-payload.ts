@@ -1,4 +1,4 @@
-import { assertUsable } from '../../drivers/postgres/migrate.ts'
+import { assertUsable } from '../../drivers/postgres/assert-usable.ts'
 import { readHeldBody } from '../../drivers/postgres/parking/read-details.ts'
 import type { ParkedFilter, ParkedRow } from '../../drivers/postgres/parking/read-parked.ts'
 import { readSearchWindow } from '../../drivers/postgres/parking/search-window.ts'
