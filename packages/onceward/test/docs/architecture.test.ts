@@ -41,8 +41,8 @@ describe('ARCHITECTURE.md', () => {
 
   test('says of each crash point what the next process finds', () => {
     const table = text.slice(text.indexOf('| point |'), text.indexOf('## Decisions'))
-    const told = [...table.matchAll(/`([a-z]+\.[a-z]+)`/g)].map(([, point]) => point!)
-    assert.deepEqual(told.sort(), Object.keys(crashPoints).sort())
+    const points = [...table.matchAll(/`([a-z]+\.[a-z]+)`/g)].map(([, point]) => point!)
+    assert.deepEqual(points.sort(), Object.keys(crashPoints).sort())
   })
 })
 

@@ -4,7 +4,8 @@ import { type Reconciliation, reconcile } from '../../evidence/reconcile/reconci
 import { listAudit, verifyAudit } from '../../operations/parking/verify-audit.ts'
 import { loadConsumer } from '../../runtime/load-consumer.ts'
 import { withPool } from '../database.ts'
-import { consoleLog, counted, print, safe, table } from '../output.ts'
+import { consoleLog, counted, print, safe } from '../output.ts'
+import { table } from '../table.ts'
 import { wholeNumber } from '../whole-number.ts'
 
 type Flags = { json?: boolean }

@@ -1,7 +1,8 @@
 import { Command } from 'commander'
 import { listReaders, renameConsumer, separateConsumer } from '../../operations/server/names.ts'
 import { withPool } from '../database.ts'
-import { counted, print, table } from '../output.ts'
+import { counted, print } from '../output.ts'
+import { table } from '../table.ts'
 
 interface Flags {
   json?: boolean

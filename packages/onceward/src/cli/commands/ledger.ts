@@ -12,7 +12,8 @@ import {
 } from '../../telemetry/ledger.ts'
 import { type ActFlags, actOptions } from '../act-flags.ts'
 import { withPool } from '../database.ts'
-import { oneLine, print, safe, table } from '../output.ts'
+import { oneLine, print, safe } from '../output.ts'
+import { table } from '../table.ts'
 import { rowNumber, wholeNumber } from '../whole-number.ts'
 
 const lister = 'onceward ledger list'

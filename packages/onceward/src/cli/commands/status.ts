@@ -4,7 +4,8 @@ import { readRates } from '../../telemetry/consumer-detail.ts'
 import { lackText } from '../../telemetry/lack-text.ts'
 import { readStatus, type Status } from '../../telemetry/read-status.ts'
 import { withPool } from '../database.ts'
-import { oneLine, print, table } from '../output.ts'
+import { oneLine, print } from '../output.ts'
+import { table } from '../table.ts'
 import { flowTable } from './status/flow-table.ts'
 
 export function statusCommand(): Command {

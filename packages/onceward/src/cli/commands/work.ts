@@ -3,9 +3,10 @@ import { releaseHeld } from '../../operations/work/release-held.ts'
 import { type HeldDetails, type HeldWork, heldStates, listHeld, showHeld } from '../../telemetry/held-work.ts'
 import { type ActFlags, actOptions } from '../act-flags.ts'
 import { withPool } from '../database.ts'
-import { print, safe, table } from '../output.ts'
+import { print, safe } from '../output.ts'
+import { table } from '../table.ts'
 import { rowNumber, wholeNumber } from '../whole-number.ts'
-import { originText } from './parked/preview.ts'
+import { originText } from './parked/parked-table.ts'
 
 const lister = 'onceward work list'
 

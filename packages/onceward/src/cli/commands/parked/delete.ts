@@ -8,7 +8,8 @@ import {
   requestDeletion,
 } from '../../../operations/parking/delete-parked.ts'
 import { withPool } from '../../database.ts'
-import { counted, print, table } from '../../output.ts'
+import { counted, print } from '../../output.ts'
+import { table } from '../../table.ts'
 import { rowNumber, wholeNumber } from '../../whole-number.ts'
 import { acting, lister } from './flags.ts'
 import { confirmedSelection, type ParkedActFlags } from './preview.ts'

@@ -11,10 +11,11 @@ import { listParked } from '../../../operations/parking/list-parked.ts'
 import { type PayloadMember, searchPayload } from '../../../operations/parking/search-payload.ts'
 import { type ParkedDetails, readBody, showParked } from '../../../operations/parking/show-parked.ts'
 import { withPool } from '../../database.ts'
-import { print, safe, table } from '../../output.ts'
+import { print, safe } from '../../output.ts'
+import { table } from '../../table.ts'
 import { rowNumber, wholeNumber } from '../../whole-number.ts'
 import { type FilterFlags, filterOf, lister, selecting } from './flags.ts'
-import { parkedTable } from './preview.ts'
+import { parkedTable } from './parked-table.ts'
 
 export function listCommand(): Command {
   const command = new Command('list')
