@@ -168,10 +168,28 @@ describe('import boundaries', () => {
     assert.deepEqual(found, [])
   })
 
+  test('the functions of acts are called through acts.ts', () => {
+    const acts = 'drivers/postgres/acts.ts'
+    const called = [...text.get(acts)!.matchAll(/onceward\.([a-z_]+)\(/g)].map(([, name]) => name!)
+    assert.ok(called.length > 25)
+    // Processes record an incarnation that they detect.
+    const allowed = ['server/read-incarnations.ts', 'server-incarnation.ts'].map(
+      one => `drivers/postgres/${one}`,
+    )
+    const call = new RegExp(`select onceward\\.(${called.join('|')})\\(`)
+    const found = files.filter(
+      file =>
+        ![acts, ...allowed].includes(file) &&
+        !within(file, 'drivers/postgres/migrations/') &&
+        call.test(withoutComments(text.get(file)!)),
+    )
+    assert.deepEqual(found, [])
+  })
+
   test('telemetry only reads: no statement that it can reach writes', () => {
     const reached = new Set(files.filter(file => within(file, 'telemetry/')))
+    // The list of migrations says which version the schema must have; only `migrate.ts` applies it.
     for (const file of reached)
-      // The list of migrations says which version the schema must have; only `migrate.ts` applies it.
       for (const { to, typeOnly } of imports.filter(one => one.file === file))
         if (!typeOnly && within(to, 'drivers/postgres/') && !within(to, 'drivers/postgres/migrations/'))
           reached.add(to)

@@ -1,19 +1,5 @@
 import type { SqlClient } from '../pool.ts'
 
-interface PlanAnswer {
-  readonly ok: boolean
-  readonly why: string
-}
-
-/** Not an act of its own: a preview plans inside its transaction. */
-export async function callPlanCampaign(client: SqlClient, id: string, plan: unknown): Promise<PlanAnswer> {
-  const { rows } = await client.query('select onceward.plan_campaign($1, $2) as answer', [
-    id,
-    JSON.stringify(plan),
-  ])
-  return rows[0].answer
-}
-
 export interface CampaignEventRow {
   readonly at: Date
   readonly actor: string
