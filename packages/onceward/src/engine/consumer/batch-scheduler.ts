@@ -343,7 +343,7 @@ export class BatchScheduler<M, Tx> {
       inFlight = 0
     }
     try {
-      const onBatchDecided = (decided: readonly Decided<M>[]) => {
+      const endBatch = (decided: readonly Decided<M>[]) => {
         this.#options.onBatchDecided()
         ended = decided
         onDecided(decided)
@@ -353,7 +353,7 @@ export class BatchScheduler<M, Tx> {
         leaveSlot()
         this.pump()
       }
-      await this.#runner.run(batch, onBatchDecided, suspect)
+      await this.#runner.run(batch, endBatch, suspect)
     } catch (error) {
       // While the consumer stops, an unfinished batch stays unsettled, and the broker redelivers it.
       const givenUp = signal.aborted || (error instanceof StorePaused && !this.#options.isRunning())
