@@ -5,9 +5,9 @@ import { type createPool, postgresQueue, publish } from 'onceward/postgres'
 import { queue } from 'onceward/rabbitmq'
 import { until } from 'onceward/testing'
 import { openKafka } from '../kafka/fixture.ts'
-import type { Scraped } from '../observe/scraped.ts'
 import { startTcpProxy } from '../proxy/tcp-proxy.ts'
 import { createTestQueue } from '../rabbitmq/broker.ts'
+import type { Scraped } from '../telemetry/scraped.ts'
 
 type Pool = ReturnType<typeof createPool>
 type Labels = Readonly<Record<string, string>>

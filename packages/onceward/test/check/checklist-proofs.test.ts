@@ -9,8 +9,8 @@ import { createPool, createQueue, migrate, postgresQueue, publish } from 'oncewa
 import { until } from 'onceward/testing'
 import { startObserveServer } from '../../src/runtime/observe-server.ts'
 import { realEnvironment } from '../../src/runtime/real-environment.ts'
-import { type Scraped, scrape } from '../observe/scraped.ts'
 import { createDatabase, skipWithout } from '../services/services.ts'
+import { type Scraped, scrape } from '../telemetry/scraped.ts'
 
 type Message = { readonly id: string }
 type Contract = ConsumerContract<Message>

@@ -13,8 +13,8 @@ import {
 } from '../../src/index.ts'
 import { startObserveServer } from '../../src/runtime/observe-server.ts'
 import { until } from '../../src/testing/until.ts'
-import { producerContext, registerTracing, spansNamed } from '../observe/tracing.ts'
 import { skipWithout } from '../services/services.ts'
+import { producerContext, registerTracing, spansNamed } from '../telemetry/tracing.ts'
 import { openKafka, randomName, type TestKafka } from './fixture.ts'
 
 interface Order {

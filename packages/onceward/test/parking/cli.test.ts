@@ -7,8 +7,8 @@ import { after, before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { previewParked } from '../../src/operations/parking/preview-parked.ts'
 import { startRedrive, stopRedrive } from '../../src/operations/parking/redrive-parked.ts'
-import { Scene } from '../inbox/scene.ts'
 import { skipWithout } from '../services/services.ts'
+import { Scene } from '../work/scene.ts'
 import { direct, failing, settled } from './parked-scene.ts'
 
 const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))

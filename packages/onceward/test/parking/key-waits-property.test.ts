@@ -6,8 +6,8 @@ import { until } from 'onceward/testing'
 import { previewParked } from '../../src/operations/parking/preview-parked.ts'
 import { skipParked } from '../../src/operations/parking/skip-parked.ts'
 import { releaseHeld } from '../../src/operations/work/release-held.ts'
-import { type Job, type JobContext, Scene, write } from '../inbox/scene.ts'
 import { skipWithout } from '../services/services.ts'
+import { type Job, type JobContext, Scene, write } from '../work/scene.ts'
 import { replayAll } from './parked-scene.ts'
 
 /** What a message does at its first tries; then it is applied. */

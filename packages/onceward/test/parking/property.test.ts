@@ -6,8 +6,8 @@ import { until } from 'onceward/testing'
 import { noteStateFixed } from '../../src/operations/parking/fix-parked.ts'
 import { previewParked } from '../../src/operations/parking/preview-parked.ts'
 import { skipParked } from '../../src/operations/parking/skip-parked.ts'
-import { type Job, type JobContext, Scene, write } from '../inbox/scene.ts'
 import { skipWithout } from '../services/services.ts'
+import { type Job, type JobContext, Scene, write } from '../work/scene.ts'
 import { inOrder, isIdle, replayAll } from './parked-scene.ts'
 
 type Step =

@@ -10,8 +10,8 @@ import { createQueue, postgresQueue, publish } from 'onceward/postgres'
 import { avroCodec, avroEncoder, confluentRegistry } from 'onceward/schema'
 import { createTestEnvironment, until } from 'onceward/testing'
 import { readStatus } from '../../src/telemetry/read-status.ts'
-import { type Job, Scene } from '../inbox/scene.ts'
 import { skipWithout } from '../services/services.ts'
+import { type Job, Scene } from '../work/scene.ts'
 import { RegistryServer } from './registry-server.ts'
 
 const first = { type: 'record', name: 'Job', fields: [{ name: 'id', type: 'string' }] } as const

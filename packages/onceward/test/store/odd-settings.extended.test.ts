@@ -8,7 +8,7 @@ import { skipWithout } from '../services/services.ts'
  * Files that cover consumer, workers, dispatcher, relay, retention, parked commands, campaigns and explain.
  */
 const files = [
-  'inbox/stored.test.ts',
+  'work/stored.test.ts',
   'effects/external/flow.test.ts',
   'effects/relay.test.ts',
   'retention/purge.test.ts',

@@ -36,7 +36,7 @@ export const failure = {
     'finds versions that the consumer cannot read, until it has a default',
   ),
   contentId: proof(
-    'spine/content-identity.test.ts',
+    'delivery/content-identity.test.ts',
     'applies each content once on <broker>, also after a restart',
   ),
   redeliverySlowed: proof(
@@ -127,7 +127,7 @@ export const failure = {
     'leaves a quarantined row for each with its bytes and reason, dedup <dedup>',
   ),
   deliveryLimit: proof(
-    'spine/delivery-limit.test.ts',
+    'delivery/delivery-limit.test.ts',
     'innocent messages of a repeatedly killed process return from the dead-letter queue, each applied once',
   ),
   reasons: proof(

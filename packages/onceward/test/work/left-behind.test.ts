@@ -16,8 +16,8 @@ import { until } from 'onceward/testing'
 import { startObserveServer } from '../../src/runtime/observe-server.ts'
 import { catalogue, prometheusName } from '../../src/telemetry/catalogue.ts'
 import { readStatus } from '../../src/telemetry/read-status.ts'
-import { scrape } from '../observe/scraped.ts'
 import { createDatabase, skipWithout } from '../services/services.ts'
+import { scrape } from '../telemetry/scraped.ts'
 
 type Contract = ConsumerContract<{ id: string }, SqlTransaction>
 type Part = NonNullable<Parameters<typeof runConsumer>[1]['parts']>[number]

@@ -11,8 +11,8 @@ import { acceptLoss, readLosses } from '../../src/operations/losses.ts'
 import { renameConsumer } from '../../src/operations/server/names.ts'
 import { startObserveServer } from '../../src/runtime/observe-server.ts'
 import { catalogue, prometheusName } from '../../src/telemetry/catalogue.ts'
-import { scrape } from '../observe/scraped.ts'
 import { createDatabase, skipWithout } from '../services/services.ts'
+import { scrape } from '../telemetry/scraped.ts'
 
 const contract = { owner: 'tests', risk: 'projection', handle: () => {} } as const
 const name = prometheusName(catalogue.losses)
