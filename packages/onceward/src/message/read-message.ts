@@ -80,7 +80,9 @@ class Reading<M, Tx> {
   readonly #later: Later<M>
   readonly #unexpected: ReturnType<typeof compileExpectation<M, Tx>>
   readonly #decoding: LimitedStep
-  /** Without markers the digest of an applied message is not stored, and it is two fifths of the reading time. */
+  /**
+   * Without markers the digest of an applied message is not stored, and it is two fifths of the reading time.
+   */
   readonly #digestsLate: boolean
 
   constructor(consumer: Consumer<M, Tx>, limitTime: TimeLimitFor<M>) {
@@ -132,7 +134,7 @@ class Reading<M, Tx> {
     } catch (error) {
       const received = this.#refusals.undecodable(delivery, early, error)
       // A consumer that waits for its registry waits for a promise.
-      return isRegistryAway(received) ? Promise.resolve(received) : received
+      return isRegistryUnavailable(received) ? Promise.resolve(received) : received
     }
     return value instanceof Promise
       ? this.#decodeLater(delivery, early, value)
@@ -201,7 +203,7 @@ class Reading<M, Tx> {
 
 /**
  * For decisions that need the message: as `createMessageReader` without a time limit, but rejects while the
- * registry of its schema is away.
+ * registry of its schema is unavailable.
  */
 export function createAnsweredReader<M, Tx>(
   consumer: Consumer<M, Tx>,
@@ -209,15 +211,15 @@ export function createAnsweredReader<M, Tx>(
   const read = createMessageReader(consumer)
   return async delivery => {
     const received = await read(delivery)
-    if (!received.readable && received.problem.kind === 'registry away')
+    if (!received.readable && received.problem.kind === 'registry unavailable')
       throw new OncewardError('registry_unavailable', received.problem.text)
     return received
   }
 }
 
 /** True for a message whose registry cannot be reached: it is read again when the registry answers. */
-export function isRegistryAway(received: Received): boolean {
-  return !received.readable && received.problem.kind === 'registry away'
+export function isRegistryUnavailable(received: Received): boolean {
+  return !received.readable && received.problem.kind === 'registry unavailable'
 }
 
 type Result<M> = StandardSchemaV1.Result<M>

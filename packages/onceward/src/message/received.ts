@@ -71,7 +71,7 @@ export type ProblemKind =
   /** Decoding or validation did not finish in time; the message may be valid. */
   | 'unvalidated'
   /** The registry of its schema cannot be reached. The consumer waits and reads it again. */
-  | 'registry away'
+  | 'registry unavailable'
   /** The registry does not know its schema, so far. */
   | 'unknown schema'
   | 'id missing'

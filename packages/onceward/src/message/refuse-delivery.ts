@@ -87,7 +87,7 @@ function kindOfError(error: unknown): ProblemKind {
     case 'registry_unavailable':
     // A missing package or a wrong setting concerns every message, and none of them is at fault.
     case 'configuration':
-      return 'registry away'
+      return 'registry unavailable'
     case 'schema_unknown':
       return 'unknown schema'
     default:

@@ -160,7 +160,7 @@ async function startConsumer<M>(
   })
   const carriers: RelayHandle[] = []
   const parts: Lifecycle[] = []
-  let spine: ConsumerProcess<M, SqlTransaction> | null = null
+  let reader: ConsumerProcess<M, SqlTransaction> | null = null
   try {
     await assertUsable(pool, options.environment)
     if (options.store !== undefined) await assertSameDatabase(options.store, pool)
@@ -209,7 +209,7 @@ async function startConsumer<M>(
     // A process that neither inserts nor removes markers does not need the broker's redelivery window.
     const keepers =
       wanted.has('consumer') || wanted.has('retention') || wanted.has('worker')
-        ? await openRetention(consumer, { ...options, ...access, idle: () => isIdle(spine) })
+        ? await openRetention(consumer, { ...options, ...access, idle: () => isIdle(reader) })
         : []
     if (wanted.has('worker') && mode === 'live' && consumer.message.codec.knows !== undefined)
       carriers.push(
@@ -217,8 +217,12 @@ async function startConsumer<M>(
       )
     const localHandoff = worker?.localHandoff
     if (wanted.has('consumer'))
-      spine = new ConsumerProcess({ ...around, source: broker.source, ...(localHandoff && { localHandoff }) })
-    parts.push(...carriers, ...(spine === null ? [] : [spine]))
+      reader = new ConsumerProcess({
+        ...around,
+        source: broker.source,
+        ...(localHandoff && { localHandoff }),
+      })
+    parts.push(...carriers, ...(reader === null ? [] : [reader]))
     if (wanted.has('consumer') && mode === 'live')
       parts.push(...levels.map(source => new ConsumerProcess({ ...around, source })))
     if (wanted.has('retention')) parts.push(...keepers)
@@ -232,7 +236,7 @@ async function startConsumer<M>(
     const atWork = () => (worker?.process ?? null) as Process
     const watch = watchConsumer({
       consumer: consumer as never,
-      reader: spine as Process,
+      reader: reader as Process,
       worker: atWork,
       queue: broker.source.capabilities.positions ? null : broker.source.name.split(' ').at(-1)!,
       pool,
@@ -240,13 +244,13 @@ async function startConsumer<M>(
       now: Date.now,
       gaugesMaxAgeMs: options.gaugesMaxAgeMs,
     })
-    const sampled = () => [spine as Process, atWork()].filter(one => one !== null)
+    const sampled = () => [reader as Process, atWork()].filter(one => one !== null)
     const sampler = new FlowSampler({ processes: sampled, pool, env })
     const watches = {
       ...watch,
       close: async () => void (await Promise.all([watch.close(), sampler.close()])),
     }
-    return running(spine as Process, atWork, parts, pool, env, watches)
+    return running(reader as Process, atWork, parts, pool, env, watches)
   } catch (error) {
     failed.abort()
     // Running parts too: a reader left open would keep its partitions without reading them.
@@ -302,11 +306,11 @@ async function openDispatcher<M>(
  * No open transaction and no deliveries. Repeated checks never find a consumer with a backlog idle, nor one
  * that waits for a dependency before it can read what was redelivered.
  */
-function isIdle<M>(spine: ConsumerProcess<M, SqlTransaction> | null): boolean {
-  if (spine === null) return true
-  const { batchesInFlight, held, storeUnavailable, breaker } = spine.tally
+function isIdle<M>(reader: ConsumerProcess<M, SqlTransaction> | null): boolean {
+  if (reader === null) return true
+  const { batchesInFlight, held, storeUnavailable, breaker } = reader.tally
   const waits = storeUnavailable || breaker !== 'closed'
-  return spine.state === 'running' && batchesInFlight === 0 && held === 0 && !waits
+  return reader.state === 'running' && batchesInFlight === 0 && held === 0 && !waits
 }
 
 function readVariable(name: string): string | undefined {

@@ -21,7 +21,7 @@ export interface SetAside {
   readonly code: string
 }
 
-const problems: Readonly<Record<Exclude<ProblemKind, 'process died' | 'registry away'>, true>> = {
+const problems: Readonly<Record<Exclude<ProblemKind, 'process died' | 'registry unavailable'>, true>> = {
   'over limit': true,
   undecodable: true,
   'inexact number': true,

@@ -14,7 +14,7 @@ const messages = 12
 
 describe('a delivery limit on a queue of others', await skipWithout('postgres', 'rabbitmq'), () => {
   test('innocent messages of a repeatedly killed process return from the dead-letter queue, each applied once', async () => {
-    await using env = await openWorld()
+    await using env = await openEnvironment()
     await env.publish()
     // With limit 2 the third death moves everything that was prefetched.
     for (let deaths = 1; deaths <= 3; deaths++) {
@@ -34,7 +34,7 @@ describe('a delivery limit on a queue of others', await skipWithout('postgres', 
   })
 })
 
-async function openWorld() {
+async function openEnvironment() {
   const database = await createDatabase()
   const pool = createPool(database.url, { max: 2 })
   await migrate(pool)

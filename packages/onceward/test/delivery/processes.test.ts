@@ -11,7 +11,7 @@ import { createDatabase, skipWithout } from '../services/services.ts'
 for (const kind of ['postgres', 'rabbitmq'] as const) {
   describe(`several processes on ${kind}`, await skipWithout('postgres', kind), () => {
     test('twenty concurrent duplicates across four processes have one effect', async () => {
-      await using env = await openWorld(kind)
+      await using env = await openEnvironment(kind)
       const charge = (id: string, amount: number) => ({
         id,
         body: JSON.stringify({ id, kind: 'charge', amount }),
@@ -35,7 +35,7 @@ for (const kind of ['postgres', 'rabbitmq'] as const) {
     })
 
     test('one id with two payloads, racing in both orders: one applied, the other quarantined', async () => {
-      await using env = await openWorld(kind)
+      await using env = await openEnvironment(kind)
       const both = (n: number) =>
         [1, 2].map(amount => ({
           id: null,
@@ -60,7 +60,7 @@ for (const kind of ['postgres', 'rabbitmq'] as const) {
     })
 
     test('a process frozen with an uncommitted marker delays others only briefly, and is fenced when it resumes', async () => {
-      await using env = await openWorld(kind)
+      await using env = await openEnvironment(kind)
       const [frozen] = await env.spawn(1, { freezeIn: 'charge-0', handlerTimeoutMs: 1_000 })
       await env.broker.publish([
         { id: 'charge-0', body: JSON.stringify({ id: 'charge-0', kind: 'charge', amount: 1 }) },
@@ -88,7 +88,7 @@ for (const kind of ['postgres', 'rabbitmq'] as const) {
   })
 }
 
-async function openWorld(kind: 'postgres' | 'rabbitmq') {
+async function openEnvironment(kind: 'postgres' | 'rabbitmq') {
   const database = await createDatabase()
   const pool = createPool(database.url, { max: 2 })
   await migrate(pool)

@@ -89,7 +89,7 @@ describe('a consumer that reads by a registry', await skipWithout('postgres'), (
   }
 
   for (const order of ['none', 'key'] as const)
-    test(`pauses while the registry is away: no attempt, nothing parked, then all applied (order ${order})`, async () => {
+    test(`pauses while the registry is unavailable: no attempt, nothing parked, then all applied (order ${order})`, async () => {
       const name = `away_${order}`
       const registry = await new RegistryServer().start()
       const id = registry.add('jobs-value', first)
@@ -101,7 +101,7 @@ describe('a consumer that reads by a registry', await skipWithout('postgres'), (
         identity: { id: (m: Job) => m.id, orderKey: () => 'one' },
       }
       const running = await start(name, registry, keyed || {})
-      await until('the pause is seen', async () => (await pausedIn(name)) === 'registry_away')
+      await until('the pause is seen', async () => (await pausedIn(name)) === 'registry_unavailable')
       assert.notEqual(running.consumer!.tally.breaker, 'closed')
       await until('the registry was probed', () =>
         watched.lines.some(

@@ -4,9 +4,9 @@
  * writes it. A function that refuses returns `{ ok: false, why }` instead of raising, so that the audit keeps
  * the refusal.
  *
- * Not one function each, because they take many statements or transactions: passes of retention, whose
- * totals are in `onceward.purged`; `retention partition`; swap and rollback of a rebuild, which the history of
- * the campaign shows. `migrate` and `migrate --roles` change the schema, as its owner.
+ * Not one function each, because they take many statements or transactions: passes of retention, whose totals
+ * are in `onceward.purged`; `retention partition`; swap and rollback of a rebuild, which the history of the
+ * campaign shows. `migrate` and `migrate --roles` change the schema, as its owner.
  */
 export const acts = {
   acceptBroker: 'onceward.accept_broker($1, $2, $3)',

@@ -26,7 +26,7 @@ export interface PreviewOptions {
   readonly dryRun?: boolean
 }
 
-/** What a campaign would do, before anybody starts it. */
+/** What a campaign would do, before it is started. */
 export interface CampaignPreview {
   readonly campaign: Campaign
   readonly plan: CampaignPlan

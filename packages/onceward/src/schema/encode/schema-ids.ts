@@ -65,8 +65,8 @@ export class SchemaIdCache {
       await this.#folder?.write(subject, this.#schema, ids)
       return ids
     } catch (error) {
-      const away = error instanceof OncewardError && error.code === 'registry_unavailable'
-      const kept = away ? await this.#folder?.read(subject, this.#schema) : null
+      const isUnavailable = error instanceof OncewardError && error.code === 'registry_unavailable'
+      const kept = isUnavailable ? await this.#folder?.read(subject, this.#schema) : null
       if (kept) return kept
       throw error
     }

@@ -79,7 +79,7 @@ class ConfluentRegistry implements SchemaRegistry {
         `registry ${this.name} refused the schema of subject ${subject}: ${reasonOf(answer)}`,
       )
     const registered = idsOf(this.#json(answer))
-    if (registered === null) throw this.#http.away(`it answered ${answer.status} to a registration`)
+    if (registered === null) throw this.#http.unavailable(`it answered ${answer.status} to a registration`)
     // Older registries answer with the id alone.
     return registered.guid === null
       ? ((await this.lookup(subject, schema, signal)) ?? registered)
@@ -103,7 +103,7 @@ class ConfluentRegistry implements SchemaRegistry {
     const { schema: text, schemaType: type = 'AVRO', references = [] } = answer
     const known = schemaTypes.find(one => one === type)
     if (typeof text !== 'string' || known === undefined || !Array.isArray(references))
-      throw this.#http.away('it answered without a schema')
+      throw this.#http.unavailable('it answered without a schema')
     const found = new Map<string, ReferencedSchema>()
     await this.#follow(references, found, signal)
     return { type: known, text, references: [...found.values()] }
@@ -132,16 +132,16 @@ class ConfluentRegistry implements SchemaRegistry {
   /** Null for what the registry does not know. A 404 without its error code comes from another server. */
   #json<T>(answer: RegistryAnswer): T | null {
     const { status } = answer
-    if (status >= 500) throw this.#http.away(`it answered ${status}`, undefined, status)
+    if (status >= 500) throw this.#http.unavailable(`it answered ${status}`, undefined, status)
     let value: unknown
     try {
       value = JSON.parse(answer.text)
     } catch {
-      throw this.#http.away(`it answered ${status} without JSON`, undefined, status)
+      throw this.#http.unavailable(`it answered ${status} without JSON`, undefined, status)
     }
     if (status === 404 && typeof (value as { error_code?: unknown } | null)?.error_code === 'number')
       return null
-    if (status !== 200) throw this.#http.away(`it answered ${status}`, undefined, status)
+    if (status !== 200) throw this.#http.unavailable(`it answered ${status}`, undefined, status)
     return value as T
   }
 }

@@ -55,7 +55,7 @@ export interface LedgerFilter {
   readonly businessKey?: string | undefined
   /**
    * `open`: all that are not completed. Default: every state if the filter names a message, a key or a
-   * business key, else effects that wait for people.
+   * business key, else effects that need attention.
    */
   readonly state?: string | undefined
   readonly limit?: number | undefined
