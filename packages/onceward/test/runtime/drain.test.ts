@@ -24,7 +24,7 @@ describe('draining a running consumer', await skipWithout('postgres'), () => {
     assert.ok(tookMs < bound, `it took ${tookMs} ms`)
   })
 
-  test('the deadline is one for a handler, a call and the rest together', async () => {
+  test('a handler, a call and the rest share one deadline', async () => {
     await using env = await openEnvironment()
     env.gateway.plan('k', 'hold, then charge')
     const running = await env.run({

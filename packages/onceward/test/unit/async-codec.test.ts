@@ -32,7 +32,7 @@ const failure = { attemptsMax: 1, breaker: { failuresMax: 5, pauseMs: 1_000, pau
 
 describe('an asynchronous codec', () => {
   for (const order of ['none', 'key'] as const)
-    test(`messages wait while its registry is unavailable, and one at a time asks again (order ${order})`, async () => {
+    test(`messages wait while its registry is unavailable, and one at a time is read again (order ${order})`, async () => {
       const registry = new Registry()
       registry.away = true
       const rig = new ConsumerRig()
@@ -83,7 +83,7 @@ describe('an asynchronous codec', () => {
     await next.drain()
   })
 
-  test('a decode that does not end in time has used an attempt', async () => {
+  test('a decode that does not end in time counts an attempt', async () => {
     const codec = { name: 'stuck', decode: () => new Promise(() => {}), waitMaxMs: 2_000 }
     const rig = new ConsumerRig()
     const one = await rig.start({ message: { codec }, failure, batch: { handlerTimeoutMs: 1_000 } })

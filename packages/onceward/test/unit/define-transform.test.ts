@@ -55,7 +55,7 @@ describe('the contract of a transform', () => {
     test(`refuses ${what}`, () => assert.deepEqual(problemsOf(changes), places))
   }
 
-  test('takes money when an owner accepts that, when nothing passes, and when it halts', () => {
+  test('may have risk money if a named owner accepts gaps, if exhausted records stop it, or without a dead-letter topic', () => {
     const accepted = { deadLetter: { to: 'orders.dead', passingAcceptedBy: 'head of orders' } }
     assert.deepEqual(problemsOf({ risk: 'money', failure: accepted }), [])
     assert.deepEqual(

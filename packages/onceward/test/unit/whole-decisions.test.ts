@@ -342,7 +342,7 @@ describe('whether an attempt is counted', () => {
   const counts = (fact: Fact, outageMs: number | null = null, rules = policy.rules) =>
     countsAsAttempt(fact, { rules }, outageMs)
 
-  test('of verdicts: those that try in vain', () => {
+  test('of verdicts: those that retry without success', () => {
     const counted = (
       ['retryAfter', 'park', 'reject', 'quarantine', 'ignore', 'applied', 'stale', 'duplicate'] as const
     ).filter(kind => counts({ kind: 'verdict', verdict: Verdict[kind]('r' as never) }))
