@@ -89,7 +89,7 @@ export interface CampaignPlan {
     readonly catchUp?: readonly LogRange[];
 }
 
-/** What a campaign would do, before anybody starts it. */
+/** What a campaign would do, before it is started. */
 export interface CampaignPreview {
     readonly campaign: Campaign;
     readonly plan: CampaignPlan;

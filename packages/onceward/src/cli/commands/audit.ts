@@ -24,7 +24,7 @@ export function auditCommand(): Command {
 function listCommand(): Command {
   return new Command('list')
     .description('list audit rows, newest first')
-    .option('--consumer <name>', 'only of this consumer')
+    .option('--consumer <name>', "only this consumer's")
     .option('--limit <count>', 'maximum number of rows', '50')
     .option('--json', 'print one JSON object')
     .action((flags: Flags & { consumer?: string; limit: string }) =>

@@ -32,8 +32,8 @@ export function ledgerCommand(): Command {
 function listCommand(): Command {
   return new Command('list')
     .description('list effects that need attention, or all of a message or key; oldest first')
-    .option('--consumer <name>', 'only of this consumer')
-    .option('--target <name>', 'only of this target')
+    .option('--consumer <name>', "only this consumer's")
+    .option('--target <name>', 'only for this target')
     .option('--type <kind>', 'only of targets of this kind')
     .option('--key <key>', 'only under this effect key')
     .option('--message <id>', 'only requested by this message')

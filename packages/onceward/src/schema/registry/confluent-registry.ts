@@ -148,7 +148,10 @@ class ConfluentRegistry implements SchemaRegistry {
 
 function requestOf({ type, text, references }: RegisteredSchema): unknown {
   if (references.length > 0)
-    throw new OncewardError('usage', 'A schema with references cannot be registered here; register it apart.')
+    throw new OncewardError(
+      'usage',
+      'A schema with references cannot be registered here; register it separately.',
+    )
   return { schema: text, ...(type !== 'AVRO' && { schemaType: type }) }
 }
 

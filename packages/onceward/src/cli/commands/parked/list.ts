@@ -20,7 +20,7 @@ import { parkedTable } from './parked-table.ts'
 export function listCommand(): Command {
   const command = new Command('list')
     .description('list messages that need attention, oldest first, by page')
-    .option('--consumer <name>', 'only of this consumer')
+    .option('--consumer <name>', "only this consumer's")
     .option('--after <id>', 'start after this id')
     .option('--member <path=value>', 'only with this member of a JSON payload, such as order.id=7')
   return selecting(command, '50').action((flags: FilterFlags & { member?: string }) =>
@@ -52,7 +52,7 @@ async function rowsWithMember(pool: SqlPool, filter: ParkedFilter, member: Paylo
 export function groupsCommand(): Command {
   return new Command('groups')
     .description('count messages by cause: failure class, code and place')
-    .option('--consumer <name>', 'only of this consumer')
+    .option('--consumer <name>', "only this consumer's")
     .option('--limit <count>', 'maximum number of groups', '50')
     .option('--json', 'print one JSON object')
     .action((flags: FilterFlags) =>
@@ -83,7 +83,7 @@ export function showCommand(): Command {
 export function closedCommand(): Command {
   return new Command('closed')
     .description('list skipped and deleted messages with their reasons')
-    .option('--consumer <name>', 'only of this consumer')
+    .option('--consumer <name>', "only this consumer's")
     .option('--after <id>', 'start after this id')
     .option('--limit <count>', 'maximum number of rows', '50')
     .option('--json', 'print one JSON object')

@@ -267,7 +267,7 @@ export class TransactionalProducer {
       if (trouble.kind === 'fenced') throw fenced(transactionalId, error)
       throw new OncewardError(
         'commit_not_confirmed',
-        `Kafka did not answer the ${commit ? 'commit' : 'abort'} of a transaction of ${transactionalId}: ${trouble.text}. It may or may not have happened, whole or not at all. Start a new producer with the same id and read the group's offsets to find the outcome.`,
+        `Kafka did not answer the ${commit ? 'commit' : 'abort'} of a transaction of ${transactionalId}: ${trouble.text}. It took effect completely or not at all. Start a new producer with the same id and read the group's offsets to find the outcome.`,
         { cause: error, details: { kafka: trouble.name, isUnanswered } },
       )
     }
