@@ -237,7 +237,7 @@ describe('import boundaries', () => {
   })
 
   test("only a handler's handle is a proxy", () => {
-    const handles = ['drivers/memory/store.ts', 'drivers/postgres/adapters/knex.ts']
+    const handles = ['drivers/memory/session.ts', 'drivers/postgres/adapters/knex.ts']
     const allowed = [...handles, 'testing/conformance/delivery-bench.ts']
     const proxied = files.filter(file => /\bnew Proxy\b/.test(withoutComments(text.get(file)!)))
     assert.deepEqual(
