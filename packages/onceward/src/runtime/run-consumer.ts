@@ -31,6 +31,7 @@ import { reachServers } from './reach-servers.ts'
 import { realEnvironment } from './real-environment.ts'
 import { recordOutages } from './record-outage.ts'
 import { type Health, type HealthWatch, watchConsumer } from './run-health.ts'
+import { endPool, running } from './running.ts'
 import { assertSameDatabase } from './same-database.ts'
 import { FlowSampler } from './sample-flow.ts'
 import { serversOf } from './servers-of.ts'
@@ -167,9 +168,8 @@ async function startConsumer<M>(
     const access = { ...options, pool, env, signal }
     const wanted = new Set(options.parts ?? ['consumer', 'worker', 'dispatcher', 'relay', 'retention'])
     if (wanted.has('consumer') && mode === 'live') await assertNothingLeft(pool, consumer)
-    const { retryLevelsMs, deadLetter } = consumer.failure
-    if (wanted.has('consumer') || retryLevelsMs.length > 0 || (wanted.has('relay') && deadLetter !== null))
-      await reachServers(serversOf(consumer as never, options), signal)
+    const { retryLevelsMs } = consumer.failure
+    if (needsBroker(consumer, wanted)) await reachServers(serversOf(consumer as never, options), signal)
     const broker = await openBroker(consumer.source, access)
     const unsent = await copiesInOutbox(pool, consumer.source)
     const carriesCopies = unsent.size > 0
@@ -181,15 +181,7 @@ async function startConsumer<M>(
     carriers.push(...outgoing.relays)
     if (wanted.has('dispatcher'))
       carriers.push(...(await openDispatcher(consumer, options, pool, env, instance)))
-    const store =
-      options.store ??
-      createPostgresStore({
-        pool,
-        incarnation,
-        log: env.log,
-        prepare: prepareOf(options),
-        ...(options.environment && { environment: options.environment }),
-      })
+    const store = options.store ?? ownStore(options, pool, incarnation)
     const kickAll = () => {
       for (const carrier of carriers) carrier.kick()
     }
@@ -226,15 +218,9 @@ async function startConsumer<M>(
     if (wanted.has('consumer') && mode === 'live')
       parts.push(...levels.map(source => new ConsumerProcess({ ...around, source })))
     if (wanted.has('retention')) parts.push(...keepers)
-    for (const part of parts) {
-      signal.throwIfAborted()
-      // A part that halts while its source is being opened ends the wait.
-      await Promise.race([part.start(), part.finished])
-    }
-    signal.throwIfAborted()
-    type Process = ConsumerProcess<unknown, SqlTransaction> | null
+    await startParts(parts, signal)
     const atWork = () => (worker?.process ?? null) as Process
-    const watch = watchConsumer({
+    const watch = watchRun({
       consumer: consumer as never,
       reader: reader as Process,
       worker: atWork,
@@ -244,13 +230,7 @@ async function startConsumer<M>(
       now: Date.now,
       gaugesMaxAgeMs: options.gaugesMaxAgeMs,
     })
-    const sampled = () => [reader as Process, atWork()].filter(one => one !== null)
-    const sampler = new FlowSampler({ processes: sampled, pool, env })
-    const watches = {
-      ...watch,
-      close: async () => void (await Promise.all([watch.close(), sampler.close()])),
-    }
-    return running(reader as Process, atWork, parts, pool, env, watches)
+    return running(reader as Process, atWork, parts, pool, env, watch)
   } catch (error) {
     failed.abort()
     // Running parts too: a reader left open would keep its partitions without reading them.
@@ -262,11 +242,48 @@ async function startConsumer<M>(
   }
 }
 
-/** Does not wait for a connection attempt: its server does not answer. */
-export function endPool(pool: OwnPool, { timers }: Pick<Environment, 'timers'>): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  const cancel = timers.after(graceMs, resolve)
-  return Promise.race([pool.end(), promise]).finally(cancel)
+type Process = ConsumerProcess<unknown, SqlTransaction> | null
+
+function needsBroker<M>({ failure }: Consumer<M, SqlTransaction>, wanted: ReadonlySet<string>): boolean {
+  const { retryLevelsMs, deadLetter } = failure
+  return wanted.has('consumer') || retryLevelsMs.length > 0 || (wanted.has('relay') && deadLetter !== null)
+}
+
+function ownStore(
+  options: RunOptions & { readonly env: Environment },
+  pool: OwnPool,
+  incarnation: ServerIncarnation,
+): Store<SqlTransaction> {
+  return createPostgresStore({
+    pool,
+    incarnation,
+    log: options.env.log,
+    prepare: prepareOf(options),
+    ...(options.environment && { environment: options.environment }),
+  })
+}
+
+async function startParts(parts: readonly Lifecycle[], signal: AbortSignal): Promise<void> {
+  for (const part of parts) {
+    signal.throwIfAborted()
+    // A part that halts while its source is being opened ends the wait.
+    await Promise.race([part.start(), part.finished])
+  }
+  signal.throwIfAborted()
+}
+
+/** Health and metrics of the run, and its samples for the overview of all consumers. */
+function watchRun(
+  options: Parameters<typeof watchConsumer>[0] & {
+    readonly reader: Process
+    readonly worker: () => Process
+  },
+): HealthWatch {
+  const { reader, worker, pool, env } = options
+  const watch = watchConsumer(options)
+  const sampled = () => [reader, worker()].filter(one => one !== null)
+  const sampler = new FlowSampler({ processes: sampled, pool, env })
+  return { ...watch, close: async () => void (await Promise.all([watch.close(), sampler.close()])) }
 }
 
 /** A plain run in `forensic` would commit its effects, and one in `repair` would have no keys. */
@@ -316,80 +333,6 @@ function isIdle<M>(reader: ConsumerProcess<M, SqlTransaction> | null): boolean {
 function readVariable(name: string): string | undefined {
   return process.env[name]
 }
-/**
- * After the deadline: time to return deliveries, then the same again for parts that failed by the abort.
- */
-const graceMs = 500
-
-export function running(
-  consumer: ConsumerProcess<unknown, SqlTransaction> | null,
-  worker: () => ConsumerProcess<unknown, SqlTransaction> | null,
-  parts: readonly Lifecycle[],
-  pool: OwnPool,
-  { clock, timers, log }: Environment,
-  watch: HealthWatch,
-): Running {
-  const leave = () => {
-    for (const part of parts) part.leave()
-  }
-  let stops: 'draining' | 'stopped' | null = null
-  const close = async () => {
-    stops = 'stopped'
-    await watch.close()
-    await pool.end()
-  }
-  const finished = Promise.all(parts.map(part => part.finished))
-    .catch(async error => {
-      leave()
-      await Promise.allSettled(parts.map(part => part.finished))
-      await close()
-      throw error
-    })
-    .then(close)
-  finished.catch(() => {})
-
-  /** One deadline for all parts and the database: after it, none of them is waited for. */
-  const drain = async (deadlineMs = 25_000) => {
-    stops ??= 'draining'
-    const endMs = clock.nowMs() + deadlineMs
-    const orderly = async () => {
-      // The consumer first: relays and dispatchers can still send the effects it commits while draining.
-      for (const part of [...parts].reverse()) await part.drain(Math.max(0, endMs - clock.nowMs()))
-      await finished
-    }
-    const { promise: late, resolve: giveUp } = Promise.withResolvers<void>()
-    const inTurn = [
-      leave,
-      () => pool.cut(),
-      () => {
-        log.warn('left before everything was closed: a server does not answer; nothing is lost')
-        giveUp()
-      },
-    ]
-    const cancels = inTurn.map((step, index) => timers.after(deadlineMs + index * graceMs, step))
-    const drained = orderly()
-    drained.catch(() => {})
-    await Promise.race([drained, late]).finally(() => {
-      for (const cancel of cancels) cancel()
-    })
-  }
-  // A source that is declared to end ends the consumer, and with it the other parts.
-  consumer?.finished.then(() => drain()).catch(() => {}) // `finished` says what went wrong
-  return {
-    consumer,
-    get worker() {
-      return worker()
-    },
-    leave,
-    finished,
-    drain,
-    health() {
-      if (stops === null) return watch.read()
-      return { ready: false, reasons: [stops], oldestUnfinishedSeconds: null, stalledSeconds: null }
-    },
-  }
-}
-
 /**
  * A process cannot end its own endless loop, so isolation without a supervisor is refused.
  */

@@ -10,8 +10,9 @@ import { assertAddresses, type PublisherAddresses, type RelayedBroker } from './
 import { openRelay, type RelayCarrier } from './open-relays.ts'
 import { type StartOptions, startPatiently } from './patient-start.ts'
 import { realEnvironment } from './real-environment.ts'
-import { endPool, type Running, running } from './run-consumer.ts'
+import type { Running } from './run-consumer.ts'
 import { watchCarriers } from './run-health.ts'
+import { endPool, running } from './running.ts'
 
 export type { RelayedBroker } from './open-publisher.ts'
 
