@@ -220,16 +220,15 @@ async function startConsumer<M>(
     if (wanted.has('retention')) parts.push(...keepers)
     await startParts(parts, signal)
     const atWork = () => (worker?.process ?? null) as Process
-    const watch = watchRun({
+    const watched = {
       consumer: consumer as never,
-      reader: reader as Process,
-      worker: atWork,
       queue: broker.source.capabilities.positions ? null : broker.source.name.split(' ').at(-1)!,
       pool,
       env,
       now: Date.now,
       gaugesMaxAgeMs: options.gaugesMaxAgeMs,
-    })
+    }
+    const watch = watchRun(watched, reader as Process, atWork)
     return running(reader as Process, atWork, parts, pool, env, watch)
   } catch (error) {
     failed.abort()
@@ -274,13 +273,12 @@ async function startParts(parts: readonly Lifecycle[], signal: AbortSignal): Pro
 
 /** Health and metrics of the run, and its samples for the overview of all consumers. */
 function watchRun(
-  options: Parameters<typeof watchConsumer>[0] & {
-    readonly reader: Process
-    readonly worker: () => Process
-  },
+  options: Omit<Parameters<typeof watchConsumer>[0], 'reader' | 'worker'>,
+  reader: Process,
+  worker: () => Process,
 ): HealthWatch {
-  const { reader, worker, pool, env } = options
-  const watch = watchConsumer(options)
+  const { pool, env } = options
+  const watch = watchConsumer({ ...options, reader, worker })
   const sampled = () => [reader, worker()].filter(one => one !== null)
   const sampler = new FlowSampler({ processes: sampled, pool, env })
   return { ...watch, close: async () => void (await Promise.all([watch.close(), sampler.close()])) }
