@@ -13,7 +13,7 @@ export interface AddedPartitionsOptions {
   readonly onWarning: (reason: string) => void
 }
 
-/** Partitions that were added to the topic. With an order of keys, each waits until the others are drained. */
+/** Partitions added to the topic. To keep the order of keys, each waits until the others are drained. */
 export class AddedPartitions {
   readonly #options: AddedPartitionsOptions
   /** Assigned, and waiting; with their assignments. */

@@ -13,11 +13,11 @@ export interface InputBatch {
    * since.
    */
   readonly member: Member
-  readonly leases: ReadonlyMap<InputLease, Taken>
+  readonly leases: ReadonlyMap<InputLease, TakenRecords>
 }
 
 /** The records of one partition in a batch, and the position after them. */
-export interface Taken {
+export interface TakenRecords {
   readonly records: readonly LogRecord[]
   readonly next: number
 }
@@ -39,7 +39,7 @@ export function bytesOf(records: readonly LogRecord[]): number {
 }
 
 /** Moves the first records of a partition into a batch. */
-export function takeRecords(lease: InputLease, max: number): Taken {
+export function takeRecords(lease: InputLease, max: number): TakenRecords {
   const records = lease.records.splice(0, max)
   lease.bytes -= bytesOf(records)
   lease.open = records[0]!
@@ -55,7 +55,7 @@ export function putBack(lease: InputLease, records: readonly LogRecord[]): void 
 /** The records of a batch that are in these parts of its partitions. */
 export function partOf(
   batch: InputBatch,
-  leases: ReadonlyMap<InputLease, Taken>,
+  leases: ReadonlyMap<InputLease, TakenRecords>,
 ): Omit<InputBatch, 'offsets'> {
   const kept = new Set([...leases.values()].flatMap(({ records }) => records.map(({ position }) => position)))
   const records = batch.records.filter(({ position }) => kept.has(position))

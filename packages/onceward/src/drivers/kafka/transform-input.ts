@@ -25,7 +25,7 @@ import {
   type InputLease,
   partOf,
   putBack,
-  type Taken,
+  type TakenRecords,
   takeRecords,
 } from './input-batch.ts'
 import { lossError, outOfRange, unreadable } from './loss.ts'
@@ -144,7 +144,7 @@ export class TransformInput implements MembershipEvents, FetchEvents {
    */
   narrow(batch: InputBatch, stops: ReadonlyMap<string, TransformStop>): InputBatch {
     if (stops.size === 0) return batch
-    const leases = new Map<InputLease, Taken>()
+    const leases = new Map<InputLease, TakenRecords>()
     for (const [lease, taken] of batch.leases) {
       const stop = stops.get(lease.progress.partition)
       const done = stop === undefined ? taken : this.#giveBack(lease, taken, stop)
@@ -361,7 +361,7 @@ export class TransformInput implements MembershipEvents, FetchEvents {
     const first = this.#turn++ % ready.length
     const { member } = ready[first]!
     const deliveries: LogDelivery[] = []
-    const leases = new Map<InputLease, Taken>()
+    const leases = new Map<InputLease, TakenRecords>()
     for (const lease of [...ready.slice(first), ...ready.slice(0, first)]) {
       if (lease.member !== member || deliveries.length >= max) continue
       this.#resumeMs.delete(lease.partition)
@@ -374,7 +374,7 @@ export class TransformInput implements MembershipEvents, FetchEvents {
     return { records: deliveries, offsets: this.#offsets(leases), member, leases }
   }
 
-  #giveBack(lease: InputLease, { records }: Taken, { at, delayMs }: TransformStop): Taken {
+  #giveBack(lease: InputLease, { records }: TakenRecords, { at, delayMs }: TransformStop): TakenRecords {
     const done = records.filter(record => Number(record.at) < at)
     if (this.#leases.get(lease.partition) === lease && !lease.stopped) {
       putBack(lease, records.slice(done.length))
@@ -393,7 +393,7 @@ export class TransformInput implements MembershipEvents, FetchEvents {
     return waiting.length === 0 ? null : Math.min(...waiting) - performance.now()
   }
 
-  #offsets(leases: ReadonlyMap<InputLease, Taken>): readonly ConsumedOffset[] {
+  #offsets(leases: ReadonlyMap<InputLease, TakenRecords>): readonly ConsumedOffset[] {
     return [...leases].map(([{ partition, metadata }, { next }]) => ({
       topic: this.#options.settings.topic,
       partition,

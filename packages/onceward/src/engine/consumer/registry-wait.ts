@@ -12,7 +12,7 @@ export const registryUnavailableCode = 'registry_unavailable'
 /**
  * Holds messages whose schema cannot be read, because their registry is unavailable:
  *
- *   answering ──a read fails──▶ unavailable ──pause ends: one message is read again──▶ answering, all are read
+ *   answering ──a read fails──▶ unavailable ──pause ends: one message is read again──▶ answering: all are
  *                               ▲                    └── it fails: twice the pause ──┐
  *                               └────────────────────────────────────────────────────┘
  *
