@@ -3,6 +3,7 @@ import type { Timers } from '../../environment.ts'
 import { matchDeliveryKey } from '../../message/match-delivery-key.ts'
 import { createMessageReader, isRegistryUnavailable, type MessageReader } from '../../message/read-message.ts'
 import type { Received } from '../../message/received.ts'
+import { isUnvalidated } from '../../message/unreadable-message.ts'
 import type { SourceCapabilities } from '../../ports/capabilities.ts'
 import type { Delivery } from '../../ports/source.ts'
 import type { SuspectReader } from '../crash-suspects/suspect-reader.ts'
@@ -10,11 +11,6 @@ import type { RegistryWait } from './registry-wait.ts'
 
 /** How long the other messages wait for slow reading, if order allows them to pass. */
 const togetherMs = 100
-
-/** True for a message that was not read in time: reading it again may help. */
-export function isUnvalidated(received: Received): boolean {
-  return !received.readable && received.problem.kind === 'unvalidated'
-}
 
 /**
  * Turns deliveries into messages. An asynchronous codec or schema has `handlerTimeoutMs` per message. Without
