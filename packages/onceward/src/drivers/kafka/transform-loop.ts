@@ -82,6 +82,7 @@ export class TransformLoop {
     this.#client = new WireClient(options, this.#settings)
     this.#producer = new TransactionalProducer(this.#connections, {
       transactionalId: `onceward.${group}.${instance ?? randomUUID()}`,
+      ...(options.reach !== undefined && { reach: options.reach }),
       ...(options.transactionTimeoutMs !== undefined && {
         transactionTimeoutMs: options.transactionTimeoutMs,
       }),

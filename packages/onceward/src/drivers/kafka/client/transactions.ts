@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { inert, type Reach } from '../../../crash-points.ts'
 import { OncewardError } from '../../../errors.ts'
 import type { KafkaConnections } from './connections.ts'
 import { answerOf, KafkaError, toOncewardError, troubleOf, troubleOfCode } from './kafka-error.ts'
@@ -19,6 +20,7 @@ export interface TransactionalOptions extends ProducerOptions {
    * one. Default 10 s.
    */
   readonly transactionTimeoutMs?: number
+  readonly reach?: Reach
 }
 
 /**
@@ -226,6 +228,8 @@ export class TransactionalProducer {
     const { producerEpoch } = this.#identity
     // Refused as concurrent while the last transaction is still writing its markers.
     await this.#atCoordinator('Adding a partition', connection => add(connection, producerEpoch))
+    const { reach = inert } = this.#options
+    reach('transform.repairing')
     // Any other end would revoke the committed records.
     while (!(await this.#isEnded(commit)));
   }
