@@ -269,6 +269,8 @@ export interface OpenLoss {
   /** When it was first declared, by the store's clock. */
   readonly declaredMs: number
   readonly accepted: boolean
+  /** As it was declared last. */
+  readonly reason: string
 }
 
 /** Records a log no longer has, from the stored position to the first record that still exists. */

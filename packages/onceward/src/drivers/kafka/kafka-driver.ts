@@ -76,6 +76,8 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
   readonly #unreadable = new WeakMap<PartitionProgress, UnreadableAt>()
   /** Losses declared earlier, until the log proves to have their records. */
   readonly #openLosses = new WeakMap<PartitionProgress, OpenLoss>()
+  /** Partitions whose log is known to be the one that was read, by the age of its records. */
+  readonly #sameLogs = new WeakSet<PartitionProgress>()
   #connected = false
   /** When the group last confirmed this member. */
   #groupMs = performance.now()
@@ -232,12 +234,12 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
     const { partition, epoch, incarnation } = progress
     const position = { incarnation, next: String(offset) }
     const { checkpoints } = this.#options.open.log
-    withdrawLossAt(checkpoints, { partition, epoch, openLoss }, position, { isSameLog: sameLog }).catch(
-      error =>
-        this.#options.log.warn('a withdrawn loss could not be closed', {
-          partition,
-          reason: errorText(error, 300),
-        }),
+    const isSameLog = sameLog || this.#sameLogs.has(progress)
+    withdrawLossAt(checkpoints, { partition, epoch, openLoss }, position, { isSameLog }).catch(error =>
+      this.#options.log.warn('a withdrawn loss could not be closed', {
+        partition,
+        reason: errorText(error, 300),
+      }),
     )
   }
 
@@ -389,13 +391,14 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
   }
 
   #start(
-    { partition, name, epoch, metadata, openLoss }: TakenPartition,
+    { partition, name, epoch, metadata, openLoss, isSameLog }: TakenPartition,
     position: Position,
     leaderEpoch: number,
     member: Member,
   ): void {
     const progress = new PartitionProgress(name, epoch, position)
-    if (openLoss !== undefined) this.#openLosses.set(progress, openLoss)
+    if (openLoss !== undefined && !openLoss.accepted) this.#openLosses.set(progress, openLoss)
+    if (isSameLog) this.#sameLogs.add(progress)
     this.#leases.set(partition, { partition, progress, member, metadata, confirmed: position.next })
     this.subscription.own(progress)
     this.#fetcher.add(partition, progress, Number(position.next), leaderEpoch)

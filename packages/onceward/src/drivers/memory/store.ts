@@ -339,6 +339,7 @@ class MemorySession implements StoreSession<MemoryTransaction> {
         to: lost[1].to,
         declaredMs: lost[1].declaredMs,
         accepted: false,
+        reason: lost[1].reason,
       }
       const ownership = { partition, epoch, lastRun: row?.runId ?? null, stored, resumeAt: null }
       return openLoss === undefined ? ownership : { ...ownership, openLoss }
