@@ -283,7 +283,8 @@ describe('authentication and authorisation', await skipWithout('kafka'), () => {
     await pool.query('create table got (id text primary key)')
     const { caFile } = broker.certificates
     const { sasl, tls } = broker.listeners
-    const login = ['username: "${env:USER}"', 'password: "${env:PASSWORD}"'].join(', ')
+    const secret = (name: string) => `"\${env:${name}}"`
+    const login = `username: ${secret('USER')}, password: ${secret('PASSWORD')}`
     const right = { USER: 'alice', PASSWORD: 'alice-secret' }
     const consumerOf = async (name: string, bootstrap: string, settings: string, environment = right) => {
       const source = topic(await kafka.createTopic(), { start: 'earliest', bootstrap })
