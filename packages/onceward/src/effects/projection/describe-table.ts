@@ -42,7 +42,7 @@ const findTable = `
   where c.oid = pg_catalog.to_regclass($1)`
 
 const findColumns = `
-  select a.attname as name, pg_catalog.format_type(a.atttypid, null) as type, ${keptType} as keeps, t.typcategory::text as category,
+  select a.attname as name, pg_catalog.format_type(a.atttypid, -1) as type, ${keptType} as keeps, t.typcategory::text as category,
     a.attnotnull and not a.atthasdef and a.attidentity = '' as required,
     a.attnotnull as "notNull",
     a.attgenerated <> '' or a.attidentity = 'a' as generated,
