@@ -5,6 +5,7 @@ import { MemoryQueue, MemoryStore, type MemoryTransaction } from 'onceward/memor
 import { createTestEnvironment, type TestEnvironment } from 'onceward/testing'
 import { failureRules } from '../../src/contract/failure-rules.ts'
 import { behaviourOf, type Situation } from '../../src/review/page/behaviour.ts'
+import { contractPage } from '../../src/review/page/contract-page.ts'
 import { logRig } from '../unit/log-rig.ts'
 
 interface Note {
@@ -61,6 +62,7 @@ const schema = {
 
 const verdicts: Record<string, (reason: string) => unknown> = { ignore, park, reject }
 const id = (m: Note) => m.id
+const idOrTombstone = (m: Note | null) => (m === null ? 't1' : m.id)
 const businessKey = (m: Note) => m.key
 const listed = { types: ['known'], versions: [1] }
 const typed = {
@@ -109,6 +111,11 @@ const contracts: Record<string, Contract> = {
     identity: { id, orderKey: m => m.key },
     failure: { deadLetter: { to: 'dead', passingAcceptedBy: 'ann' } },
   },
+  'the content as id': { identity: { id: 'content' } },
+  'tombstones are handled': {
+    identity: { id: idOrTombstone as typeof id },
+    message: { tombstones: 'handle' },
+  },
   'a person reviews': {
     failure: { deadLetter: { to: 'dead', manualReviewRequired: true } },
     message: { schema },
@@ -120,7 +127,7 @@ async function stage(contract: Contract, situation: Situation) {
   const env = createTestEnvironment()
   const queue = new MemoryQueue()
   let calls = 0
-  const calledFor = (m: Note) => m.id !== 'later' && calls++
+  const calledFor = (m: Note | null) => m?.id !== 'later' && calls++
   const consumer = defineConsumer<Note, MemoryTransaction>({
     name: 'notes',
     owner: 'unit',
@@ -131,6 +138,7 @@ async function stage(contract: Contract, situation: Situation) {
     failure: { delayMs: 1_000, delayMaxMs: 1_000, ...contract.failure, classes },
     handle({ message }) {
       calledFor(message)
+      if (message === null) return
       if (message.do in verdicts) return verdicts[message.do]!('said so') as never
       if (message.do !== '') throw Object.assign(new Error('always'), { code: message.do })
     },
@@ -206,6 +214,71 @@ describe('the outcome on the page is the outcome of the message', () => {
     assert.equal(await said('a business key without a digest'), 'duplicate')
     assert.equal(await said('a business key with a digest'), 'quarantined')
   })
+
+  test('of content as id, other content is another message, and the page has no such conflict', async () => {
+    const { consumer, outcome } = await stage(contracts['the content as id']!, 'altered')
+    assert.equal(outcome, 'applied')
+    assert.ok(behaviourOf(consumer as never).every(({ situation }) => situation !== 'altered'))
+  })
+
+  for (const [action, text, ended] of [
+    ['slowed', 'waits before it is tried', { applied: 1 }],
+    ['isolated', 'is tried alone', { applied: 1 }],
+    ['set aside', 'is set aside', { parked: 1 }],
+  ] as const)
+    test(`a message that is delivered too often ${text}`, async () => {
+      const failure = { redelivery: { countMax: 2, action }, delayMs: 1_000, delayMaxMs: 1_000 }
+      const env = createTestEnvironment()
+      const queue = new MemoryQueue()
+      const store = new MemoryStore()
+      const consumerOf = (handle: () => Promise<void>) =>
+        defineConsumer<Note, MemoryTransaction>({
+          name: 'notes',
+          owner: 'unit',
+          risk: 'low value',
+          source: { kind: 'memory' },
+          identity: { id },
+          failure,
+          handle,
+        })
+      const start = async (handle: () => Promise<void>) => {
+        const consumer = consumerOf(handle)
+        const one = new ConsumerProcess({
+          consumer,
+          source: queue,
+          store,
+          env,
+          mode: 'live',
+          instance: 'unit',
+        })
+        await one.start()
+        one.finished.catch(() => {})
+        await env.advance(100)
+        return one
+      }
+      queue.publish({ body: JSON.stringify(note) })
+      queue.publish({ body: JSON.stringify({ ...note, id: 'm0' }) })
+      for (let deliveries = 0; deliveries < 2; deliveries++)
+        (await start(() => new Promise(() => {}))).leave()
+      const calls: number[] = []
+      const one = await start(async () => void calls.push(env.clock.nowMs()))
+      const atOnce = calls.length
+      await env.advance(20_000)
+      assert.deepEqual(
+        Object.fromEntries(Object.entries(one.tally.outcomes).filter(([outcome]) => outcome !== 'retry')),
+        Object.fromEntries(Object.entries(ended).map(([outcome, count]) => [outcome, count * 2])),
+      )
+      assert.equal(atOnce, action === 'isolated' ? 2 : 0)
+      const page = contractPage({
+        ...consumerOf(async () => {}),
+        source: { kind: 'rabbitmq', queue: 'q' },
+      } as never)
+      assert.match(
+        page.sections.find(({ title }) => title === 'Poison behavior')!.text,
+        new RegExp(`2 earlier deliveries ${text}`),
+      )
+      one.leave()
+    })
 
   for (const dedup of ['marker', 'checkpoint'] as const)
     for (const position of [true, false]) {

@@ -1,7 +1,7 @@
 import { type InexactNumbers, inexactWithin, whyInexact } from '../../message/inexact-numbers.ts'
 import { columnType } from './column-type.ts'
-import { type Fit, fitNumber, Unfit } from './fit-number.ts'
 import { fitInterval } from './fit-interval.ts'
+import { type Fit, fitNumber, Unfit } from './fit-number.ts'
 import { fitTime } from './fit-time.ts'
 
 export { type Fit, Unfit } from './fit-number.ts'

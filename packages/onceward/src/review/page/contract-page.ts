@@ -94,7 +94,7 @@ function effectText({ effect }: Consumer): string {
   ].join('; ')
 }
 
-function identityText({ identity, dedup, effect }: Consumer): string {
+function identityText({ identity, dedup, effect, message }: Consumer): string {
   const { id, businessKey, idempotencyKey, aggregateId, aggregateVersion } = identity
   const version =
     aggregateId !== undefined && aggregateVersion !== undefined
@@ -104,6 +104,9 @@ function identityText({ identity, dedup, effect }: Consumer): string {
     `message id: ${describeFrom(id)}`,
     ...(businessKey === undefined ? [] : [`business key: ${describeFrom(businessKey)}`]),
     ...(version === null ? [] : [`version: ${version}`]),
+    ...(message.digestHeaders.length === 0
+      ? []
+      : [`content: the body and the headers ${message.digestHeaders.join(', ')}`]),
     ...(idempotencyKey === undefined
       ? []
       : [`default key of external effects: ${describeFrom(idempotencyKey)}`]),
@@ -157,19 +160,37 @@ function wordsFor(outcomes: ReadonlySet<Outcome>): string {
   return [...outcomes].map(outcome => inOrderText[outcome] ?? outcome).join(' or ')
 }
 
-function poisonText({ failure }: Consumer, behaviour: readonly Behaviour[]): string {
+function poisonText({ failure, inbox, isolation }: Consumer, behaviour: readonly Behaviour[]): string {
   const { deadLetter, deadLetterOwner, rules } = failure
   const sameMax = failure.exhausted === 'stop' ? null : rules.unclassified.sameMax
   return [
     saidOf(behaviour, ['transient', 'poison', 'invalid', 'undecodable', 'tombstone']),
     ...(sameMax === null ? [] : [`a message that fails ${sameMax} times in the same way is poison`]),
+    ...classesText(failure),
+    `between attempts a message waits ${waitingPlaces[inbox.mode === 'stored' ? 'defer' : failure.mode]}`,
+    ...(isolation.mode === 'child'
+      ? ['handlers run in a child process; one that does not end is killed, and counts as a crash']
+      : []),
     ...redeliveryText(failure),
     ...pauseText(failure),
     deadLetter === null
       ? 'kept in the store'
       : `messages that are dead-lettered, quarantined or without attempts left are copied to ${deadLetter}`,
     `${deadLetterOwner} is responsible for them`,
+    `with ${failure.parking.totalMax} parked, or ${failure.parking.perKeyMax} behind one of a key, later messages wait at the source`,
   ].join('; ')
+}
+
+const waitingPlaces: Readonly<Record<Consumer['failure']['mode'], string>> = {
+  block: 'in the process, unacknowledged',
+  defer: 'in the store',
+  'retry queue': 'in a retry queue',
+  'retry topic': 'in a retry topic',
+}
+
+function classesText({ classes }: Consumer['failure']): readonly string[] {
+  const named = Object.entries(classes).map(([code, failureClass]) => `${code} is ${failureClass}`)
+  return named.length === 0 ? [] : [`of the errors, ${named.join(', ')}`]
 }
 
 function redeliveryText({ redelivery }: Consumer['failure']): readonly string[] {
@@ -193,7 +214,7 @@ function pauseText({ breaker, brake }: Consumer['failure']): readonly string[] {
 }
 
 function replayText({ replay, effect }: Consumer): string {
-  const { modes, windowMs, effects, compare } = replay
+  const { modes, windowMs, effects, compare, tables = [] } = replay
   if (modes.length === 0) return 'not allowed'
   const outside = Object.keys({ ...effect?.external, ...effect?.publish }).length > 0
   const suppressed =
@@ -205,6 +226,7 @@ function replayText({ replay, effect }: Consumer): string {
     `allowed: ${modes.join(', ')}`,
     `back to ${windowMs === null ? 'the oldest record of the source' : durationText(windowMs)}`,
     ...(outside ? [`external effects and messages are ${suppressed}`] : []),
+    ...(tables.length > 0 ? [`a rebuild makes ${tables.join(', ')} anew`] : []),
     ...(changes.length > 0 ? [`a rebuild may change ${changes.join(', ')}`] : []),
   ].join('; ')
 }
