@@ -144,6 +144,15 @@ export const engineMutants: readonly Mutant[] = [
     title: 'a lane is in one batch at a time, other lanes continue',
   },
   {
+    name: 'messages have no order lane',
+    file: 'message/read-message.ts',
+    text: '      keyed.orderKey ?? laneOf(delivery),',
+    replacement: '      null,',
+    breaks: 'Later messages of a key pass one that is tried again.',
+    test: 'matrix/matrix',
+    title: 'replay · file · stored · block · marker · key · port',
+  },
+  {
     name: 'acknowledge before the commit',
     file: 'engine/settle/settlement.ts',
     text: "if (timing === 'first') await this.#settle(batch",
