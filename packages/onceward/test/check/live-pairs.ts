@@ -207,7 +207,14 @@ function kafka(
   return {
     consumer: consumerWith({ source: declaration, replay: { window: '3d' }, ...contract }),
     declaration,
-    cluster: { brokers: 3, cluster: 'east', offsetsKeptMs: 30 * day, topics: new Map(), ...cluster },
+    cluster: {
+      brokers: 3,
+      cluster: 'east',
+      offsetsKeptMs: 30 * day,
+      unreported: [],
+      topics: new Map(),
+      ...cluster,
+    },
     topic: topicState === null ? null : { ...plainTopic, ...topicState },
   }
 }
@@ -252,7 +259,13 @@ export const kafkaPairs: Record<string, Pair<KafkaSubject>> = {
 
 const written = (name: string): KafkaOutletSubject => ({
   outlet: { setting: 'failure.deadLetter', place: { broker: 'kafka', topic: name } },
-  cluster: { brokers: 3, cluster: 'east', offsetsKeptMs: null, topics: new Map([['t.dead', plainTopic]]) },
+  cluster: {
+    brokers: 3,
+    cluster: 'east',
+    offsetsKeptMs: null,
+    unreported: [],
+    topics: new Map([['t.dead', plainTopic]]),
+  },
 })
 
 export const kafkaOutletPairs: Record<string, Pair<KafkaOutletSubject>> = {
@@ -277,6 +290,7 @@ function database(changes: Partial<DatabaseSubject>): DatabaseSubject {
     role: 'app',
     superuser: false,
     versionNumber: 170_000,
+    versionText: 'PostgreSQL 17.0',
     inRecovery: false,
     settings: {
       fsync: 'on',

@@ -114,7 +114,7 @@ const contracts: Record<string, Contract> = {
   'the content as id': { identity: { id: 'content' } },
   'tombstones are handled': {
     identity: { id: idOrTombstone as typeof id },
-    message: { tombstones: 'handle' },
+    message: { tombstones: 'handle' as never },
   },
   'a person reviews': {
     failure: { deadLetter: { to: 'dead', manualReviewRequired: true } },

@@ -176,6 +176,7 @@ class Schedule {
       return
     }
     if ('at' in one) return void (await unlessRefused(this.#act(one)))
+    if (!('key' in one)) throw new Error(`no such step: ${one.do}`)
     if (one.do === 'replay key') return this.#replay({ key: one.key })
     await unlessRefused(this.#campaign(one))
   }
