@@ -149,7 +149,7 @@ describe('a Kafka broker that lies', await skipWithout('kafka'), () => {
     return textOf(found, 'OW902')
   }
 
-  test('that tells the truth has nothing unknown', async t => {
+  test('whose answers are true has nothing unknown', async t => {
     assert.doesNotMatch(await kafkaFindings(t, []), /reports/)
   })
 

@@ -12,8 +12,8 @@ const finest = ['year', 'month', 'day', 'hour', 'minute', 'second']
 
 /**
  * For interval columns; null for others. PostgreSQL reads other forms by the session's IntervalStyle, which
- * decides the signs of `-1 2:03:04`. Fractions are accepted for seconds only: PostgreSQL makes fifteen days of
- * half a month.
+ * decides the signs of `-1 2:03:04`. Fractions are accepted for seconds only: PostgreSQL makes fifteen days
+ * of half a month.
  */
 export function fitInterval(name: string, [precision = usualPrecision]: readonly number[]): Fit | null {
   if (!/^interval( |$)/.test(name)) return null
