@@ -56,8 +56,8 @@ const states = (gap: 'wait' | 'accept latest'): Changes => ({
       table: 'state',
       key: { id: 'key' },
       version: { version: 'version' },
-      columns: { source: m => m.id },
-      delete: { column: 'gone', when: m => m.gone === true },
+      columns: { source: (m: State) => m.id },
+      delete: { column: 'gone', when: (m: State) => m.gone === true },
       gap:
         gap === 'wait'
           ? {
@@ -283,7 +283,7 @@ describe('where two features touch', await skipWithout('postgres'), () => {
           table: 'state',
           key: { id: 'key' },
           version: { version: 'version' },
-          columns: { source: m => m.id },
+          columns: { source: (m: State) => m.id },
           gap: 'accept latest',
           async after({ message, tx, effects, mode }: never) {
             const { id } = message as State

@@ -23,7 +23,10 @@ const kindOf: Readonly<Record<Combination['source'], Scenario['source']>> = {
 
 describe('the simulator has a scenario for', () => {
   const simulated = choosable.filter(one => notSimulated.every(([isOne]) => !isOne(one)))
-  const wanted = Map.groupBy(simulated, ({ source, order, dedup }) => `${kindOf[source]} · ${order} · ${dedup}`)
+  const wanted = Map.groupBy(
+    simulated,
+    ({ source, order, dedup }) => `${kindOf[source]} · ${order} · ${dedup}`,
+  )
   const scenarios = Object.values(simulationScenarios).map(
     ({ source, order, dedup }) => `${source} · ${order} · ${dedup}`,
   )
