@@ -17,6 +17,8 @@ export interface ReadableMessage<M = unknown> {
   readonly businessKey: string | null
   readonly orderKey: string | null
   readonly businessDigest: Buffer | null
+  /** How long its own handler call took, the last one of the batch. */
+  handlerMs?: number
 }
 
 export interface UnreadableMessage {

@@ -165,6 +165,11 @@ describe('the failure policy of a transform', await skipWithout('kafka'), () => 
       ['{"n":4}', '3', 'dead'],
     )
     assert.match(letter!.headers['onceward-reason']!, /always/)
+    assert.equal(letter!.headers['onceward-exception'], 'Error')
+    const [first, last] = ['first', 'last'].map(one =>
+      Date.parse(letter!.headers[`onceward-${one}-failure`]!),
+    )
+    assert.ok(first! < last! && last! - first! < 60_000, `${first} ${last}`)
     assert.deepEqual([order.indexOf(6) > order.indexOf(2), running.tally.outcomes.retry], [true, 4])
   })
 

@@ -49,6 +49,7 @@ describe('the contract of a transform', () => {
     ['dead letters among its outputs', { failure: { deadLetter: { to: 'paid' } } }, ['failure.deadLetter']],
     ['a store', { retention: {}, order: 'key' }, ['retention', 'order']],
     ['stored retries', { failure: { mode: 'defer' } }, ['failure.mode']],
+    ['a count of deliveries', { failure: { redelivery: { countMax: 3 } } }, ['failure.redelivery']],
     ['a business key', { identity: { id: () => 'a', businessKey: () => 'b' } }, ['identity.businessKey']],
     ['money that passes a dead letter', { risk: 'money' }, ['failure.deadLetter.passingAcceptedBy']],
   ] as const) {

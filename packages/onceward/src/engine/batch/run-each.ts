@@ -43,7 +43,8 @@ export async function runEach<M, Tx>(
     isLate: late,
     ended({ received, fact, wrote, startedMs }) {
       if (wrote && !isApplied(fact) && fact.kind !== 'behind') found.set(received, fact)
-      callSeconds.push((env.clock.nowMs() - startedMs) / 1_000)
+      received.handlerMs = env.clock.nowMs() - startedMs
+      callSeconds.push(received.handlerMs / 1_000)
       facts.set(received, fact)
       return fact.kind === 'handled' || !(stopsLane(fact) || fact.kind === 'behind')
     },

@@ -236,7 +236,7 @@ export function objectivesText({ objectives }: Consumer, keepsMarkers = true): s
   const flow = [
     `no message waits longer than ${durationText(lagMaxMs)}`,
     `at most ${lagRecordsMax} wait at the broker`,
-    `99 of 100 batches within ${durationText(applyP99MaxMs)}`,
+    `99 of 100 handler calls within ${durationText(applyP99MaxMs)}`,
   ]
   if (!keepsMarkers) return flow.join('; ')
   return [
