@@ -48,6 +48,7 @@ export type MessageFacts = Pick<
   | 'eventId'
   | 'aggregateId'
   | 'aggregateVersion'
+  | 'occurredAtMs'
 >
 
 /** Of an unreadable message, as far as they can be read; null if they cannot. */

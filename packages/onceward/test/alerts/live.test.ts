@@ -30,7 +30,9 @@ import { exportedNames, selectorsOf } from './selectors.ts'
 import { backlogAlerts } from './staged-backlog.ts'
 import { stageCampaign } from './staged-campaign.ts'
 import { stageDeaths } from './staged-deaths.ts'
+import { healthySeen } from './staged-healthy.ts'
 import { openTrouble } from './staged-trouble.ts'
+import { stageUpkeep } from './staged-upkeep.ts'
 
 let tries = 0
 const orders = defineConsumer<{ do: string }, SqlTransaction, 'gateway', 'out'>({
@@ -127,9 +129,10 @@ describe('a live run', await skipWithout('postgres', 'rabbitmq', 'kafka'), () =>
       })
       await publish(pool, 'orders', arrivals)
       const deaths = await stageDeaths(t, env)
+      const upkeep = await stageUpkeep(t, pool, { databaseUrl: database.url, env })
       const campaign = await stageCampaign(t, env)
       await trouble.cause()
-      const staged = [...trouble.seen, ...deaths.seen, ...campaign.seen]
+      const staged = [...healthySeen, ...trouble.seen, ...deaths.seen, ...campaign.seen, ...upkeep.seen]
       const asked = new Map(
         [
           ...[...alertRules([everything]), relayRules(relay)].flatMap(({ rules }) =>

@@ -132,6 +132,16 @@ describe('the one-page contract', () => {
         },
       },
     ],
+    'identity.occurredAt': [
+      {},
+      {
+        identity: {
+          id: (m: Message) => m.eventId,
+          orderKey: (m: Message) => m.caseId,
+          occurredAt: { header: 'at' },
+        },
+      },
+    ],
     'effect.apply.after': [windows({}), windows({ after: () => {} })],
     'window.everyMs': [windows({}), windows({}, { everyMs: 600_000 })],
     'window.latenessMs': [windows({}), windows({}, { latenessMs: 600_000 })],

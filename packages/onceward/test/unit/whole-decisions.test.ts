@@ -169,9 +169,10 @@ describe('every part of a decision', () => {
     is(verdict(Verdict.retryAfter(7, 'r')), { ...said, outcome: 'retry', code: 'retry', retryDelayMs: 7 })
     const spent = {
       ...said,
+      failureClass: 'retry',
       attempts: 3,
       code: 'retry',
-      exhausted: 'verdict',
+      exhausted: 'retry',
       reason: 'attempts exhausted: r',
     }
     is(verdict(Verdict.retryAfter(7, 'r')), { ...spent, outcome: 'parked', status: 'parked' }, {}, 3)

@@ -6,7 +6,7 @@ import type { PayloadRight } from './rights.ts'
  * handler wrote with its verdict is meant to be read.
  */
 const isOwnWords = ({ failureClass }: Pick<ParkedRow, 'failureClass'>) =>
-  failureClass === 'verdict' || failureClass === 'order'
+  ['verdict', 'retry', 'order'].includes(failureClass)
 
 /** A row of a list or of an export, as this person may see it. */
 export function shownRow<Row extends Pick<ParkedRow, 'failureClass' | 'reason'>>(

@@ -9,6 +9,7 @@ import {
   behindBusinessKey,
   brakedCode,
   type Decision,
+  exhaustedVerdict,
   type Fact,
   type Failure,
   givenUpCode,
@@ -177,7 +178,8 @@ function ofVerdict(verdict: Verdict, attempt: AttemptFacts, policy: FailurePolic
         spent('verdict', attempt, policy) >= policy.rules.verdict.attemptsMax
       ) {
         const reason = `attempts exhausted: ${verdict.reason}`
-        return ended(policy.rules.verdict.terminal, reason, { ...said, exhausted: 'verdict' }, policy)
+        const details = { ...said, failureClass: exhaustedVerdict, exhausted: exhaustedVerdict }
+        return ended(policy.rules.verdict.terminal, reason, details, policy)
       }
       return { ...again(verdict.reason, verdict.delayMs ?? 0, policy), ...said }
   }

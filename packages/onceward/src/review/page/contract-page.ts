@@ -95,7 +95,7 @@ function effectText({ effect }: Consumer): string {
 }
 
 function identityText({ identity, dedup, effect }: Consumer): string {
-  const { id, businessKey, idempotencyKey, aggregateId, aggregateVersion } = identity
+  const { id, businessKey, idempotencyKey, aggregateId, aggregateVersion, occurredAt } = identity
   const version =
     aggregateId !== undefined && aggregateVersion !== undefined
       ? `${describeFrom(aggregateId)} + ${describeFrom(aggregateVersion as never)}`
@@ -107,6 +107,7 @@ function identityText({ identity, dedup, effect }: Consumer): string {
     ...(idempotencyKey === undefined
       ? []
       : [`default key of external effects: ${describeFrom(idempotencyKey)}`]),
+    ...(occurredAt === undefined ? [] : [`event time: ${describeFrom(occurredAt as never)}`]),
     ...(dedup === 'version' ? [`key and version of the ${effect?.apply?.kind ?? 'effect'}`] : []),
   ].join('; ')
 }
