@@ -491,6 +491,7 @@ export interface Envelope {
     readonly type: string | null;
     readonly producer: string | null;
     readonly schemaVersion: string | null;
+    readonly occurredAtMs: number | null;
     readonly headers: Readonly<Record<string, unknown>>;
     readonly properties: DeliveryProperties;
     readonly origin: string;

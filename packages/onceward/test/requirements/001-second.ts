@@ -69,14 +69,14 @@ export const second: RequirementsOf = {
       seen.exactCounts,
     ),
     met('Outcomes: eight of them.', ['engine/settle/count-decided.ts'], seen.exactCounts),
-    met('Duration per message.', ['telemetry/page-histogram.ts'], seen.exactCounts),
+    met('Duration per message.', ['engine/settle/count-decided.ts'], seen.ownTime),
     met('Copies of dead letters are counted.', ['drivers/postgres/sql/hold-messages.ts'], seen.staged),
     met('Lag by partition.', ['drivers/kafka/source.ts'], logs.lag),
   ],
   '30': [
     met('Every named alert exists.', ['telemetry/alerts/alerts.ts'], seen.alerts),
     met('Each fires where it should, and not elsewhere.', ['telemetry/alerts/promql.ts'], seen.fires),
-    met('Each metric is staged on real servers.', ['telemetry/alerts/alerts.ts'], seen.staged),
+    met('Each metric is staged on real servers.', ['telemetry/catalogue.ts'], seen.eachMetric),
     met(
       'Each alert is staged on real servers, also those about messages that wait.',
       ['telemetry/unserved-gauge.ts'],
@@ -123,7 +123,7 @@ export const second: RequirementsOf = {
   '35.9': [met('A lag alert exists for every consumer.', ['telemetry/alerts/flow-alerts.ts'], seen.alerts)],
   '35.10': [met('Campaigns suppress effects.', ['replay/campaign/campaign-session.ts'], replay.holes)],
   '36': [
-    met('The choices are a guide.', ['docs/choosing-an-effect.md'], seen.reachable),
+    met('The choices are a guide.', ['docs/choosing-an-effect.md'], seen.whichChoice),
     met('Impossible choices are refused.', ['engine/consumer/assert-keepable.ts'], spine.matrix),
   ],
   '37': [met('Each question has its answer.', ['docs/checklists.md'], seen.answers)],

@@ -64,6 +64,14 @@ export const failure = {
     'failure/brake.extended.test.ts',
     'is paused, also after a kill, and continues when the column is there: <name>',
   ),
+  followsClass: proof(
+    'failure/refused-login-brokers.test.ts',
+    'follows the class that the contract gives it: <status>, <broker>',
+  ),
+  transformBrake: proof(
+    'kafka/transform-brake.test.ts',
+    'a bad deployment sets few records aside and goes on by itself, <attemptsMax> attempts',
+  ),
   refusedPauses: proof(
     'failure/refused-login-brokers.test.ts',
     'pauses, and keeps every message: <status>, <broker>',

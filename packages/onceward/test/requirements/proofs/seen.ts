@@ -104,7 +104,30 @@ export const seen = {
     'evidence/explain.test.ts',
     'distinguishes consumers, with the reason why there is no effect',
   ),
-  reachable: proof('docs/links.test.ts', 'every page of the docs can be reached from their index'),
+  givesUp: proof(
+    'docs/guides.test.ts',
+    'docs/guarantees.md says what each weaker choice gives up, and at most once that it loses',
+  ),
+  whichEffect: proof(
+    'docs/guides.test.ts',
+    'docs/choosing-an-effect.md leads to every kind of effect, by a question and with its reason',
+  ),
+  whichMode: proof('docs/guides.test.ts', 'docs/inbox.md says for what work each mode is'),
+  whichChoice: proof(
+    'docs/guides.test.ts',
+    'docs/choosing-an-effect.md says which identity, completion and order to choose',
+  ),
+  commitCosts: proof('docs/guides.test.ts', 'docs/logs.md says what each time of the commit costs'),
+  ownTime: proof('observe/process-time.test.ts', 'is that of its own call, beside a slow one of its batch'),
+  eachMetric: proof(
+    'alerts/staged.test.ts',
+    'every counter and gauge is seen above zero against real servers',
+  ),
+  explainWhole: proof(
+    'evidence/explain-whole.test.ts',
+    'answers every question of 003 §18 about a message that simply succeeded',
+  ),
+  eventTime: proof('evidence/receipts.test.ts', 'have the time of the event, by the message itself'),
   producer: proof('alerts/rules.test.ts', 'only contract violations name the producer'),
   tries: proof('check/samples.test.ts', '<what> is an error, on samples and on an empty message'),
   entityId: proof('check/samples.test.ts', 'is a warning where the message has a version'),
