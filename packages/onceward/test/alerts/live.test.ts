@@ -158,7 +158,7 @@ describe('a live run', await skipWithout('postgres', 'rabbitmq', 'kafka'), () =>
         },
         { deadlineMs: 90_000 },
       ).catch(async () => {
-        await campaign.close()
+        await Promise.all([campaign.close(), upkeep.close()])
         assert.deepEqual([missing(), quiet()], [[], []])
       })
       const exported = exportedBy(page)
@@ -178,7 +178,7 @@ describe('a live run', await skipWithout('postgres', 'rabbitmq', 'kafka'), () =>
           assert.equal(fired.status, 0, fired.output),
         )
       }
-      await campaign.close()
+      await Promise.all([campaign.close(), upkeep.close()])
       await Promise.all(running.map(one => one.drain(5_000)))
     } finally {
       await server.close()

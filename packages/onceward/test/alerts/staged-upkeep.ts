@@ -4,6 +4,7 @@ import {
   defineConsumer,
   defineTransform,
   type Environment,
+  type Running,
   runConsumer,
   runTransform,
 } from 'onceward'
@@ -39,9 +40,9 @@ async function stageRefusal(t: TestContext, env: Environment) {
     map: () => [{ topic: to, value: Buffer.alloc(5_000, 'x') }],
   })
   const running = await runTransform(converts, { kafkaBootstrap: kafka.bootstrap, env })
-  t.after(() => running.drain(5_000))
   // Of several records: one alone is set aside at once.
   await kafka.produce(from, ['{}', '{}', '{}'])
+  return running
 }
 
 /** Retention that ran and stopped running, and a message whose worker is gone. */
@@ -81,14 +82,19 @@ export async function stageUpkeep(
   await first.drain()
 
   const alone = { ...options, parts: ['consumer'] as const, gaugesMaxAgeMs: 3_000 }
-  const running = [await runConsumer(removes, alone), await runConsumer(orphans, alone)]
-  t.after(() => Promise.all(running.map(one => one.drain(5_000))))
+  const running: Pick<Running, 'drain'>[] = [
+    await runConsumer(removes, alone),
+    await runConsumer(orphans, alone),
+  ]
   await publish(pool, 'orphans', arrival)
   await until('a lease on its message has expired', async () => {
     const lost = `update onceward.held h set epoch = epoch + 1, lease_until = clock_timestamp() - interval '1 second'
       from onceward.consumer c where c.id = h.consumer_id and c.name = 'orphans' returning 1`
     return (await rows(lost)).length > 0
   })
-  await stageRefusal(t, options.env)
-  return { seen: upkeepSeen }
+  running.push(await stageRefusal(t, options.env))
+  return {
+    seen: upkeepSeen,
+    close: () => Promise.all(running.map(one => one.drain(5_000))),
+  }
 }

@@ -130,7 +130,7 @@ export const first: RequirementsOf = {
   ],
   '10': [
     met('The claim is atomic.', ['engine/batch/claim-batch.ts'], spine.racing),
-    met('The id is stable.', ['message/read-identities.ts'], spine.badIds),
+    met('The id is stable.', ['review/samples/try-identities.ts'], seen.tries),
     met('A finished message is ignored and counted.', ['engine/settle/count-decided.ts'], seen.exactCounts),
     met(
       'A failed message is retried as the policy says.',

@@ -105,7 +105,7 @@ export const second: RequirementsOf = {
     met('Every key of the template has an equivalent.', ['docs/policy.md'], seen.template),
     met('The template, translated, is a policy file.', ['contract/policy/read-policy.ts'], seen.templateFile),
     met('The template is accepted as printed.', ['contract/policy/template-import.ts'], seen.printedTemplate),
-    met('Policy is per consumer.', ['contract/policy/merge-policy.ts'], seen.retryImport),
+    met('Policy is per consumer.', ['contract/policy/with-policy.ts'], seen.ownPolicy),
     met('Replay may be forbidden for side effects.', ['contract/options/replay.ts'], replay.refused),
     met('Lag objectives are part of the policy.', ['contract/objectives.ts'], seen.objectives),
   ],

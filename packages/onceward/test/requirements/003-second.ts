@@ -21,7 +21,7 @@ export const second: RequirementsOf = {
     met('Crash after the effect, before the outcome.', ['crash-points.ts'], spine.crash),
     met('Crash after the commit, before the offset.', ['crash-points.ts'], spine.crash),
     met('Rebalance during processing.', ['engine/batch/log-fence.ts'], logs.rebalance),
-    met('Backfill of an old topic.', ['replay/campaign/run-campaign.ts'], replay.nothing),
+    met('Backfill of an old topic.', ['replay/campaign/run-campaign.ts'], replay.backfill),
     met('One id for two facts.', ['message/digest.ts'], spine.twoPayloads),
     met('One fact under two ids.', ['engine/batch/business-keys.ts'], spine.oneKey),
     met('Poison.', ['engine/crash-suspects/crash-suspects.ts'], failure.killers),

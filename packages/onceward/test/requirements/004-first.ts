@@ -141,7 +141,7 @@ export const first: RequirementsOf = {
     ),
   ],
   '12.2': [
-    met('Partitions run in parallel, each in order.', ['drivers/log/fair-room.ts'], logs.fullPartition),
+    met('Partitions run in parallel, each in order.', ['engine/consumer/lanes.ts'], logs.sharedPartitions),
   ],
   '13': [
     met('Only the contiguous run is committed.', ['drivers/log/partition-progress.ts'], logs.outOfOrder),

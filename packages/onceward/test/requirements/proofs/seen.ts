@@ -128,6 +128,7 @@ export const seen = {
     'answers every question of 003 §18 about a message that simply succeeded',
   ),
   eventTime: proof('evidence/receipts.test.ts', 'have the time of the event, by the message itself'),
+  ownPolicy: proof('policy/with-policy.test.ts', 'make one consumer, in the units of contracts'),
   producer: proof('alerts/rules.test.ts', 'only contract violations name the producer'),
   tries: proof('check/samples.test.ts', '<what> is an error, on samples and on an empty message'),
   entityId: proof('check/samples.test.ts', 'is a warning where the message has a version'),
