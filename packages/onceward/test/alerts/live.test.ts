@@ -32,7 +32,6 @@ import { stageCampaign } from './staged-campaign.ts'
 import { stageDeaths } from './staged-deaths.ts'
 import { healthySeen } from './staged-healthy.ts'
 import { openTrouble } from './staged-trouble.ts'
-import { stageUpkeep } from './staged-upkeep.ts'
 
 let tries = 0
 const orders = defineConsumer<{ do: string }, SqlTransaction, 'gateway', 'out'>({
@@ -129,7 +128,6 @@ describe('a live run', await skipWithout('postgres', 'rabbitmq', 'kafka'), () =>
       })
       await publish(pool, 'orders', arrivals)
       const deaths = await stageDeaths(t, env)
-      const upkeep = await stageUpkeep(t, pool, { databaseUrl: database.url, env })
       const campaign = await stageCampaign(t, env)
       await trouble.cause()
       const staged = [...healthySeen, ...trouble.seen, ...deaths.seen, ...campaign.seen, ...upkeep.seen]
@@ -158,7 +156,7 @@ describe('a live run', await skipWithout('postgres', 'rabbitmq', 'kafka'), () =>
         },
         { deadlineMs: 90_000 },
       ).catch(async () => {
-        await Promise.all([campaign.close(), upkeep.close()])
+        await campaign.close()
         assert.deepEqual([missing(), quiet()], [[], []])
       })
       const exported = exportedBy(page)
@@ -178,7 +176,7 @@ describe('a live run', await skipWithout('postgres', 'rabbitmq', 'kafka'), () =>
           assert.equal(fired.status, 0, fired.output),
         )
       }
-      await Promise.all([campaign.close(), upkeep.close()])
+      await campaign.close()
       await Promise.all(running.map(one => one.drain(5_000)))
     } finally {
       await server.close()
