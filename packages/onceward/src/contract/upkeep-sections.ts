@@ -89,8 +89,8 @@ export interface ObjectivesSection {
    */
   lagMax?: Duration
   /**
-   * How many records may wait at the broker while their number is growing. Default 1,000 for money, regulatory
-   * and notification, 10,000 projection, 100,000 telemetry and low value.
+   * How many records may wait at the broker while their number is growing. Default 1,000 for money,
+   * regulatory and notification, 10,000 projection, 100,000 telemetry and low value.
    */
   lagRecordsMax?: number
   /** The 99th percentile of the time of a handler call. Default: half of `batch.handlerTimeoutMs`. */

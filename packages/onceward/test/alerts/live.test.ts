@@ -130,7 +130,7 @@ describe('a live run', await skipWithout('postgres', 'rabbitmq', 'kafka'), () =>
       const deaths = await stageDeaths(t, env)
       const campaign = await stageCampaign(t, env)
       await trouble.cause()
-      const staged = [...healthySeen, ...trouble.seen, ...deaths.seen, ...campaign.seen, ...upkeep.seen]
+      const staged = [...healthySeen, ...trouble.seen, ...deaths.seen, ...campaign.seen]
       const asked = new Map(
         [
           ...[...alertRules([everything]), relayRules(relay)].flatMap(({ rules }) =>
