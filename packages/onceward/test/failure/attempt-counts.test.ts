@@ -29,7 +29,7 @@ const ends: readonly [
   ['a thrown validation error', fails('22P02'), 'dead', 'validation', 3],
   ['a thrown conflict', fails('23505'), 'parked', 'business conflict', 3],
   ['a thrown corruption', fails('effect_conflict'), 'quarantined', 'corruption', 3],
-  ['a retry verdict without end', () => retryAfter(1), 'parked', 'verdict', 5],
+  ['a retry verdict without end', () => retryAfter(1), 'parked', 'retry', 5],
   ['failures that differ', flakyForEver(), 'parked', 'unclassified', 5],
 ]
 
