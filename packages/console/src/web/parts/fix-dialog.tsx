@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals'
 import { type Json, post } from '../api.ts'
 import { Dialog, Reason } from './dialog.tsx'
 import { report } from './done.tsx'
-import { pretty } from './payload-card.tsx'
+import { beginEdit, edit, savedText, shownText } from './edited-text.ts'
 import { Command } from './text.tsx'
 
 /** Edit, look at the difference, then save. The contract decodes the new bytes before anything is stored. */
@@ -13,20 +13,21 @@ export function FixDialog(props: {
   readonly done: () => void
 }) {
   const { message, close, done } = props
-  const payload = useSignal(pretty(props.content))
+  const text = useSignal(beginEdit(props.content))
+  const payload = savedText(text.value)
   const because = useSignal('')
   const seen = useSignal<{ readonly payload: string; readonly answer: Json } | null>(null)
-  const isSeen = seen.value?.payload === payload.value
+  const isSeen = seen.value?.payload === payload
   const send = (dryRun: boolean) =>
     post(`messages/${message.id}/fix`, {
       consumer: message.consumer,
-      payload: payload.value,
+      payload,
       because: because.value || '…',
       dryRun,
     })
   const act = async () => {
     if (!isSeen) {
-      seen.value = { payload: payload.value, answer: await send(true) }
+      seen.value = { payload, answer: await send(true) }
       return
     }
     await send(false)
@@ -47,7 +48,7 @@ export function FixDialog(props: {
         Message id, business key and order key must stay the same. The original is kept. With risk money or
         regulatory, a second person approves the new bytes.
       </p>
-      <Editor of={payload.value} set={text => (payload.value = text)} />
+      <Editor of={shownText(text.value)} set={shown => (text.value = edit(text.value, shown))} />
       {isSeen && (
         <>
           <Diff lines={seen.value!.answer.diff} />
