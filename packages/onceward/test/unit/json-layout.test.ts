@@ -10,7 +10,17 @@ const changed = (before: string, after: string) =>
 
 describe('the layout of JSON', () => {
   it('is that of JSON.stringify', () => {
-    for (const value of [1, 'a', null, true, [], {}, [[]], { a: {} }, { a: [1, { b: 'x, "y": {' }], c: '\\' }])
+    for (const value of [
+      1,
+      'a',
+      null,
+      true,
+      [],
+      {},
+      [[]],
+      { a: {} },
+      { a: [1, { b: 'x, "y": {' }], c: '\\' },
+    ])
       assert.equal(indentJson(JSON.stringify(value)), JSON.stringify(value, null, 2))
   })
 
