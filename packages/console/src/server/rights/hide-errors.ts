@@ -1,4 +1,5 @@
 import type { ParkedRow, Story } from 'onceward/operations'
+import { withoutKeys } from './hide-keys.ts'
 import type { PayloadRight } from './rights.ts'
 
 /**
@@ -8,12 +9,14 @@ import type { PayloadRight } from './rights.ts'
 const isOwnWords = ({ failureClass }: Pick<ParkedRow, 'failureClass'>) =>
   failureClass === 'verdict' || failureClass === 'order'
 
-/** A row of a list or of an export, as this person may see it. */
-export function shownRow<Row extends Pick<ParkedRow, 'failureClass' | 'reason'>>(
+/** A row of a list or of an export, as this person may see it. `keys`: whether its keys may be seen. */
+export function shownRow<Row extends Pick<ParkedRow, 'failureClass' | 'reason' | 'key' | 'businessKey'>>(
   row: Row,
   right: PayloadRight,
+  keys: boolean,
 ): Row {
-  return right === 'full' || isOwnWords(row) ? row : { ...row, reason: '' }
+  const shown = right === 'full' || isOwnWords(row) ? row : { ...row, reason: '' }
+  return keys ? shown : withoutKeys(shown)
 }
 
 /** The texts of errors of one message. */

@@ -57,6 +57,9 @@ export function Id({ text, href }: { readonly text: string; readonly href?: stri
   )
 }
 
+/** The server hides keys from people who may not see them. */
+export const isHidden = (key: string) => key === '•••'
+
 /** Who acted: the name, with issuer and login on hover. */
 export function Who({ actor }: { readonly actor: string | null }) {
   if (actor === null || actor === undefined) return <span class="muted">–</span>
