@@ -368,7 +368,7 @@ const publicNames: Record<string, string> = {
     openGuardedPool ParkedDetails ParkedFilter ParkedGroup ParkedPreview ParkedRow ParkedState parkedStates PayloadMember previewParked Ramp RampResult rampRedrive readBody
     readConsoleLogin readLosses readRestore readStatus reconcileEffect RecordedFix RedriveReport RedriveSummary releaseHeld recordRefusal RefusedAct renameConsumer renderPage requestDeletion RestoreView
     retireDestination retryEffect runRedrive separateConsumer showKey showLedger showParked showRedrive skipParked SqlPool startRedrive Status stopRedrive
-    Story StuckMessage TimelineEntry verifyAudit`,
+    Story StuckMessage TimelineEntry verifyAudit ApprovalFilter findApproval RedriveFilter WaitingRequests`,
   './file': 'createFileSource file FileDeclaration FileOptions FileSourceOptions',
   './embedded': 'EmbeddedPostgres EmbeddedPostgresOptions findEmbeddedPostgres startEmbeddedPostgres',
   './testing': `CrashPoint crashPoints createTestEnvironment DeathOptions deliveryConformance DeliveryFactory DeliveryFeature dieAt FaultKind

@@ -128,7 +128,7 @@ describe('a second person', await skipWithout('postgres'), () => {
       `select prosecdef, proconfig from pg_proc where oid = 'onceward.delete_parked(bigint, text)'::regprocedure`,
     )
     assert.deepEqual(rights, [{ prosecdef: true, proconfig: ['search_path=pg_catalog, pg_temp'] }])
-    assert.equal((await listApprovals(ann.pool, 1))[0]!.state, 'executed')
+    assert.equal((await listApprovals(ann.pool, { countMax: 1 }))[0]!.state, 'executed')
   })
 
   it('approves exactly the request: a changed selection is refused, when approving and when executing', async () => {

@@ -179,7 +179,7 @@ describe('a fixed payload', await skipWithout('postgres'), () => {
     await until('both are applied', async () => (await scene.done('ordered')).length === 2)
     await running.drain()
     assert.deepEqual(await scene.done('ordered'), ['a', 'b'])
-    assert.ok((await listApprovals(bob.pool, 1))[0]!.because.includes('confirmed'))
+    assert.ok((await listApprovals(bob.pool, { countMax: 1 }))[0]!.because.includes('confirmed'))
     assert.deepEqual((await verifyAudit(bob.pool)).problems, [])
   })
 })

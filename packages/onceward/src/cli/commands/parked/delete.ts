@@ -46,7 +46,9 @@ export function approvalsCommand(): Command {
     .option('--json', 'print one JSON object')
     .action((flags: Flags & { limit: string }) =>
       withPool(flags.json === true, async pool => {
-        const approvals = await listApprovals(pool, wholeNumber(flags.limit, '--limit', lister))
+        const approvals = await listApprovals(pool, {
+          countMax: wholeNumber(flags.limit, '--limit', lister),
+        })
         print(flags.json === true, { ok: true, approvals }, () => approvalTable(approvals))
       }),
     )
