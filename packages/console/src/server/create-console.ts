@@ -3,6 +3,7 @@ import { openGuardedPool } from 'onceward/operations'
 import { Campaigns } from './api/campaigns.ts'
 import { mountApi } from './api/mount-api.ts'
 import { openApi } from './api/open-api.ts'
+import { RefusalLimit } from './api/record-refused.ts'
 import { routes } from './api/routes.ts'
 import { Screens } from './api/screens.ts'
 import { Selections } from './api/selections.ts'
@@ -11,6 +12,7 @@ import { Links } from './auth/links.ts'
 import { mountSignIn } from './auth/mount-sign-in.ts'
 import { Sessions } from './auth/sessions.ts'
 import { answerError } from './http/answer-error.ts'
+import { Limits } from './http/limits.ts'
 import { nodeListener } from './http/node-listener.ts'
 import { assertHost } from './http/origins.ts'
 import { securityHeaders } from './http/security-headers.ts'
@@ -36,6 +38,8 @@ export function createConsole(options: ConsoleOptions): Console {
     pool,
     sessions: new Sessions(),
     links: new Links(),
+    limits: new Limits(),
+    refusals: new RefusalLimit(),
     screens: new Screens(pool),
     selections: new Selections(),
     campaigns,
@@ -55,7 +59,7 @@ export function createConsole(options: ConsoleOptions): Console {
   mountApi(inner, parts)
   mountPages(inner, basePath)
   app.route(basePath === '/' ? '/' : basePath.slice(0, -1), inner)
-  const fetch = async (request: Request) => withHeaders(await app.fetch(request))
+  const fetch = async (request: Request, bindings?: object) => withHeaders(await app.fetch(request, bindings))
   return {
     fetch,
     listener: nodeListener(fetch),
