@@ -61,6 +61,16 @@ describe('the API of the console', await skipWithout('postgres'), () => {
     assert.deepEqual(await ids('payload.currency:USD'), ['east-1'])
     assert.deepEqual(await ids('payload.amount:300'), ['south-3'])
     assert.deepEqual(await ids('payload.accountId:USD'), [])
+    assert.deepEqual(await ids('payload.currency:EUR payload.accountId:south'), [
+      'south-3',
+      'south-2',
+      'south-1',
+    ])
+    assert.deepEqual(await ids('payload.accountId:south payload.amount:300'), ['south-3'])
+    assert.deepEqual(await ids('payload.amount:300 payload.accountId:east'), [])
+    assert.deepEqual(await ids('"passport no" "south"'), [])
+    assert.deepEqual(await ids('"passport no" payload.accountId:west'), ['west-3'])
+    assert.deepEqual(await ids('"passport no" payload.accountId:south'), [])
     const first = (await ann.get('messages?limit=3')).body
     assert.equal(first.rows.length, 3)
     const second = (await ann.get(`messages?limit=50&before=${first.next}`)).body

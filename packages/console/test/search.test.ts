@@ -148,16 +148,16 @@ describe(`a search among ${held.toLocaleString('en')} held messages`, await skip
 
   it('says honestly that it has not looked at everything', async () => {
     const filter = { newestFirst: true, countMax: 50, payloadHas: ['nowhere at all'] }
-    const stopped = await searchPayload(pool, filter, null, { ...clock, timeoutMs: 1 })
+    const stopped = await searchPayload(pool, filter, [], { ...clock, timeoutMs: 1 })
     assert.equal(stopped.complete, false)
-    const all = await searchPayload(pool, filter, null, { ...clock, timeoutMs: 60_000 })
+    const all = await searchPayload(pool, filter, [], { ...clock, timeoutMs: 60_000 })
     assert.deepEqual([all.rows, all.complete, all.next], [[], true, null])
   })
 
   it('stops soon after its client has left, and has no statement running', async () => {
     const stopping = new AbortController()
     const filter = { newestFirst: true, countMax: 50, payloadHas: ['nowhere at all'] }
-    const search = searchPayload(pool, filter, null, {
+    const search = searchPayload(pool, filter, [], {
       ...clock,
       timeoutMs: 60_000,
       signal: stopping.signal,

@@ -78,6 +78,8 @@ export interface Replay {
       readonly acceptUnknown?: boolean
       /** Swaps even if rows differ: a reason by table name. */
       readonly accept?: Accepted
+      /** Recorded in the history of the campaign and in the audit, with what is accepted. */
+      readonly because?: string
       readonly waitMaxMs?: number
     },
   ): Promise<Swap>
@@ -142,8 +144,8 @@ export async function openReplay<M>(
       const addressing = await addressingOf(consumer, [], pool).catch(() => undefined)
       return runCampaign(id, { ...around, addressing, ...more })
     },
-    swap: (id, { acceptMissing = false, acceptUnknown = false, accept = {}, ...more } = {}) =>
-      swapTables(id, { ...rebuild, acceptMissing, acceptUnknown, accept, ...more }),
+    swap: (id, { acceptMissing = false, acceptUnknown = false, accept = {}, because, ...more } = {}) =>
+      swapTables(id, { ...rebuild, acceptMissing, acceptUnknown, accept, because, ...more }),
     compare: id => lookAtTables(pool, id, consumer),
     rollBack: id => rollBackTables(id, rebuild),
     close,

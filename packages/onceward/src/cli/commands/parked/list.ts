@@ -13,7 +13,7 @@ import { type ParkedDetails, readBody, showParked } from '../../../operations/pa
 import { withPool } from '../../database.ts'
 import { print, safe, table } from '../../output.ts'
 import { rowNumber, wholeNumber } from '../../whole-number.ts'
-import { type FilterFlags, filterOf, lister, selecting } from './flags.ts'
+import { type FilterFlags, filterOf, gathered, lister, selecting } from './flags.ts'
 import { parkedTable } from './preview.ts'
 
 export function listCommand(): Command {
@@ -21,15 +21,25 @@ export function listCommand(): Command {
     .description('list messages that need attention, oldest first, by page')
     .option('--consumer <name>', 'only of this consumer')
     .option('--after <id>', 'start after this id')
-    .option('--member <path=value>', 'only with this member of a JSON payload, such as order.id=7')
-  return selecting(command, '50').action((flags: FilterFlags & { member?: string }) =>
-    withPool(flags.json === true, async pool => {
-      const rows =
-        flags.member === undefined
-          ? await listParked(pool, filterOf(flags))
-          : await rowsWithMember(pool, filterOf(flags), memberOf(flags.member))
-      print(flags.json === true, { ok: true, rows }, () => listText(rows))
-    }),
+    .option(
+      '--member <path=value>',
+      'only with this member of a JSON payload, such as order.id=7; several: with all of them',
+      gathered,
+    )
+    .option('--id <ids...>', 'only these ids')
+    .option('--ids', 'print the ids only, one on each line')
+  return selecting(command, '50').action(
+    (flags: FilterFlags & { member?: string[]; id?: string[]; ids?: boolean }) =>
+      withPool(flags.json === true, async pool => {
+        const filter = filterOf(flags, flags.id)
+        const rows =
+          flags.member === undefined
+            ? await listParked(pool, filter)
+            : await rowsWithMembers(pool, filter, flags.member.map(memberOf))
+        print(flags.json === true, { ok: true, rows }, () =>
+          flags.ids === true ? rows.map(({ id }) => id).join('\n') : listText(rows),
+        )
+      }),
   )
 }
 
@@ -43,9 +53,9 @@ function memberOf(text: string): PayloadMember {
 const searchMs = 3_600_000
 
 /** A terminal waits until every row was looked at. */
-async function rowsWithMember(pool: SqlPool, filter: ParkedFilter, member: PayloadMember) {
+async function rowsWithMembers(pool: SqlPool, filter: ParkedFilter, members: readonly PayloadMember[]) {
   const limits = { timeoutMs: searchMs, nowMs: () => performance.now() }
-  return (await searchPayload(pool, filter, member, limits)).rows
+  return (await searchPayload(pool, filter, members, limits)).rows
 }
 
 export function groupsCommand(): Command {

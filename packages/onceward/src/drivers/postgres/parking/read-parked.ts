@@ -59,6 +59,8 @@ export interface ParkedFilter {
   readonly until?: Date | undefined
   /** One of these texts is in the payload, byte by byte. */
   readonly payloadHas?: readonly string[] | undefined
+  /** Each of these texts is in the payload, byte by byte. */
+  readonly payloadHasAll?: readonly string[] | undefined
   /** Id of the last row of the previous page. */
   readonly after?: string | undefined
   /** Id of the last row of the previous page, for the newest first. */
@@ -100,6 +102,11 @@ const conditions: readonly [keyof ParkedFilter, (place: string) => string][] = [
     'payloadHas',
     place =>
       `exists (select from unnest(${place}::text[]) as t (text) where position(convert_to(t.text, 'UTF8') in h.body) > 0)`,
+  ],
+  [
+    'payloadHasAll',
+    place =>
+      `not exists (select from unnest(${place}::text[]) as t (text) where position(convert_to(t.text, 'UTF8') in h.body) = 0)`,
   ],
   ['after', place => `h.id + 0 > ${place}::bigint`],
   ['before', place => `h.id + 0 < ${place}::bigint`],
