@@ -852,6 +852,7 @@ export interface Replay {
         readonly acceptMissing?: boolean;
         readonly acceptUnknown?: boolean;
         readonly accept?: Accepted;
+        readonly because?: string;
         readonly waitMaxMs?: number;
     }): Promise<Swap>;
     compare(id: string): Promise<readonly TableComparison[]>;

@@ -45,7 +45,7 @@ const results = (redrive: string, consumer: string) => `
   left join onceward.inbox m on m.consumer_id = ${consumer} and m.message_id = r.message_id
   where r.redrive_id = ${redrive}`
 
-/** Of the last stop of this redrive `r`: the audit has it, whichever process stopped it. */
+/** Of the last stop of redrive `r`. The audit has it, also after the process that stopped it has ended. */
 export const stoppedBecause = `
   case when r.state = 'stopped' then (
     select a.reason from onceward.audit a
