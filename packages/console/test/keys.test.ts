@@ -29,7 +29,8 @@ describe('keys of messages', await skipWithout('postgres'), () => {
     const mail = JSON.stringify({ to: ['ada@example.com'], subject: 'Your loan', text: 'x' })
     const { rows } = await incident.pool.query(
       `update onceward.ledger set effect_type = 'email', body = convert_to($1, 'UTF8'), business_key = 'loan-ada',
-         response_excerpt = 'ada', consumer_name = $2
+         response_excerpt = 'ada', consumer_name = $2,
+         message_id = 'east-1', last_error = 'card 4111 was refused'
        where id = (select min(id) from onceward.ledger where state = 'unknown') returning id::text`,
       [mail, consumer],
     )
@@ -79,7 +80,7 @@ describe('keys of messages', await skipWithout('postgres'), () => {
     `ledger/${effect}`,
   ]
   /** Of `east` in members and texts; ids of messages, which begin with it, are no keys. */
-  const showsAKey = (text: string) => /"east"|account east|loan-ada|capture-1/.test(text)
+  const showsAKey = (text: string) => /"east"|account east|loan-ada|capture-\d{4}/.test(text)
 
   it('are shown with whole payloads, and hidden with none, on every page', async () => {
     const as = openDesk(['currency'])
@@ -113,13 +114,21 @@ describe('keys of messages', await skipWithout('postgres'), () => {
     }
   })
 
-  it('show the recipient and subject of a mail with whole payloads only', async () => {
+  it('show recipient, subject and errors of a mail with whole payloads only', async () => {
     const as = openDesk(['currency'])
     const of = async (name: string) => (await (await as(name)).get(`ledger/${effect}`)).body
     const { mail, responseExcerpt } = await of('full')
     assert.deepEqual([mail.to, mail.subject, responseExcerpt], [['ada@example.com'], 'Your loan', 'ada'])
     for (const name of ['masked', 'none'])
       assert.deepEqual([(await of(name)).mail, (await of(name)).responseExcerpt], [null, null])
+    const places = ['ledger', `ledger/${effect}`, `messages/${await heldId()}`]
+    for (const [name, isShown] of [
+      ['full', true],
+      ['masked', false],
+      ['none', false],
+    ] as const)
+      for (const place of places)
+        assert.equal(/4111/.test((await (await as(name)).get(place)).text), isShown, `${name} ${place}`)
     const act = { as: 'completed', because: 'seen at the target' }
     const done = await (await as('none')).post(`ledger/${effect}/reconcile`, act)
     assert.equal(done.status, 200, done.text)

@@ -127,9 +127,10 @@ export const ledgerRoutes: readonly Route[] = [
   },
 ]
 
-/** The keys of a call come from its message. */
+/** The keys of a call come from its message, and the text of an error may quote it. */
 function shownEffect<Row extends LedgerEntry>(call: Call, reach: Reach, row: Row): Row {
-  const shown = shownDigests(row, reach)
+  const full = reach.payloadFor(row.consumer) === 'full'
+  const shown = shownDigests(full ? row : { ...row, note: null }, reach)
   return call.showsKeys(reach, row.consumer) ? shown : withoutKeys(shown)
 }
 

@@ -24,10 +24,14 @@ export function errorTexts(
   row: ParkedRow & { readonly error: string | null },
   story: Story | null,
 ): readonly string[] {
-  const attempts = (story?.timeline ?? []).flatMap(({ text, facts: { failureClass, code } }) =>
+  const timeline = story?.timeline ?? []
+  const attempts = timeline.flatMap(({ text, facts: { failureClass, code } }) =>
     typeof failureClass === 'string' ? [text.slice(`${failureClass}: ${code}: `.length)] : [],
   )
-  const texts = [row.error ?? '', isOwnWords(row) ? '' : row.reason, ...attempts]
+  const calls = timeline.flatMap(({ what, text }) =>
+    what === 'external call' ? [/ after \d+ calls?: (.*)$/s.exec(text)?.[1] ?? ''] : [],
+  )
+  const texts = [row.error ?? '', isOwnWords(row) ? '' : row.reason, ...attempts, ...calls]
   return [...new Set(texts.flatMap(text => [text, ...text.split('\n')]))]
     .filter(text => text.trim().length > 3)
     .toSorted((a, b) => b.length - a.length)
