@@ -686,6 +686,9 @@ export declare function noteStateFixed(pool: SqlPool, { id, consumer, because }:
 /** The environment is compared on every connection. */
 export declare function openGuardedPool(url: string, max?: number): OwnPool;
 
+/** Rows as CSV (RFC 4180), with a header and without payloads. */
+export declare function parkedCsv(rows: readonly ParkedRow[]): string;
+
 /** Every state of a message that needs attention. */
 export declare const parkedStates: readonly ParkedState[];
 

@@ -365,7 +365,7 @@ const publicNames: Record<string, string> = {
     saveFilter SearchLimits searchPayload SearchResult SourceLag verifyCampaign ConsoleLogin contractPage DeclaredLoss defaultRamp
     deleteParked DeletionRequest DiffLine diffLines dropStuck explain Explanation findRedrive Fixed fixPayload groupParked HeldWork isListedPerson KeyView LedgerDetail LedgerEntry
     listApprovals listAudit listBrokers listClosed listDestinations listFixes listHeld listLedger listParked listReaders listRedrives listStuck noteStateFixed
-    openGuardedPool ParkedDetails ParkedFilter ParkedGroup ParkedPreview ParkedRow ParkedState parkedStates PayloadMember previewParked Ramp RampResult rampRedrive readBody
+    openGuardedPool parkedCsv ParkedDetails ParkedFilter ParkedGroup ParkedPreview ParkedRow ParkedState parkedStates PayloadMember previewParked Ramp RampResult rampRedrive readBody
     readConsoleLogin readLosses readRestore readStatus reconcileEffect RecordedFix RedriveReport RedriveSummary releaseHeld recordRefusal RefusedAct renameConsumer renderPage requestDeletion RestoreView
     retireDestination retryEffect runRedrive separateConsumer showKey showLedger showParked showRedrive skipParked SqlPool startRedrive Status stopRedrive
     Story StuckMessage TimelineEntry verifyAudit`,

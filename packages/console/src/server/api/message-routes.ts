@@ -3,6 +3,7 @@ import {
   listFixes,
   listParked,
   type ParkedRow,
+  parkedCsv,
   readBody,
   searchPayload,
   showKey,
@@ -15,7 +16,6 @@ import { errorTexts, shownRow, without } from '../rights/hide-errors.ts'
 import { maskPayload } from '../rights/mask-payload.ts'
 import { most, type PayloadRight } from '../rights/rights.ts'
 import { cliCommand, searchFlags } from './cli-command.ts'
-import { exportCsv } from './export-csv.ts'
 import { parseSearch, type Search } from './parse-search.ts'
 import { type Call, FileAnswer, type Route } from './route.ts'
 
@@ -75,7 +75,7 @@ export const messageRoutes: readonly Route[] = [
       const rows = found.rows.map(row => shownRow(row, reach.payloadFor(row.consumer)))
       const headers = { 'x-onceward-complete': String(found.complete) }
       return query.format === 'csv'
-        ? new FileAnswer('messages.csv', 'text/csv; charset=utf-8', exportCsv(rows), headers)
+        ? new FileAnswer('messages.csv', 'text/csv; charset=utf-8', parkedCsv(rows), headers)
         : new FileAnswer('messages.json', 'application/json', JSON.stringify(rows, null, 2), headers)
     },
   },

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { exportCsv } from '../../../../console/src/server/api/export-csv.ts'
 import { parseSearch } from '../../../../console/src/server/api/parse-search.ts'
 import { routes } from '../../../../console/src/server/api/routes.ts'
 import { Problem } from '../../../../console/src/server/http/problem.ts'
+import { parkedCsv } from '../../../src/operations/parking/parked-csv.ts'
 import { orRefused, type Target } from '../target.ts'
 
 const now = new Date('2026-01-01T00:00:00Z')
@@ -87,7 +87,7 @@ const exported: Target = {
     const reason = input.toString('utf8')
     const row = { id: '1', reason, messageId: reason, code: reason, headers: {}, properties: {} }
     orRefused(
-      () => exportCsv([row as never]),
+      () => parkedCsv([row as never]),
       () => false,
     )
   },

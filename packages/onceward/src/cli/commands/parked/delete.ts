@@ -108,30 +108,31 @@ export function eraseCommand(): Command {
 
 function approvalTable(approvals: readonly DeletionRequest[]): string {
   if (approvals.length === 0) return 'There are no requests.'
-  return table(
-    [
-      'request',
-      'verb',
-      'consumer',
-      'rows',
-      'state',
-      'requested by',
-      'until',
-      'approved by',
-      'because',
-      'digest',
-    ],
-    approvals.map(a => [
-      a.id,
-      a.verb,
-      a.consumer,
-      a.rows,
-      a.state,
-      a.requestedBy,
-      a.expiresAt.toISOString().slice(0, 19),
-      a.approvedBy,
-      a.because,
-      a.digest,
-    ]),
-  )
+  const heads = [
+    'request',
+    'verb',
+    'consumer',
+    'rows',
+    'state',
+    'requested by',
+    'until',
+    'approved by',
+    'because',
+    'digest',
+  ]
+  const rows = approvals.map(a => [
+    a.id,
+    a.verb,
+    a.consumer,
+    a.rows,
+    a.state,
+    a.requestedBy,
+    a.expiresAt.toISOString().slice(0, 19),
+    a.approvedBy,
+    a.because,
+    a.digest,
+  ])
+  const fix = approvals.find(({ verb, state }) => verb === 'fix' && state === 'requested')
+  const next = fix === undefined ? '' : `\n\nnext: onceward parked show ${fix.ids[0]} --fixes`
+  return `${table(heads, rows)}${next}`
 }

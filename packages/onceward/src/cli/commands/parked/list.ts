@@ -7,12 +7,15 @@ import type { SqlPool } from '../../../drivers/postgres/pool.ts'
 import { OncewardError } from '../../../errors.ts'
 import { groupParked } from '../../../operations/parking/group-parked.ts'
 import { listClosed } from '../../../operations/parking/list-closed.ts'
+import { listFixes } from '../../../operations/parking/list-fixes.ts'
 import { listParked } from '../../../operations/parking/list-parked.ts'
+import { parkedCsv } from '../../../operations/parking/parked-csv.ts'
 import { type PayloadMember, searchPayload } from '../../../operations/parking/search-payload.ts'
 import { type ParkedDetails, readBody, showParked } from '../../../operations/parking/show-parked.ts'
 import { withPool } from '../../database.ts'
 import { print, safe, table } from '../../output.ts'
 import { rowNumber, wholeNumber } from '../../whole-number.ts'
+import { fixesText } from './fixes.ts'
 import { type FilterFlags, filterOf, lister, selecting } from './flags.ts'
 import { parkedTable } from './preview.ts'
 
@@ -22,13 +25,17 @@ export function listCommand(): Command {
     .option('--consumer <name>', 'only of this consumer')
     .option('--after <id>', 'start after this id')
     .option('--member <path=value>', 'only with this member of a JSON payload, such as order.id=7')
-  return selecting(command, '50').action((flags: FilterFlags & { member?: string }) =>
+    .option('--csv', 'print CSV without payloads; raise --limit for more rows')
+  return selecting(command, '50').action((flags: FilterFlags & { member?: string; csv?: boolean }) =>
     withPool(flags.json === true, async pool => {
+      if (flags.csv === true && flags.json === true)
+        throw new OncewardError('usage', 'Pass --csv or --json, not both.')
       const rows =
         flags.member === undefined
           ? await listParked(pool, filterOf(flags))
           : await rowsWithMember(pool, filterOf(flags), memberOf(flags.member))
-      print(flags.json === true, { ok: true, rows }, () => listText(rows))
+      if (flags.csv === true) process.stdout.write(csvText(rows))
+      else print(flags.json === true, { ok: true, rows }, () => listText(rows))
     }),
   )
 }
@@ -68,13 +75,17 @@ export function showCommand(): Command {
     .description('show one message: body, headers, attempts and acts')
     .argument('<id>', 'id, from "onceward parked list"')
     .option('--body-to <file>', 'write the whole body to a new file')
+    .option('--fixes', 'show what each fix of the payload changed, for its approval')
     .option('--json', 'print one JSON object')
-    .action((id: string, flags: { json?: boolean; bodyTo?: string }) =>
+    .action((id: string, flags: { json?: boolean; bodyTo?: string; fixes?: boolean }) =>
       withPool(flags.json === true, async pool => {
         rowNumber(id, 'id', lister)
         const message = await showParked(pool, id)
         if (flags.bodyTo !== undefined) writeFileSync(flags.bodyTo, await readBody(pool, id), { flag: 'wx' })
-        print(flags.json === true, { ok: true, message }, () => details(message))
+        if (flags.fixes !== true)
+          return print(flags.json === true, { ok: true, message }, () => details(message))
+        const fixes = await listFixes(pool, id)
+        print(flags.json === true, { ok: true, message, fixes }, () => fixesText(fixes))
       }),
     )
 }
@@ -93,6 +104,12 @@ export function closedCommand(): Command {
         print(flags.json === true, { ok: true, ...closed }, () => closedTable(closed.total, closed.rows))
       }),
     )
+}
+
+/** A terminal gets no escapes; a file gets the exact texts. */
+function csvText(rows: readonly ParkedRow[]): string {
+  const csv = parkedCsv(rows)
+  return process.stdout.isTTY ? safe(csv.replaceAll('\r\n', '\n')) : csv
 }
 
 function listText(rows: readonly ParkedRow[]): string {

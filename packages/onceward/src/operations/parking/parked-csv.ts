@@ -1,4 +1,4 @@
-import type { ParkedRow } from 'onceward/operations'
+import type { ParkedRow } from '../../drivers/postgres/parking/read-parked.ts'
 
 const columns: readonly (keyof ParkedRow)[] = [
   ...(['id', 'consumer', 'state', 'failureClass', 'code', 'reason', 'place', 'cause', 'messageId'] as const),
@@ -22,7 +22,8 @@ function cell(value: unknown): string {
   return `"${safe.replaceAll('"', '""')}"`
 }
 
-export function exportCsv(rows: readonly ParkedRow[]): string {
+/** Rows as CSV (RFC 4180), with a header and without payloads. */
+export function parkedCsv(rows: readonly ParkedRow[]): string {
   const lines = rows.map(row => columns.map(column => cell(row[column])).join(','))
   return [columns.join(','), ...lines, ''].join('\r\n')
 }
