@@ -10,6 +10,8 @@ export interface ActingPool extends SqlPool {
     readonly answered: boolean;
 }
 
+export type AttentionReason = (typeof attentionReasons)[number];
+
 /** One act of an operator, as the audit records it. */
 export interface AuditRow {
     readonly seq: string;
@@ -540,6 +542,12 @@ export declare function approveCampaign(pool: SqlPool, id: string, { because, pl
 /** By a person other than the requester. `digest`: of the request; of a fix, SHA-256 of the new bytes. */
 export declare function approveRequest(pool: SqlPool, id: string, digest: string, because: string): Promise<DeletionRequest>;
 
+/**
+ * Pure. Null for a message that is only parked behind another: the decision about the first one covers it. A
+ * handler’s `park` and `reject` are `set aside`; a class that the contract retries is `exhausted`.
+ */
+export declare function attentionReason({ state, class: failureClass, code }: SetAside, { rules }: Pick<FailureRules, 'rules'>): AttentionReason | null;
+
 /** What speaks against a campaign: facts that a person must know before an approval. */
 export declare function campaignFindings(pool: SqlPool, id: string, countMax: number): Promise<readonly CampaignFinding[]>;
 
@@ -596,6 +604,12 @@ export declare function dropStuck(pool: SqlPool, id: string, messageId: string, 
  * scans a table of Onceward.
  */
 export declare function explain(pool: SqlPool, question: ExplainQuestion, options?: ExplainOptions): Promise<Explanation>;
+
+/** Severity and runbook of an alert for a consumer of this risk, as the rules for Prometheus have them. */
+export declare function findAlert(name: string, risk: string): {
+    readonly severity: AlertSeverity;
+    readonly runbook: string;
+};
 
 /** Null if there is no such redrive. */
 export declare function findRedrive(pool: SqlPool, requestId: string, countMax: number): Promise<RedriveReport | null>;

@@ -83,7 +83,9 @@ export { renderPage } from './review/page/render-page.ts'
 export { type ContractReport, checkContract } from './runtime/check-contract.ts'
 export { openGuardedPool } from './runtime/guarded-pool.ts'
 export { alertsOf } from './telemetry/alerts/alert-rules.ts'
+export { findAlert } from './telemetry/alerts/find-alert.ts'
 export { renderRunbook, runbooksFor } from './telemetry/alerts/runbook.ts'
+export { type AttentionReason, attentionReason } from './telemetry/attention-reason.ts'
 export {
   type BlockedKeyRow,
   type ConsumerDetail,

@@ -359,11 +359,11 @@ const publicNames: Record<string, string> = {
     cloudEventsEncoder CloudEventsEncoderOptions cloudEventToHttp`,
   './memory':
     'MemoryLog MemoryLogMessage MemoryLogOptions MemoryMessage MemoryQueue MemoryStore MemoryTransaction',
-  './operations': `acceptBroker acceptLoss acceptServer actingAs ActingPool ActKey alertsOf approveCampaign approveRequest AuditRow BlockedKeyRow Campaign campaignFindings campaignHistory
+  './operations': `acceptBroker acceptLoss acceptServer actingAs ActingPool ActKey alertsOf approveCampaign approveRequest attentionReason AttentionReason AuditRow BlockedKeyRow Campaign campaignFindings campaignHistory
     CampaignProgress CampaignState cancelCampaign checkContract classifyParked ConsumerDetail ConsumerTrouble ContractReport declineRequest finishCampaign FlowHour FlowSeries Halt listCampaigns listFilters
     pauseCampaign quarantineParked readBrakes readCampaign readConsumerDetail readProgress readRates readTrouble releaseBrake removeFilter renderRunbook runbooksFor RunRow SavedFilter
     saveFilter SearchLimits searchPayload SearchResult SourceLag verifyCampaign ConsoleLogin contractPage DeclaredLoss defaultRamp
-    deleteParked DeletionRequest DiffLine diffLines dropStuck explain Explanation findRedrive Fixed fixPayload groupParked HeldWork isListedPerson KeyView LedgerDetail LedgerEntry
+    deleteParked DeletionRequest DiffLine diffLines dropStuck explain Explanation findAlert findRedrive Fixed fixPayload groupParked HeldWork isListedPerson KeyView LedgerDetail LedgerEntry
     listApprovals listAudit listBrokers listClosed listDestinations listFixes listHeld listLedger listParked listReaders listRedrives listStuck noteStateFixed
     openGuardedPool parkedCsv ParkedDetails ParkedFilter ParkedGroup ParkedPreview ParkedRow ParkedState parkedStates PayloadMember previewParked Ramp RampResult rampRedrive readBody
     readConsoleLogin readLosses readRestore readStatus reconcileEffect RecordedFix RedriveReport RedriveSummary releaseHeld recordRefusal RefusedAct renameConsumer renderPage requestDeletion RestoreView
