@@ -56,7 +56,7 @@ export interface SearchLimits {
 
 /**
  * One page of messages whose payload has the text of `filter.payloadHas`, or this member. It looks at windows
- * of rows, and stops between two windows when the time is over or the signal is aborted.
+ * of rows, and stops when the time is over or the signal is aborted, which cancels the running statement.
  */
 export async function searchPayload(
   pool: SqlPool,
@@ -72,7 +72,7 @@ export async function searchPayload(
   let next = filter[side] ?? null
   while (!isOver()) {
     const asked = { ...filter, ...(member !== null && mayHave(member)), [side]: next ?? undefined }
-    const window = await readSearchWindow(pool, asked, endMs - nowMs())
+    const window = await readSearchWindow(pool, asked, { timeoutMs: endMs - nowMs(), signal })
     if (window === null) break
     for (const row of window.rows) {
       if (isOver()) return { rows, complete: false, next }
