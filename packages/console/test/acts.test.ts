@@ -6,6 +6,7 @@ import { skipWithout } from '../../onceward/test/services/services.ts'
 import type { ServedConsole } from '../src/server/serve-console.ts'
 import { addOtherTeams } from './bench/busy-database.ts'
 import { Client } from './bench/client.ts'
+import { Documented } from './bench/documented.ts'
 import { type Incident, openIncident } from './bench/incident.ts'
 
 const consumer = 'invoice_booking'
@@ -15,12 +16,14 @@ describe('an act of the console', await skipWithout('postgres'), () => {
   let incident: Incident
   let served: ServedConsole
   let ann: Client
+  let documented: Documented
 
   before(async () => {
     incident = await openIncident()
     await addOtherTeams(incident)
     served = await incident.serve({ auth: { kind: 'link' } })
     ann = await Client.signIn(served.linkFor('ann'))
+    documented = await Documented.watch(ann)
   })
   after(() => incident?.close())
 
@@ -193,6 +196,11 @@ describe('an act of the console', await skipWithout('postgres'), () => {
     assert.match(why, /the disk was restored/)
     await acted(`decisions/restore/${id}/accept`, {}, 'restore accept')
     assert.equal(await open(), null)
+  })
+
+  it('is answered as the document of the API says', () => {
+    assert.deepEqual(documented.findings, [])
+    assert.ok(documented.seen.size > 25, [...documented.seen].join(', '))
   })
 
   it('is one of a chain that verifies', async () => {

@@ -11,6 +11,7 @@ import { Links } from './auth/links.ts'
 import { mountSignIn } from './auth/mount-sign-in.ts'
 import { Sessions } from './auth/sessions.ts'
 import { answerError } from './http/answer-error.ts'
+import { cookieNames } from './http/cookies.ts'
 import { nodeListener } from './http/node-listener.ts'
 import { assertHost } from './http/origins.ts'
 import { securityHeaders } from './http/security-headers.ts'
@@ -49,7 +50,7 @@ export function createConsole(options: ConsoleOptions): Console {
     for (const [name, value] of Object.entries(securityHeaders)) context.res.headers.set(name, value)
   })
   const inner = new Hono()
-  inner.get('/api/openapi.json', context => context.json(openApi(routes, basePath)))
+  inner.get('/api/openapi.json', context => context.json(openApi(routes, basePath, cookieNames(auth).session)))
   mountSignIn(inner, parts)
   mountLive(inner, parts)
   mountApi(inner, parts)
