@@ -128,6 +128,7 @@ export const messageAnswer = z.object({
   limits: z.array(z.string()).describe('What the story cannot know.'),
   fixes: z.array(fix),
   key: key.nullable(),
+  schema: z.unknown().optional(),
   fixable: z.boolean().describe('The console has the contract, which decodes a new payload.'),
   command: z.string(),
 })
