@@ -89,7 +89,8 @@ export function Command({ text, label = true }: { readonly text: string; readonl
     <div class="stack tight">
       {label && <span class="small muted">The same on the command line</span>}
       <div class="command">
-        <code>
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard */}
+        <code tabIndex={0}>
           {text.split(' ').map((word, index) => (
             <>
               {index > 0 && ' '}
