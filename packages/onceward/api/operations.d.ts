@@ -10,6 +10,7 @@ export interface ActingPool extends SqlPool {
     readonly answered: boolean;
 }
 
+/** Why a message waits for a person. */
 export type AttentionReason = (typeof attentionReasons)[number];
 
 /** One act of an operator, as the audit records it. */
@@ -837,7 +838,7 @@ export declare function saveFilter(pool: SqlPool, name: string, query: string): 
 
 /**
  * One page of messages whose payload has the text of `filter.payloadHas`, or this member. It looks at windows
- * of rows, and stops between two windows when the time is over or the signal is aborted.
+ * of rows, and stops when the time is over or the signal is aborted, which cancels the running statement.
  */
 export declare function searchPayload(pool: SqlPool, filter: ParkedFilter, member: PayloadMember | null, { timeoutMs, nowMs, signal }: SearchLimits): Promise<SearchResult>;
 

@@ -12,6 +12,7 @@ export const attentionReasons = [
   'quarantined',
   'set aside',
 ] as const
+/** Why a message waits for a person. */
 export type AttentionReason = (typeof attentionReasons)[number]
 
 /** The row of a message that waits for a person. */

@@ -39,7 +39,7 @@ const refusalSchema = jsonSchema(
 
 const refusalTexts = {
   400: 'The input does not fit its schema.',
-  401: 'Nobody is signed in.',
+  401: 'No person is signed in.',
   403: 'Another role or scope, another origin, or no CSRF token.',
   404: 'It does not exist, or is out of scope.',
   409: 'The database or its state refused.',

@@ -40,7 +40,7 @@ export interface SearchWindow {
 /** How long the statements of a window may run. */
 interface WindowLimits {
   readonly timeoutMs: number
-  /** Aborted when nobody waits for the rows any more: the running statement is cancelled. */
+  /** Aborted when the rows are not wanted any more: the running statement is cancelled. */
   readonly signal?: AbortSignal | undefined
 }
 
@@ -97,7 +97,7 @@ async function whileWanted<T>(
     return await reading
   } finally {
     signal?.removeEventListener('abort', onAbort)
-    // The transaction ends after it, so that no request can meet the next statement of this connection.
+    // The transaction ends after it, so that no request can reach the next statement of this connection.
     await cancelling
   }
 }
