@@ -8,6 +8,7 @@ export interface Decider {
 
 export const deciders: readonly Decider[] = [
   { file: 'engine/batch/decide-outcome.ts', tests: ['unit/whole-decisions', 'unit/decide-outcome'] },
+  { file: 'engine/batch/decide-in-order.ts', tests: ['unit/decide-in-order'] },
   { file: 'engine/batch/parking-caps.ts', tests: ['unit/parking-caps'] },
   { file: 'engine/batch/recover-attempt.ts', tests: ['unit/recover-attempt'] },
   { file: 'engine/retry/decide-with-broker-retry.ts', tests: ['unit/decide-with-broker-retry'] },

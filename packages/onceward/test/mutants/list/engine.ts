@@ -68,7 +68,7 @@ export const engineMutants: readonly Mutant[] = [
   },
   {
     name: 'a repeat in the batch is not compared',
-    file: 'engine/batch/conclude-batch.ts',
+    file: 'engine/batch/decide-in-order.ts',
     text: 'sameDigest: received.digest.equals(first.digest) }',
     replacement: 'sameDigest: true }',
     breaks: 'Other content under the same id is acknowledged as a duplicate.',
