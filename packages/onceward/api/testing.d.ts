@@ -445,8 +445,11 @@ export declare function dieAt(point: CrashPoint, { hit, witness }?: DeathOptions
 export declare const faultKinds: readonly [
 'crash', 
 'freeze', 
+'suspend', 
 'drain', 
-'store outage', 'connection cut', 'commit reply lost', 
+'failed start', 
+'store outage', 'connection cut', 
+'half-open link', 'commit reply lost', 
 'commit late', 'contention', 'lock wait', 
 'slow', 
 'disconnect', 
