@@ -16,7 +16,7 @@ export const faultKinds = [
   /** The database server crashes and restarts. */
   'store outage',
   'connection cut',
-  /** Nothing passes between a process and its servers, and nothing is closed; then it is cut, or passes again. */
+  /** Nothing passes between a process and its servers, and nothing is closed. Later it is cut, or passes. */
   'half-open link',
   'commit reply lost',
   /** The client gives up on COMMIT before the server executes it. */
