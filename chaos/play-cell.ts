@@ -49,7 +49,7 @@ export async function playCell(
   const clock = request.clockLibrary === null ? null : fakeClock(request.clockLibrary, join(folder, 'clock'))
   const fleet = new Fleet(settings, { folder, log, clock })
   cleanup.defer(() => fleet.leave())
-  return actOnStage({ settings, folder, database, broker, fleet, log, signal }, plan)
+  return await actOnStage({ settings, folder, database, broker, fleet, log, signal }, plan)
 }
 
 /** The servers still run: what they wrote down is kept unless the verdict is clean. */
