@@ -212,6 +212,11 @@ describe('a message with the business key of an earlier one', () => {
     assert.deepEqual(pair(handled, { businessDigest: 'd' }).found, seen(true))
     assert.deepEqual(pair(handled, { businessDigest: 'e' }).found, seen(false))
     assert.deepEqual(pair(handled).found, seen(true))
+    const unknown = [
+      { id: 'a', fact: handled },
+      { id: 'b', lane: 'l', repeats: 0, businessDigest: 'd' },
+    ]
+    assert.deepEqual(decide(unknown).found, seen(true))
   })
 
   test('that released the key may run', () => {
