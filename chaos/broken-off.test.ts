@@ -3,14 +3,14 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
-import { allCells, cellName } from './cell.ts'
+import { allCells, cellName, readCells } from './cell.ts'
 import type { Stage } from './faults/stage.ts'
 import { readOptions } from './options.ts'
 import { planFaults } from './plan/faults.ts'
 import { actOnStage } from './play-cell.ts'
 import { toRecord } from './record.ts'
 import { produceMsOf, repeatOptions } from './repeat.ts'
-import type { CellResult, Play } from './run-cell.ts'
+import { type CellResult, type Play, runCell } from './run-cell.ts'
 import { runCells } from './run-cells.ts'
 import { totalsOf } from './totals.ts'
 
@@ -82,6 +82,24 @@ describe('a cell that breaks off', () => {
       abort.signal,
     )
     assert.deepEqual(results, [])
+  })
+
+  test('because it hangs, ends at its deadline', async t => {
+    const [cell] = readCells('kafka/direct')
+    const machine = { available: { disk: null, clock: null }, clockLibrary: null, say: () => {} }
+    const time = { produceMs: 6_000, deadlineMs: 20 }
+    const request = { cell: cell!, seed: 7, ...time, short: false, keep: false, ...machine }
+    const hangs: Play = (_request, _files, signal) =>
+      new Promise((_resolve, reject) =>
+        signal.addEventListener('abort', () => reject(signal.reason), { once: true }),
+      )
+    // Only an unreferenced timer is left: the process would end before it.
+    const alive = setInterval(() => {}, 1_000)
+    t.after(() => clearInterval(alive))
+    const { brokeOff, folder, ok } = await runCell(request, new AbortController().signal, hangs)
+    t.after(() => rmSync(folder!, { recursive: true }))
+    assert.equal(ok, false)
+    assert.match(brokeOff!, /TimeoutError/)
   })
 
   test('leaves the logs of its servers while they still run', async t => {

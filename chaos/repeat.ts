@@ -10,6 +10,9 @@ export function produceMsOf(minutes: number, cells: number): number {
   return Math.max(shortestMs, Math.round((minutes * minuteMs) / cells) - aroundMs)
 }
 
+/** A run that has not ended by then hangs: six times as long is common on a machine that is busy. */
+export const deadlineMsOf = (produceMs: number): number => 12 * produceMs + 10 * minuteMs
+
 /** The minutes that give one cell the same time. */
 export const minutesOf = (produceMs: number): number => (produceMs + aroundMs) / minuteMs
 

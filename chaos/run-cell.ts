@@ -14,6 +14,8 @@ export interface CellRequest {
   readonly cell: Cell
   readonly seed: number
   readonly produceMs: number
+  /** A run that has not ended by then breaks off. */
+  readonly deadlineMs: number
   readonly short: boolean
   readonly keep: boolean
   readonly available: Available
@@ -67,7 +69,8 @@ export async function runCell(
     if (what !== 'command') request.say(`${cellName(cell)} ${what} ${JSON.stringify(facts).slice(0, 200)}`)
   })
   let brokeOff: string | null = null
-  const played = await play(request, { folder, log }, signal).catch(error => {
+  const mayRun = AbortSignal.any([signal, AbortSignal.timeout(request.deadlineMs)])
+  const played = await play(request, { folder, log }, mayRun).catch(error => {
     signal.throwIfAborted()
     brokeOff = error instanceof Error ? (error.stack ?? error.message) : String(error)
     return remains(folder, log, brokeOff)

@@ -1,5 +1,5 @@
 import type { Options } from './options.ts'
-import { produceMsOf } from './repeat.ts'
+import { deadlineMsOf, produceMsOf } from './repeat.ts'
 import { type CellRequest, type CellResult, type Play, runCell } from './run-cell.ts'
 
 export interface Machine extends Pick<CellRequest, 'available' | 'clockLibrary' | 'say'> {
@@ -18,7 +18,8 @@ export async function runCells(
   const results: CellResult[] = []
   for (const [n, cell] of cells.entries()) {
     if (signal.aborted) break
-    const request = { cell, seed: seed + n, produceMs, short, keep, ...machine }
+    const deadlineMs = deadlineMsOf(produceMs)
+    const request = { cell, seed: seed + n, produceMs, deadlineMs, short, keep, ...machine }
     const result = await runCell(request, signal, play).catch(error => {
       if (!signal.aborted) throw error
       return null
