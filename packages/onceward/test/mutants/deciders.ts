@@ -20,5 +20,17 @@ export const deciders: readonly Decider[] = [
   { file: 'drivers/rabbitmq/ack-tracker.ts', tests: ['rabbitmq/ack-tracker'] },
 ]
 
+/** Words that select deciders by file: each part fits into the time of one test file. */
+export const deciderParts = {
+  outcome: ['batch/decide-outcome'],
+  'rest of the engine': [
+    'batch/decide-in-order',
+    'batch/parking-caps',
+    'batch/recover-attempt',
+    'engine/retry/',
+  ],
+  'effects and drivers': ['effects/', 'drivers/'],
+} as const
+
 /** Per cent of the mutants that tests must catch. */
 export const scoreMin = 85

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { skipWithout } from '../services/services.ts'
-import { deciders } from './deciders.ts'
+import { deciderParts, deciders } from './deciders.ts'
 import { mutants } from './list/index.ts'
 import { misplacedMutants, runMutants } from './run-mutants.ts'
 import { mutated } from './scratch-copy.ts'
@@ -61,6 +61,13 @@ describe('the list of mutants', () => {
     const named = [...mutants.map(({ test }) => test), ...deciders.flatMap(({ tests }) => tests)]
     const missing = named.filter(name => !existsSync(join(root, 'packages/onceward/test', `${name}.test.ts`)))
     assert.deepEqual(missing, [])
+  })
+
+  test('every decider is in one part of the long form', () => {
+    for (const { file } of deciders) {
+      const parts = Object.values(deciderParts).filter(words => words.some(word => file.includes(word)))
+      assert.equal(parts.length, 1, file)
+    }
   })
 
   test('a mutant whose text is not in its file once is refused', () => {

@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { skipWithout } from '../services/services.ts'
-import { scoreMin } from './deciders.ts'
+import { deciderParts, scoreMin } from './deciders.ts'
 import type { Mutant } from './mutant.ts'
 import { runMutants } from './run-mutants.ts'
 import { runStryker } from './run-stryker.ts'
@@ -21,9 +21,9 @@ export async function testMutants(part: string, mutants: readonly Mutant[]): Pro
   })
 }
 
-/** The words select deciders by file. */
-export function testDeciders(part: string, words: readonly string[]): void {
-  test(`tests catch ${scoreMin} per cent of the mutants of the deciders of ${part}`, async () => {
+export function testDeciders(part: keyof typeof deciderParts): void {
+  test(`tests catch ${scoreMin} per cent of the mutants of deciders: ${part}`, async () => {
+    const words = deciderParts[part]
     const { ok, caught, mutants } = await runStryker({ root, jobs, words, log })
     assert.ok(ok, `${caught} of ${mutants}`)
   })

@@ -1,3 +1,0 @@
-import { testDeciders } from './test-mutants.ts'
-
-testDeciders('effects and drivers', ['effects/', 'drivers/'])
