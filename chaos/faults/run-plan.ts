@@ -17,7 +17,8 @@ export async function runPlan(
   plan: FaultPlan,
   stage: Stage,
   progress: () => number,
-  pause: (ms: number) => Promise<unknown> = wait,
+  pause: (ms: number) => Promise<unknown> = ms =>
+    wait(ms, undefined, { signal: stage.signal }).catch(() => {}),
 ): Promise<Happened> {
   const happened: Happened = {}
   const runTrack = async (planned: readonly PlannedFault[]) => {
