@@ -38,7 +38,7 @@ ${kindRows(runs)}
   the outcome of a COMMIT is unknown.
 - **People**: redrives, skips, fixes, campaigns and retention run beside the load. \`migrate\` moves the markers
   into daily partitions the first time, and each time applies the migration of a later version: columns on
-  tables in use, and every function replaced.
+  tables in use, and every function replaced. On 2026-11-18 it had nothing left to do.
 - **Producers**: they use the brokers' own clients and send duplicates, other content under a known id, known
   requests under another id, unreadable bytes, and Kafka transactions that are aborted.
 - **Modes**: the seed chooses whether failed messages block, are deferred, or all messages are stored first.
