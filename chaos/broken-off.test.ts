@@ -75,7 +75,8 @@ describe('a cell that breaks off', () => {
     const abort = new AbortController()
     const { results } = await run(
       t,
-      async () => {
+      async (_request, { folder }) => {
+        t.after(() => rmSync(folder, { recursive: true }))
         abort.abort(new Error('SIGINT'))
         throw new Error('stopped')
       },
