@@ -44,7 +44,9 @@ const primitives: Readonly<Record<string, Step>> = {
 }
 
 function compile(schema: unknown, space: string, types: Map<string, Step>): Step {
-  if (typeof schema === 'string') return primitives[schema] ?? named(schema, space, types)
+  if (typeof schema === 'string') {
+    return Object.hasOwn(primitives, schema) ? primitives[schema]! : named(schema, space, types)
+  }
   if (Array.isArray(schema)) return union(schema.map(branch => compile(branch, space, types)))
   if (!isRecord(schema)) throw new TypeError('not an Avro schema')
   const { type } = schema
@@ -111,7 +113,7 @@ function record(schema: Named, outer: string, types: Map<string, Step>): Step {
     walk.depth--
   })
   if (!Array.isArray(schema.fields)) throw new TypeError('a record without fields')
-  fields = schema.fields.map(field => compile((field as Named).type, space, types))
+  fields = schema.fields.map(field => compile(isRecord(field) ? field.type : null, space, types))
   return step
 }
 
