@@ -133,6 +133,20 @@ export const rabbitPairs: Record<string, Pair<RabbitSubject>> = {
     bad: rabbit({ queue: queueWith(deadLetters), dead: { policy: { 'message-ttl': 60_000 } } }),
     good: rabbit({ queue: queueWith(deadLetters) }),
   },
+  OW217: {
+    bad: rabbit({
+      options: { declare: 'verify', singleActiveConsumer: true },
+      contract: { order: 'key', identity: { id: () => 'm', orderKey: () => 'k' } },
+      broker: { version: '4.3.6' },
+      queue: queueWith({ 'x-single-active-consumer': true, 'x-delayed-retry-type': 'all' }),
+    }),
+    good: rabbit({
+      options: { declare: 'verify', singleActiveConsumer: true },
+      contract: { order: 'key', identity: { id: () => 'm', orderKey: () => 'k' } },
+      broker: { version: '4.3.6' },
+      queue: queueWith({ 'x-single-active-consumer': true, 'x-delayed-retry-type': 'returned' }),
+    }),
+  },
   OW216: {
     bad: rabbit({ options: { bind: [{ exchange: 'orders', routingKey: 'paid' }] } }),
     good: rabbit({ options: { bind: [{ exchange: 'dlx', routingKey: 'paid' }] } }),

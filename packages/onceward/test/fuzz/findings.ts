@@ -22,6 +22,11 @@ export const findings: readonly { readonly target: string; readonly what: string
       input: '6b',
     },
     {
+      target: 'avro bodies',
+      what: 'a block of items with a wrong size was skipped to another place',
+      input: '00046880000280808001010200000202bc610200000002026b020e00',
+    },
+    {
       target: 'avro schemas',
       what: 'a field that is null ended in a TypeError of ours',
       input: Buffer.from('{"type":"record","name":"a","fields":[null]}').toString('hex'),

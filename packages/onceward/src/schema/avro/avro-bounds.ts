@@ -126,10 +126,12 @@ function blocks(item: Step): Step {
   return walk => {
     if (++walk.depth > walk.depthMax) throw new RangeError(`nested deeper than ${walk.depthMax}`)
     for (let count = readLong(walk); count !== 0; count = readLong(walk)) {
-      if (count < 0) readLong(walk)
+      // avsc skips by this size what the reader's schema lacks: another one would shift all that follows.
+      const end = count < 0 ? readLong(walk) + walk.at : null
       walk.items -= Math.abs(count)
       if (walk.items < 0) throw new RangeError('too many items of arrays and maps')
       for (let left = Math.abs(count); left > 0; left--) item(walk)
+      if (end !== null && end !== walk.at) throw new RangeError('a block of items with a wrong size')
     }
     walk.depth--
   }
