@@ -303,7 +303,7 @@ export interface UntilOptions {
 
 /** Something that the consumer did not survive. */
 export interface VerifyFailure extends Diagnosis {
-    readonly class: FaultClass | 'leak' | 'identity' | 'key' | 'clean run' | 'invariant';
+    readonly class: FaultClass | 'leak' | 'identity' | 'key' | 'clean run' | 'invariant' | 'not staged';
     readonly fault: string | null;
     readonly lines: readonly number[];
     readonly seed: number;
@@ -361,7 +361,7 @@ export interface VerifyReport {
     readonly seconds: number;
 }
 
-/** For tests: throws one error that lists what the consumer did not survive. */
+/** For tests: throws one error that lists what the consumer did not survive, and what was not staged. */
 export declare function assertVerified(report: VerifyReport): void;
 
 /**
