@@ -17,7 +17,9 @@ export async function programsOf(version: PostgresVersion): Promise<{ bin: strin
   }
 }
 
+/** Its data is not needed after a crash of the machine, and the disk is what these tests would wait for. */
 const settings = [
+  ...['fsync=off', 'full_page_writes=off'],
   ...['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=200'],
   ...['shared_buffers=128MB', 'wal_level=replica', 'max_wal_size=1GB'],
 ]

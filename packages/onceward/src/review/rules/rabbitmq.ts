@@ -77,7 +77,7 @@ function countedBy({ version }: BrokerState): string {
     : 'every returned delivery counts'
 }
 
-/** How returned messages of a quorum queue are delayed, as RabbitMQ 4.3 can; null if connections' ends are not. */
+/** How a quorum queue delays what ended connections return, as RabbitMQ 4.3 can; null if it does not. */
 function delayedRetry(queue: QueueState): string | null {
   const type = setting(queue, 'delayed-retry-type')
   return queue.type === 'quorum' && (type === 'all' || type === 'failed') ? type : null
