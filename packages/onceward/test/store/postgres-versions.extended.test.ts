@@ -10,7 +10,7 @@ for (const version of postgresVersions) {
   const programs = await programsOf(version)
   const skip = 'skip' in programs ? programs : {}
 
-  describe(`PostgreSQL ${version}`, { timeout: 900_000, ...skip }, () => {
+  describe(`PostgreSQL ${version}`, { timeout: 1_800_000, ...skip }, () => {
     let server: Awaited<ReturnType<typeof startPostgres>>
     before(async () => {
       if ('bin' in programs) server = await startPostgres(programs.bin)
