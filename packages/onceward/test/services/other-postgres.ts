@@ -1,5 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process'
-import { chownSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { chownSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { until } from 'onceward/testing'
@@ -24,6 +24,21 @@ const settings = [
   ...['shared_buffers=128MB', 'wal_level=replica', 'max_wal_size=1GB'],
 ]
 
+/** Statements of ours that the server compiled by JIT; the packaged servers have no JIT. */
+async function compiledBy(url: string): Promise<readonly string[]> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    await client.query('create extension if not exists pg_stat_statements')
+    const { rows } = await client.query(
+      `select distinct left(query, 300) as text from pg_stat_statements where jit_functions > 0 and query like '%onceward.%'`,
+    )
+    return rows.map(({ text }) => text)
+  } finally {
+    await client.end()
+  }
+}
+
 /** A server of the test's own, of another version than the shared one. */
 export async function startPostgres(bin: string) {
   const user = unprivilegedUser()
@@ -34,7 +49,9 @@ export async function startPostgres(bin: string) {
   const [port] = await freePorts(1)
   const options = ['-A', 'trust', '-U', 'postgres', '--encoding=UTF8', '--locale=C', '--no-sync']
   execFileSync(join(bin, 'initdb'), [...options, '-D', data], { ...user, cwd: folder, stdio: 'pipe' })
-  const given = settings.flatMap(one => ['-c', one])
+  const counts = existsSync(join(bin, '../lib/pg_stat_statements.so'))
+  const preloaded = counts ? ['shared_preload_libraries=pg_stat_statements'] : []
+  const given = [...settings, ...preloaded].flatMap(one => ['-c', one])
   const server = spawn(join(bin, 'postgres'), ['-D', data, '-p', String(port), ...given], {
     ...user,
     cwd: data,
@@ -56,5 +73,5 @@ export async function startPostgres(bin: string) {
       () => false,
     )
   })
-  return { url, close }
+  return { url, close, compiled: () => (counts ? compiledBy(url) : Promise.resolve([])) }
 }

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { postgresVersions } from '../../../../scripts/services/postgres-versions.ts'
 import { programsOf, startPostgres } from '../services/other-postgres.ts'
@@ -21,5 +22,9 @@ for (const version of postgresVersions) {
       it(`passes ${file}`, async () => {
         await runElsewhere(file, { ONCEWARD_POSTGRES_URL: server.url })
       })
+
+    it('compiles no statement of ours just in time', async () => {
+      assert.deepEqual(await server.compiled(), [])
+    })
   })
 }

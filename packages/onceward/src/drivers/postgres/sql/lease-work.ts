@@ -1,5 +1,6 @@
 import type { Enrolment } from '../../../ports/enrolment.ts'
 import type { LeasedWork, WorkRequest, WorkRow } from '../../../ports/held-work.ts'
+import { jitSettings } from '../no-jit.ts'
 import type { ShortTransaction } from '../work-queue.ts'
 import { leaseEnded } from './clock-ahead.ts'
 import { isoTime } from './iso-time.ts'
@@ -14,6 +15,7 @@ export const settings = {
   enable_seqscan: 'off',
   enable_bitmapscan: 'off',
   enable_sort: 'off',
+  ...jitSettings,
 }
 
 /** The database clock, read once: a volatile function cannot bound an index scan. */
