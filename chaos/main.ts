@@ -3,12 +3,11 @@ import { cellName } from './cell.ts'
 import { readOptions, usage } from './options.ts'
 import { leftOut } from './plan/faults.ts'
 import { appendRecord } from './record.ts'
-import { type CellResult, runCell } from './run-cell.ts'
+import { repeatOptions } from './repeat.ts'
+import type { CellResult } from './run-cell.ts'
+import { runCells } from './run-cells.ts'
 import { totalsOf } from './totals.ts'
 
-/** Servers start, work is finished and judged: time of a cell in which nothing is produced. */
-const aroundMs = 25_000
-const shortestMs = 6_000
 const say = (line: string) => void process.stderr.write(`${line}\n`)
 
 async function main(): Promise<number> {
@@ -23,18 +22,11 @@ async function main(): Promise<number> {
   const { available, clockLibrary } = await availableFaults(say)
   for (const { cell, kind, reason } of leftOut(options.cells, available))
     say(`skip  ${kind} on ${cellName(cell)}: ${reason}`)
-  const each = (options.minutes * 60_000) / options.cells.length
-  const produceMs = Math.max(shortestMs, each - aroundMs)
-  const results: CellResult[] = []
-  for (const [n, cell] of options.cells.entries()) {
-    if (abort.signal.aborted) break
-    const { seed, short, keep } = options
-    const request = { cell, seed: seed + n, produceMs, short, keep, available, clockLibrary, say }
-    const result = await runCell(request, abort.signal)
-    results.push(result)
-    print(result, each / 60_000)
+  const found = (result: CellResult) => {
+    print(result)
     if (options.record) appendRecord(result)
   }
+  const results = await runCells(options, { available, clockLibrary, say, found }, abort.signal)
   const totals = totalsOf(results)
   const { ok, messages, lost, doubled, outOfOrder, unexplained } = totals
   if (options.json) console.log(JSON.stringify(totals))
@@ -46,7 +38,7 @@ async function main(): Promise<number> {
   return ok && !abort.signal.aborted ? 0 : 1
 }
 
-function print(result: CellResult, minutes: number): void {
+function print(result: CellResult): void {
   const { cell, seed, mode, ok, messages, seconds, happened, missed, verdict, folder } = result
   const faults = Object.values(happened).reduce((sum, times) => sum + times, 0)
   const what = `${cell} (${mode}, seed ${seed})`
@@ -56,7 +48,7 @@ function print(result: CellResult, minutes: number): void {
     for (const one of found.slice(0, 10)) say(`  ${name}: ${one}`)
   if (ok) return
   say(`  everything is in ${folder}`)
-  say(`  repeat it: npm run chaos -- --cells ${cell} --seed ${seed} --minutes ${minutes.toFixed(2)}`)
+  say(`  repeat it: npm run chaos -- ${repeatOptions(result).join(' ')}`)
 }
 
 try {

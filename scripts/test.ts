@@ -91,7 +91,7 @@ function testEnvironment(services: Service[]): NodeJS.ProcessEnv {
 }
 
 /** Where tests use no server: they run beside those that want the servers for themselves. */
-const serverless = /\/test\/(unit|simulator|policy|contract-page)\//
+const serverless = /\/test\/(unit|simulator|policy|review)\//
 
 /** Files named `*.alone.test.ts` kill servers that others use: they run one by one, after the rest. */
 async function runAll(files: string[], env: NodeJS.ProcessEnv): Promise<Outcome> {

@@ -103,10 +103,15 @@ export function consumeAs(
   place: Place,
   define: (source: SourceDeclaration) => Consumer<Increment, SqlTransaction>,
   openSource: OpenSource,
-  openWorld: () => Environment = realEnvironment,
+  openEnvironment: () => Environment = realEnvironment,
 ): Consume {
   const pool = createPool(place.databaseUrl)
-  return consumeInStore(createPostgresStore({ pool }), define, name => openSource(name, pool), openWorld)
+  return consumeInStore(
+    createPostgresStore({ pool }),
+    define,
+    name => openSource(name, pool),
+    openEnvironment,
+  )
 }
 
 /** The same in the transactions of any store. */
@@ -114,12 +119,12 @@ export function consumeInStore<Tx>(
   store: Store<Tx>,
   define: (source: SourceDeclaration) => Consumer<Increment, Tx>,
   openSource: (queueName: string) => ReturnType<OpenSource>,
-  openWorld: () => Environment = realEnvironment,
+  openEnvironment: () => Environment = realEnvironment,
 ): Consume {
   return async ({ queue, load }) => {
     const { declaration, source } = openSource(queue)
     const consumer = define(declaration)
-    const env = openWorld()
+    const env = openEnvironment()
     const process = new ConsumerProcess({ consumer, source, store, env, instance: 'bench' })
     await process.start()
     const seconds = startClock()

@@ -21,7 +21,7 @@ export interface ParkedRates {
 
 const causes = 20
 
-/** Rows as the spine leaves them, with their markers, of twenty causes. */
+/** Rows as the engine leaves them, with their markers, of twenty causes. */
 const park = `
   with made as (
     insert into onceward.held (consumer_id, run_id, state, message_id, digest, reason, failure_class, code, attempts, origin, delivery_count,

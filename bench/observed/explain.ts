@@ -70,7 +70,7 @@ async function fill(
       select 'explained', 'gateway', 'effect-' || n, 'completed', ${at}, ${at}, ${run}, md5(n::text), '', 'text/plain', '' from ${some}
       where n % 10 = 0 order by n`)
     await pool.query(`insert into onceward.attempt (consumer_id, message_id, number, run_id, at, failure_class, code, error)
-      select ${id}, md5(n::text), 1, ${run}, ${at}, 'transient', 'E', 'away' from ${some} where n % 100 = 0`)
+      select ${id}, md5(n::text), 1, ${run}, ${at}, 'transient', 'E', 'no answer' from ${some} where n % 100 = 0`)
   }
   if (to - from > step)
     await pool.query(

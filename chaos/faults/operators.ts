@@ -7,7 +7,8 @@ import type { Stage } from './stage.ts'
 
 const cli = fileURLToPath(new URL('../../packages/onceward/src/cli/main.ts', import.meta.url))
 export const contractFile = fileURLToPath(new URL('../processes/contract.ts', import.meta.url))
-export const confirmed = ['--consumer', consumerName, '--because', 'chaos']
+export const confirmedConsumer = ['--consumer', consumerName]
+export const confirmed = [...confirmedConsumer, '--because', 'chaos']
 
 /** Runs `onceward …` as an operator would. Gives its output, or throws with it. */
 export async function onceward(stage: Stage, ...args: string[]): Promise<string> {

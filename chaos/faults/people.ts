@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { until } from '../../packages/onceward/src/testing/until.ts'
 import { confirmed, contractFile, lastJson, mend, onceward, parkedHeads, query } from './operators.ts'
 import type { Fault, Stage } from './stage.ts'
+import { migrate } from './upgrade.ts'
 
 /** Waits for a message that an operator can act on. */
 async function oneHead(stage: Stage) {
@@ -80,11 +81,6 @@ const retention: Fault = async stage => {
     `select count(*)::int as left from onceward.inbox where message_id like 'old-%'`,
   )) as [{ left: number }]
   return { left }
-}
-
-const migrate: Fault = async stage => {
-  await Promise.all([onceward(stage, 'migrate'), onceward(stage, 'migrate', '--roles')])
-  return undefined
 }
 
 export const people: Readonly<Record<string, Fault>> = { redrive, skip, fix, campaign, retention, migrate }

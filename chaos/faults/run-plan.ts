@@ -6,19 +6,26 @@ import { serverFaults } from './server-faults.ts'
 import type { Fault, Stage } from './stage.ts'
 
 const faults: Readonly<Record<string, Fault>> = { ...processFaults, ...serverFaults, ...people }
-const triesMax = 3
+/** Together longer than a broker needs to come back on a busy machine. */
+const pausesMs = [1_000, 2_000, 4_000, 8_000, 15_000, 30_000, 60_000]
 
 /** How often each kind of fault happened. */
 export type Happened = Record<string, number>
 
 /** Runs the tracks side by side. A fault waits for its share of confirmed messages, not for a time. */
-export async function runPlan(plan: FaultPlan, stage: Stage, progress: () => number): Promise<Happened> {
+export async function runPlan(
+  plan: FaultPlan,
+  stage: Stage,
+  progress: () => number,
+  pause: (ms: number) => Promise<unknown> = ms =>
+    wait(ms, undefined, { signal: stage.signal }).catch(() => {}),
+): Promise<Happened> {
   const happened: Happened = {}
   const runTrack = async (planned: readonly PlannedFault[]) => {
     for (const fault of planned) {
       while (!stage.signal.aborted && progress() < fault.at) await wait(20)
       if (stage.signal.aborted) return
-      if (await stageFault(fault, stage)) happened[fault.kind] = (happened[fault.kind] ?? 0) + 1
+      if (await stageFault(fault, stage, pause)) happened[fault.kind] = (happened[fault.kind] ?? 0) + 1
     }
   }
   await Promise.all(Object.values(plan).map(runTrack))
@@ -26,8 +33,12 @@ export async function runPlan(plan: FaultPlan, stage: Stage, progress: () => num
 }
 
 /** An operator whose command met a dead server tries again; the failures are in the log. */
-async function stageFault({ kind, draw }: PlannedFault, stage: Stage): Promise<boolean> {
-  for (let tries = 1; tries <= triesMax && !stage.signal.aborted; tries++) {
+async function stageFault(
+  { kind, draw }: PlannedFault,
+  stage: Stage,
+  pause: (ms: number) => Promise<unknown>,
+): Promise<boolean> {
+  for (let tries = 1; !stage.signal.aborted; tries++) {
     stage.log.add('fault begins', { kind })
     try {
       const facts = await faults[kind]!(stage, draw)
@@ -35,7 +46,9 @@ async function stageFault({ kind, draw }: PlannedFault, stage: Stage): Promise<b
       return true
     } catch (error) {
       stage.log.add('fault failed', { kind, tries, error: String(error) })
-      await wait(1_000)
+      const pauseMs = pausesMs[tries - 1]
+      if (pauseMs === undefined) return false
+      await pause(pauseMs)
     }
   }
   return false

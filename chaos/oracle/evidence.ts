@@ -95,7 +95,7 @@ export async function gatherEvidence(settings: ChaosSettings, seen: Seen): Promi
   }
 }
 
-function readSendLog(file: string): Pick<Evidence, 'sending' | 'confirmed'> {
+export function readSendLog(file: string): Pick<Evidence, 'sending' | 'confirmed'> {
   const lines = existsSync(file) ? readFileSync(file, 'utf8').split('\n') : []
   const all = lines
     .filter(line => line !== '')

@@ -53,6 +53,7 @@ export function chaosConsumer(settings: ChaosSettings, instance: string) {
     order: 'key',
     identity: {
       id: m => m.id,
+      idTime: 'uuidv7',
       orderKey: m => m.key,
       businessKey: m => m.request,
       businessDigest: m => [m.key, m.sequence, m.amount],
@@ -80,7 +81,7 @@ export function chaosConsumer(settings: ChaosSettings, instance: string) {
       deadLetter: settings.deadLetters,
     },
     batch: { sizeMax: 50, deliveriesMax: 200, handlerTimeoutMs: 5_000 },
-    retention: { markers: '30d', sourceKeeps: '14d' },
+    retention: { markers: '30d', sourceKeeps: '14d', partitions: 'daily' },
     async handle({ message, tx, effects }) {
       if (message.work === 'rejected') return reject('not acceptable')
       await wait(1)

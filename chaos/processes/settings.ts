@@ -1,8 +1,9 @@
 import type { Cell } from '../cell.ts'
 
 /** Where a failed message waits, and when messages are applied: drawn from the seed. */
-export const workModes = ['inline', 'deferred', 'stored'] as const
+const workModes = ['inline', 'deferred', 'stored'] as const
 export type WorkMode = (typeof workModes)[number]
+export const modeOf = (seed: number): WorkMode => workModes[Math.abs(seed) % workModes.length]!
 
 /** Addresses of the servers; null where the cell has no such server. */
 export interface Addresses {
@@ -36,6 +37,8 @@ export interface ChaosSettings {
 }
 
 export const consumerName = 'chaos'
+/** In the folder of the run. */
+export const sendLogName = 'sent.jsonl'
 export const partitions = 2
 const variable = 'ONCEWARD_CHAOS'
 

@@ -12,7 +12,7 @@ const templateVersion = 1
 export function notifications(settings: Settings) {
   return defineConsumer({
     name: 'shipment_notifications',
-    owner: 'customer-care',
+    owner: 'customer-service',
     risk: 'notification',
     source: postgresQueue(settings.queue),
     message: OrderShipped,

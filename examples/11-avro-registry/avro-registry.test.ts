@@ -16,7 +16,7 @@ import { firstReadingSchema, readingSchema } from './messages.ts'
 import { meterReadings } from './meter-readings.ts'
 
 describe('meter readings in Avro', await skipWithout('postgres', 'kafka'), () => {
-  it('of both versions are summed once, with the registry away, back, and behind', async t => {
+  it('of both versions are summed once, with the registry unavailable, back, and behind', async t => {
     const scene = await openScene(t)
     await scene.send(firstReadingSchema, { id: 'r1', meter: 'a', value: 1 })
     await scene.send(readingSchema, { id: 'r2', meter: 'a', value: 0.2, unit: 'MWh' })

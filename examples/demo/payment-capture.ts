@@ -68,6 +68,8 @@ export async function paymentCapture(settings: DemoSettings, instance: string) {
       correlationId: m => m.correlationId,
       schemaVersion: m => m.schemaVersion,
     },
+    // Seven years, by its risk. Not every broker reports how long it may redeliver a message.
+    retention: { sourceKeeps: '14d' },
     effect: {
       external: {
         gateway: {

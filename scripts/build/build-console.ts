@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { chmodSync, copyFileSync, rmSync } from 'node:fs'
+import { chmodSync, copyFileSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -9,7 +9,7 @@ const dist = join(home, 'dist')
 
 /** The server by the compiler, then the pages by Vite. Needs the built `onceward`. Returns an exit code. */
 export function buildConsole(): number {
-  rmSync(dist, { recursive: true, force: true })
+  rmSync(join(dist, 'server'), { recursive: true, force: true })
   const compiled = run('typescript/bin/tsc', ['-p', join(home, 'tsconfig.build.json')])
   const status = compiled === 0 ? buildPages() : compiled
   if (status === 0) {
@@ -20,9 +20,14 @@ export function buildConsole(): number {
   return status
 }
 
-/** Writes `dist/web`. Returns an exit code. */
+/** Writes `dist/web`, which consoles of other processes may serve meanwhile. Returns an exit code. */
 export function buildPages(): number {
-  return run('vite/bin/vite.js', ['build', '-c', join(home, 'vite.config.ts')])
+  const [web, next] = [join(dist, 'web'), join(dist, 'web.next')]
+  const status = run('vite/bin/vite.js', ['build', '-c', join(home, 'vite.config.ts'), '--outDir', next])
+  if (status !== 0) return status
+  rmSync(web, { recursive: true, force: true })
+  renameSync(next, web)
+  return 0
 }
 
 function run(tool: string, args: readonly string[]): number {

@@ -40,6 +40,8 @@ links to the reason.
 
 The test runs ${coveringCombinations().length} combinations that together contain every pair, and some random ones from a seed
 (\`ONCEWARD_MATRIX_SEED\`, \`ONCEWARD_MATRIX_DRAWN\`). Queues keep no history, so campaigns for them read a file.
+With \`dedup: 'version'\` the effect is a projection, and a message that never succeeds is one whose column cannot be read: it is quarantined.
+The property tests of parking draw every contract on a PostgreSQL queue from the same choices, and the simulator has a scenario for each order and dedup of queues and logs.
 
 ${tables.join('\n')}
 ## Why a pair is refused

@@ -181,8 +181,9 @@ export const errorMeanings: Readonly<Record<ErrorCode, Meaning>> = {
   },
   registry_unavailable: {
     happened:
-      'A schema registry did not answer, or refused the login. A consumer that reads by it is paused: no attempt is counted and nothing is parked.',
-    remedy: 'Bring the registry back, or correct its address or login. The consumer continues by itself.',
+      'A schema registry did not answer, or refused the login. A consumer that decodes with it is paused: no attempt is counted and nothing is parked.',
+    remedy:
+      'Restore the registry, or correct its address or login. The consumer then continues automatically.',
   },
   schema_unknown: {
     happened: 'The registry does not know the schema of a message. The message is parked with its bytes.',

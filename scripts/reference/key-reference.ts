@@ -35,7 +35,7 @@ function values(key: ValueKind): string {
     case 'off':
       return '`false`'
     case 'texts':
-      return 'list of texts'
+      return 'list of strings'
     case 'ports':
       return 'list of port numbers'
     case 'from':

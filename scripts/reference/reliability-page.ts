@@ -36,7 +36,9 @@ ${kindRows(runs)}
   after its primary was killed. The disk of the business tables is full for seconds.
 - **Links**: connections are cut, refused, slowed down and half open. Answers of PostgreSQL are lost, so that
   the outcome of a COMMIT is unknown.
-- **People**: redrives, skips, fixes, campaigns, retention and \`migrate\` run beside the load.
+- **People**: redrives, skips, fixes, campaigns and retention run beside the load. \`migrate\` moves the markers
+  into daily partitions the first time, and each time applies the migration of a later version: columns on
+  tables in use, and every function replaced. On 2026-11-18 it had nothing left to do.
 - **Producers**: they use the brokers' own clients and send duplicates, other content under a known id, known
   requests under another id, unreadable bytes, and Kafka transactions that are aborted.
 - **Modes**: the seed chooses whether failed messages block, are deferred, or all messages are stored first.
@@ -59,12 +61,13 @@ confirms and have one message of a key in flight: otherwise there is no order to
 
 ## Repeat a run
 
-\`npm run chaos -- --cells kafka/standby --minutes 3 --seed 7\` plans the same messages and the same faults.
-Their timing differs, because faults wait for progress. A run that fails keeps its plan, its events, the logs
-of all processes and servers, and the tables in a folder that it names.
+\`npm run chaos -- --cells kafka/standby --minutes 3 --seed 7\` plans the same messages and the same faults as
+the run with this cell, these minutes and this seed. Their timing differs, because faults wait for progress. A
+run that fails keeps its plan, its events, the logs of all processes and servers, and the tables in a folder
+that it names. A run that breaks off is a failed one; the next cell runs all the same.
 
-| day | cell | mode | seed | seconds | messages | faults | wrong |
-| --- | --- | --- | --- | --- | --- | --- | --- |
+| day | cell | mode | minutes | seed | seconds | messages | faults | wrong |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- |
 ${runs.map(runRow).join('\n')}
 `
 }
@@ -96,9 +99,11 @@ function kindRows(runs: readonly RecordedRun[]): string {
 function runRow(run: RecordedRun): string {
   const wrong = wrongs.filter(name => run[name] > 0).map(name => `${run[name]} ${name}`)
   if (run.missed > 0) wrong.push(`${run.missed} kinds of fault not staged`)
+  if (run.brokeOff !== undefined) wrong.push(`broke off: ${run.brokeOff}`)
   if (run.note !== undefined) wrong.push(run.note)
   const { day, cell, mode, seed, seconds, messages } = run
-  return `| ${[day, cell, mode, seed, seconds, messages, faultsOf(run), wrong.join(', ') || 'nothing'].join(' | ')} |`
+  const minutes = run.minutes === undefined ? '' : `${run.minutes}${run.short ? ' (short)' : ''}`
+  return `| ${[day, cell, mode, minutes, seed, seconds, messages, faultsOf(run), wrong.join(', ') || 'nothing'].join(' | ')} |`
 }
 
 const faultsOf = ({ kills }: RecordedRun): number =>

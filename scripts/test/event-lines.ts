@@ -13,11 +13,17 @@ function flatten(event: { type: string; data: Record<string, unknown> }) {
   return { type: event.type, data: { ...event.data, details: { ...details, error } } }
 }
 
+const kept = ['test:start', 'test:pass', 'test:fail']
+/** Counts of the whole run, which the runner has itself. */
+const ofRun = /^(tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) [\d.]+$/
+
 /** One line of JSON per event. */
 export default async function* eventLines(source: AsyncIterable<TestEvent>): AsyncGenerator<string> {
   for await (const event of source) {
-    if (event.type !== 'test:start' && event.type !== 'test:pass' && event.type !== 'test:fail') continue
-    if (event.data.name === loadingName && event.type !== 'test:fail') continue
+    if (event.type === 'test:diagnostic' && !ofRun.test(event.data.message))
+      yield `${JSON.stringify({ type: event.type, data: { message: event.data.message } })}\n`
+    if (!kept.includes(event.type)) continue
+    if ((event.data as { name: string }).name === loadingName && event.type !== 'test:fail') continue
     yield `${JSON.stringify(flatten(event as never))}\n`
   }
 }

@@ -9,6 +9,8 @@ export class Outcome {
   readonly passed: Test[] = []
   readonly failed: Failure[] = []
   readonly skipped: Skip[] = []
+  /** What tests measured, by file. */
+  readonly notes = new Map<string, string[]>()
   readonly files = new Map<string, { tests: number; failed: number; durationMs: number }>()
   #ancestors = new Map<string, string[]>()
 
@@ -40,6 +42,10 @@ export class Outcome {
       this.failed.push({ ...test, error })
     } else if (!isContainer) this.passed.push(test)
     if (!isContainer) file.tests++
+  }
+
+  noted(message: string, fileName: string): void {
+    this.notes.set(fileName, [...(this.notes.get(fileName) ?? []), message])
   }
 
   fileFinished(fileName: string, durationMs: number): void {

@@ -10,6 +10,7 @@ export function printFile(outcome: Outcome, file: string): void {
     Boolean,
   )
   console.log(`${failed ? '✖' : '✔'} ${file} (${notes.join(', ')}, ${seconds(durationMs)})`)
+  for (const note of outcome.notes.get(file) ?? []) console.log(`    ${note}`)
 }
 
 const causeOf = ({ error }: Failure) => (error as { cause?: unknown } | undefined)?.cause ?? error

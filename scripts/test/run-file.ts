@@ -15,6 +15,7 @@ type Line =
   | { type: 'test:start'; data: EventData.TestStart }
   | { type: 'test:pass'; data: EventData.TestPass }
   | { type: 'test:fail'; data: EventData.TestFail }
+  | { type: 'test:diagnostic'; data: { message: string } }
 
 export type RunOptions = {
   root: string
@@ -29,6 +30,7 @@ function receive(outcome: Outcome, file: string, text: string): void {
   for (const line of text.split('\n').slice(0, -1)) {
     const { type, data } = JSON.parse(line) as Line
     if (type === 'test:start') outcome.started(data, file)
+    else if (type === 'test:diagnostic') outcome.noted(data.message, file)
     else outcome.finished(data, file)
   }
 }

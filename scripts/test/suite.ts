@@ -1,7 +1,7 @@
 export type Suite = 'default' | 'fast' | 'extended' | 'cluster'
 
 /** No broker, and nothing that takes more than a few seconds. */
-const fast = /\/test\/(unit|simulator|policy|contract-page|tidy\.test|conformance\/(memory|postgres)\.test)/
+const fast = /\/test\/(unit|simulator|policy|review|tidy\.test|conformance\/(memory|postgres)\.test)/
 
 /**
  * Says whether a test file belongs to a suite. The default one has all but those that are too long for every

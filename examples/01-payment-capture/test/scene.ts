@@ -15,7 +15,7 @@ import type { Orders } from './consumer-process.ts'
 
 export type BrokerName = Settings['broker']
 
-interface RunWish {
+interface RunSettings {
   readonly parts?: readonly Part[]
   readonly mode?: Mode
   readonly settings?: Partial<Settings>
@@ -50,7 +50,7 @@ export async function openScene(broker: BrokerName, mood?: (call: number) => Moo
     deadLetters: () => queues.bodies(`${queue}.dead`),
 
     /** In this process. */
-    async run({ parts, mode, settings: changes }: RunWish = {}): Promise<Running> {
+    async run({ parts, mode, settings: changes }: RunSettings = {}): Promise<Running> {
       const running = await runConsumer(paymentCapture({ ...settings, ...changes }), {
         ...access,
         ...(parts && { parts }),

@@ -41,6 +41,8 @@ describe('a campaign in the browser', await skipWithoutBrowser(), () => {
     await ann.getByLabel('Only these keys (optional)').fill('south')
     await confirm(ann, 'Create', 'the account was opened')
     await ann.getByRole('heading', { level: 1, name: /replay of invoice_booking/ }).waitFor()
+    await ann.getByText('The same on the command line').click()
+    await ann.getByText(/^onceward replay preview invoice_booking\.ts \d+$/).waitFor()
     await button(ann, 'Preview').click()
     await ann.getByRole('listitem').filter({ hasText: 'previewed, to approve' }).waitFor()
   })

@@ -146,10 +146,22 @@ describe('campaigns in the console', await skipWithout('postgres'), () => {
     const [table] = (await ann.get(`campaigns/${id}/compare`)).body.tables
     assert.equal(table.table, 'public.effect')
     assert.equal(table.different, 10)
+    assert.equal(
+      (await show(id)).commands.swap,
+      `onceward replay swap facts.ts ${id} --consumer facts --because '…'`,
+    )
     const refused = await ann.post(`campaigns/${id}/swap`, { because: 'spoilt rows' })
     assert.equal(refused.status, 409, refused.text)
     const swapped = await ann.post(`campaigns/${id}/swap`, { because: 'spoilt rows', accept: ['effect'] })
     assert.equal(swapped.status, 200, swapped.text)
+    const { events, commands } = await show(id)
+    assert.deepEqual(JSON.parse(events.at(-1).detail), {
+      because: 'spoilt rows',
+      acceptMissing: false,
+      acceptUnknown: false,
+      accept: { effect: 'spoilt rows' },
+    })
+    assert.equal(commands.rollback, `onceward replay rollback facts.ts ${id} --consumer facts`)
     const sum = async () => (await pool.query('select sum(times)::int as n from effect')).rows[0].n
     assert.equal(await sum(), 60)
     assert.equal((await ann.post(`campaigns/${id}/rollback`)).body.campaign.state, 'cancelled')

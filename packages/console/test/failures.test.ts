@@ -151,7 +151,7 @@ describe('the console while things fail', await skipWithout('postgres'), () => {
        where d.reason = 'both' and r.state = 'moved'`,
     )
     assert.equal(moved.rows[0].n, 10)
-    const left = (await shown()).flatMap(({ rows: all }) => all).filter(row => row.state === 'left')
+    const left = (await shown()).flatMap(({ rows: all }) => all).filter(row => row.outcome === 'left')
     for (const row of left)
       assert.match(row.why, /is done, or another operator|already being processed|already/)
   })

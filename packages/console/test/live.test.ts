@@ -46,12 +46,26 @@ class Watcher {
   }
 }
 
+/**
+ * Statements in a piece of the frontend protocol: `Q` is a simple one, `P` one with values. A piece that does
+ * not begin with a message, such as the start of a connection, has none.
+ */
+function statementsIn(bytes: Buffer): number {
+  let found = 0
+  for (let at = 0; at + 5 <= bytes.length; at += 1 + bytes.readUInt32BE(at + 1)) {
+    const kind = String.fromCharCode(bytes[at]!)
+    if (!/[A-Za-z]/.test(kind)) break
+    if (kind === 'Q' || kind === 'P') found++
+  }
+  return found
+}
+
 describe('live figures', await skipWithout('postgres'), () => {
   let incident: Incident
   let proxy: TcpProxy
   let served: ServedConsole
   let ann: Client
-  const sent = { reads: 0, rates: 0, keys: 0, bytes: 0 }
+  const sent = { reads: 0, rates: 0, keys: 0, bytes: 0, statements: 0 }
 
   before(async () => {
     incident = await openIncident()
@@ -63,6 +77,7 @@ describe('live figures', await skipWithout('postgres'), () => {
       sent.rates += text.split('generate_series(0, 59)').length - 1
       sent.keys += text.split('from onceward.blocked_key b join').length - 1
       sent.bytes += bytes.length
+      sent.statements += statementsIn(bytes)
       return bytes
     })
     served = await incident.serve({ auth: { kind: 'link' }, database: proxy.through(incident.consoleUrl) })
@@ -89,6 +104,7 @@ describe('live figures', await skipWithout('postgres'), () => {
       rates: sent.rates - before.rates,
       keys: sent.keys - before.keys,
       bytes: sent.bytes - before.bytes,
+      statements: sent.statements - before.statements,
       seconds,
     }
   }
@@ -113,6 +129,24 @@ describe('live figures', await skipWithout('postgres'), () => {
     for (const cost of [alone, many]) {
       assert.ok(cost.keys > 0)
       assert.ok(cost.keys <= cost.seconds + 1, `${cost.keys} reads of blocked keys in ${cost.seconds} s`)
+    }
+  })
+
+  it('send as many statements for twenty watchers as for one', async t => {
+    const consumer = ['consumers/invoice_booking', 'rates?consumer=invoice_booking']
+    for (const [what, screens, most] of [
+      ['the overview', [], 30],
+      ['a consumer', consumer, 40],
+      ['decisions and redrives', ['decisions', 'redrives'], 40],
+    ] as const) {
+      const perTick = async (count: number) => {
+        const { statements, reads } = await costOf(count, 4, screens)
+        return statements / reads
+      }
+      const [alone, many] = [await perTick(1), await perTick(20)]
+      t.diagnostic(`${what}: ${alone.toFixed(1)} statements a tick for 1, ${many.toFixed(1)} for 20`)
+      assert.ok(alone > 5 && alone <= most, `${what}: ${alone} statements a tick`)
+      assert.ok(many <= alone * 1.3 + 1, `${what}: ${many} statements a tick for 20, ${alone} for 1`)
     }
   })
 

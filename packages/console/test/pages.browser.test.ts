@@ -1,20 +1,18 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { after, before, describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { createQueue, hint, publish, queueDepth } from 'onceward/postgres'
 import { until } from 'onceward/testing'
-import type { Browser, Page, Response } from 'playwright-core'
+import type { Browser, Response } from 'playwright-core'
 import { queue } from '../../../examples/09-parking-drill/invoice-booking.ts'
 import type { ServedConsole } from '../src/server/serve-console.ts'
+import { seriousFindings, settled, sideways } from './bench/axe.ts'
 import { openBrowser, openPage, skipWithoutBrowser } from './bench/browser.ts'
 import { addOtherTeams } from './bench/busy-database.ts'
 import { Client } from './bench/client.ts'
 import { freePort } from './bench/free-port.ts'
 import { type Incident, openIncident } from './bench/incident.ts'
 
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const pages = [
   ...['', 'messages', 'redrives', 'approvals', 'campaigns', 'ledger', 'outbox', 'decisions', 'audit'],
   ...['consumers/invoice_booking', 'consumers/parcel_tracking', 'no-such-page'],
@@ -35,23 +33,6 @@ const hostile = [
   "'; drop table onceward.held; --",
   '=cmd|calc',
 ]
-
-async function seriousFindings(page: Page): Promise<string[]> {
-  await page.evaluate(axe)
-  const { violations } = (await page.evaluate('axe.run()')) as {
-    violations: { id: string; impact: string; nodes: { html: string }[] }[]
-  }
-  return violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(({ id, nodes }) => `${id}: ${nodes[0]!.html.slice(0, 120)}`)
-}
-
-/** The title is there, and nothing loads any more. */
-async function settled(page: Page): Promise<void> {
-  await page.getByRole('heading', { level: 1 }).waitFor()
-  const main = page.locator('main')
-  await until('nothing loads', async () => !(await main.innerText()).includes('Loading…'))
-}
 
 describe('the pages in a browser', await skipWithoutBrowser(), () => {
   let incident: Incident
@@ -124,10 +105,8 @@ describe('the pages in a browser', await skipWithoutBrowser(), () => {
         await page.goto(at(path))
         await settled(page)
         found.push(...(await seriousFindings(page)).map(finding => `${path || 'overview'} ${finding}`))
-        const overflow = await page.evaluate(
-          'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-        )
-        if ((overflow as number) > 0) found.push(`${path || 'overview'} scrolls sideways by ${overflow}`)
+        const overflow = await sideways(page)
+        if (overflow > 0) found.push(`${path || 'overview'} scrolls sideways by ${overflow}`)
       }
       for (const [path, title] of dialogs(rows[0].path)) {
         await page.goto(at(path))

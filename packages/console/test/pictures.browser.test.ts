@@ -45,6 +45,8 @@ describe('the pictures of the documentation', await skipWithoutBrowser(), () => 
     await beat(incident)
     const flow = ann.page.getByRole('article', { name: 'payment_capture' })
     await flow.getByText('2 processes').waitFor()
+    // Rates are read every five seconds, so those of before the heartbeat may be shown first.
+    await flow.getByText('42', { exact: true }).waitFor()
     await ann.page.getByRole('img', { name: /^Applied by payment_capture/ }).waitFor()
     await picture(ann.page, 'console-overview', 1120)
   })

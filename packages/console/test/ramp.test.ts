@@ -4,6 +4,7 @@ import { createQueue, hint, publish, queueDepth } from 'onceward/postgres'
 import { until } from 'onceward/testing'
 import { queue } from '../../../examples/09-parking-drill/invoice-booking.ts'
 import { skipWithout } from '../../onceward/test/services/services.ts'
+import { conducted } from '../src/server/api/conduct-redrive.ts'
 import { Client } from './bench/client.ts'
 import { type Incident, openIncident } from './bench/incident.ts'
 
@@ -28,7 +29,7 @@ describe('a redrive with a ramp', await skipWithout('postgres'), () => {
   })
   after(() => incident?.close())
 
-  it('stops after the first key that is parked again, and continues after the cause is fixed', async () => {
+  it('stops after the first key that is parked again, and continues with a ramp after the cause is fixed', async () => {
     const q = `consumer:${consumer} code:no_account`
     const { body: selection } = await ann.post('selections', { consumer, q })
     assert.equal(selection.count, 31)
@@ -38,17 +39,21 @@ describe('a redrive with a ramp', await skipWithout('postgres'), () => {
     const stopped = await redrive()
     // The first is south-1, and two messages of its key were behind it.
     assert.deepEqual(stopped.outcomes, { 'parked again': 3, waits: 30 })
-    await until('the page has the reason', async () =>
-      /3 of 3 tried messages/.test((await redrive()).note ?? ''),
-    )
+    assert.match(stopped.note, /^3 of 3 tried messages are parked again$/)
+    const restarted = await incident.serve({ auth: { kind: 'link' } })
+    const bob = await Client.signIn(restarted.linkFor('bob'))
+    conducted.clear()
+    assert.equal((await bob.get(`redrives/${requestId}`)).body.note, stopped.note, 'after a restart')
 
     await incident.pool.query(`insert into account (id) select 'new-' || n from generate_series(0, 29) n`)
     await incident.pool.query(`insert into account (id) values ('south')`)
-    await ann.post(`redrives/${requestId}/continue`, { because: 'accounts opened', ramp: false })
+    await ann.post(`redrives/${requestId}/continue`, { because: 'accounts opened' })
     await until('the rest is applied', async () => (await redrive()).outcomes.applied >= 30)
     const { rows } = await incident.pool.query(
       `select count(*)::int from booking where invoice_id like 'ramp-%'`,
     )
     assert.equal(rows[0].count, 30)
+    await until('its ramp is at its end', async () => (await redrive()).state === 'moved')
+    assert.equal((await redrive()).note, null)
   })
 })

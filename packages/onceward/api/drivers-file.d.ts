@@ -15,7 +15,7 @@ export interface FileOptions {
 
 /** How a source reads files. */
 export interface FileSourceOptions {
-    readonly env: PullWorld;
+    readonly env: PullEnvironment;
 }
 
 /** Reads what `file(...)` declares. */

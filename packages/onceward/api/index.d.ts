@@ -89,7 +89,7 @@ export interface CampaignPlan {
     readonly catchUp?: readonly LogRange[];
 }
 
-/** What a campaign would do, before anybody starts it. */
+/** What a campaign would do, before it is started. */
 export interface CampaignPreview {
     readonly campaign: Campaign;
     readonly plan: CampaignPlan;
@@ -491,6 +491,7 @@ export interface Envelope {
     readonly type: string | null;
     readonly producer: string | null;
     readonly schemaVersion: string | null;
+    readonly occurredAtMs: number | null;
     readonly headers: Readonly<Record<string, unknown>>;
     readonly properties: DeliveryProperties;
     readonly origin: string;
@@ -852,6 +853,7 @@ export interface Replay {
         readonly acceptMissing?: boolean;
         readonly acceptUnknown?: boolean;
         readonly accept?: Accepted;
+        readonly because?: string;
         readonly waitMaxMs?: number;
     }): Promise<Swap>;
     compare(id: string): Promise<readonly TableComparison[]>;
@@ -1208,7 +1210,7 @@ export interface TransformContract<M = unknown> extends Pick<ConsumerContract<M>
 }
 
 /** Attempts are counted in memory: after a crash or a rebalance they begin again. */
-export type TransformFailure = Omit<FailureSection, 'mode' | 'parking' | 'deadLetter'> & {
+export type TransformFailure = Omit<FailureSection, 'mode' | 'parking' | 'redelivery' | 'deadLetter'> & {
     deadLetter?: string | Omit<DeadLetterSection, 'manualReviewRequired'>;
 };
 

@@ -97,7 +97,7 @@ export declare class MemoryStore implements Store<MemoryTransaction> {
     ping(): Promise<void>;
     diagnose(): 'statement';
     transaction<T>(enrolment: Enrolment, work: (session: StoreSession<MemoryTransaction>) => Promise<T>): Promise<T>;
-    get committed(): Readonly<State>;
+    get committed(): Readonly<MemoryState>;
 }
 
 /** A handler's `tx`: a map whose changes vanish with the transaction. */

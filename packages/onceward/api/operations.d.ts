@@ -10,6 +10,17 @@ export interface ActingPool extends SqlPool {
     readonly answered: boolean;
 }
 
+/** Which requests to list. */
+export interface ApprovalFilter {
+    readonly consumers?: readonly string[] | undefined;
+    readonly states?: readonly DeletionRequest['state'][] | undefined;
+    readonly idsMax?: number | undefined;
+    readonly countMax: number;
+}
+
+/** Why a message waits for a person. */
+export type AttentionReason = (typeof attentionReasons)[number];
+
 /** One act of an operator, as the audit records it. */
 export interface AuditRow {
     readonly seq: string;
@@ -80,13 +91,15 @@ export interface ConsumerDetail {
     readonly blockedKeys: readonly BlockedKeyRow[];
 }
 
-/** What stops a consumer, and how long people have let messages wait. */
+/** What stops consumers, what waits for a second person, and how long people have let messages wait. */
 export interface ConsumerTrouble {
     readonly halts: readonly Halt[];
     readonly oldestSetAside: readonly {
         readonly consumer: string;
         readonly seconds: number;
     }[];
+    readonly requests: readonly WaitingRequests[];
+    readonly openIncarnation: RecordedIncarnation | null;
 }
 
 /** The findings of a review. */
@@ -269,6 +282,7 @@ export interface ParkedFilter {
     readonly since?: Date | undefined;
     readonly until?: Date | undefined;
     readonly payloadHas?: readonly string[] | undefined;
+    readonly payloadHasAll?: readonly string[] | undefined;
     readonly after?: string | undefined;
     readonly before?: string | undefined;
     readonly newestFirst?: boolean | undefined;
@@ -351,6 +365,13 @@ export interface RecordedFix extends Omit<HeldFix, 'before' | 'after'> {
     readonly diff: readonly DiffLine[] | null;
 }
 
+/** Which redrives to list. */
+export interface RedriveFilter {
+    readonly consumers?: readonly string[] | undefined;
+    readonly state?: RedriveReport['state'] | undefined;
+    readonly countMax: number;
+}
+
 /** A redrive with its counts. */
 export interface RedriveReport {
     readonly requestId: string;
@@ -361,12 +382,13 @@ export interface RedriveReport {
     readonly because: string;
     readonly perSecond: number | null;
     readonly digest: string;
+    readonly stoppedBecause: string | null;
     readonly outcomes: Readonly<Record<string, number>>;
     readonly rows: readonly RedrivenRow[];
 }
 
 /** One redrive without its rows. */
-export interface RedriveSummary extends Omit<RedriveReport, 'rows' | 'outcomes'> {
+export interface RedriveSummary extends Omit<RedriveReport, 'rows' | 'outcomes' | 'stoppedBecause'> {
     readonly selected: number;
     readonly moved: number;
     readonly left: number;
@@ -507,6 +529,13 @@ export interface TimelineEntry {
     readonly facts: Readonly<Record<string, unknown>>;
 }
 
+/** Requests of one kind at one consumer that no second person has decided. */
+export interface WaitingRequests {
+    readonly consumer: string;
+    readonly kind: 'deletion' | 'fix' | 'campaign';
+    readonly count: number;
+}
+
 /** Accepts a broker that is not the one seen before under its address. Audited. */
 export declare function acceptBroker(pool: SqlPool, kind: string, cluster: string, because: string): Promise<void>;
 
@@ -539,6 +568,13 @@ export declare function approveCampaign(pool: SqlPool, id: string, { because, pl
 
 /** By a person other than the requester. `digest`: of the request; of a fix, SHA-256 of the new bytes. */
 export declare function approveRequest(pool: SqlPool, id: string, digest: string, because: string): Promise<DeletionRequest>;
+
+/**
+ * Pure. Null for a message that is only parked behind another: the decision about the first one covers it. A
+ * handler’s `park` and `reject` are `set aside`; its `retryAfter` without attempts left, and a class that the
+ * contract retries, are `exhausted`.
+ */
+export declare function attentionReason({ state, class: failureClass, code }: SetAside, { rules }: Pick<FailureRules, 'rules'>): AttentionReason | null;
 
 /** What speaks against a campaign: facts that a person must know before an approval. */
 export declare function campaignFindings(pool: SqlPool, id: string, countMax: number): Promise<readonly CampaignFinding[]>;
@@ -597,6 +633,15 @@ export declare function dropStuck(pool: SqlPool, id: string, messageId: string, 
  */
 export declare function explain(pool: SqlPool, question: ExplainQuestion, options?: ExplainOptions): Promise<Explanation>;
 
+/** Severity and runbook of an alert for a consumer of this risk, as the rules for Prometheus have them. */
+export declare function findAlert(name: string, risk: string): {
+    readonly severity: AlertSeverity;
+    readonly runbook: string;
+};
+
+/** One request with all of its row ids; null if there is no such request. */
+export declare function findApproval(pool: SqlPool, id: string): Promise<DeletionRequest | null>;
+
 /** Null if there is no such redrive. */
 export declare function findRedrive(pool: SqlPool, requestId: string, countMax: number): Promise<RedriveReport | null>;
 
@@ -623,7 +668,7 @@ export declare function groupParked(pool: SqlPool, { consumer, countMax }: {
 export declare function isListedPerson(pool: SqlPool, name: string): Promise<boolean>;
 
 /** Newest first. */
-export declare function listApprovals(pool: SqlPool, countMax: number): Promise<readonly DeletionRequest[]>;
+export declare function listApprovals(pool: SqlPool, filter: ApprovalFilter): Promise<readonly DeletionRequest[]>;
 
 /** Newest first. */
 export declare function listAudit(pool: SqlPool, filter: AuditFilter): Promise<readonly AuditRow[]>;
@@ -632,11 +677,7 @@ export declare function listAudit(pool: SqlPool, filter: AuditFilter): Promise<r
 export declare function listBrokers(pool: SqlPool): Promise<readonly KnownBroker[]>;
 
 /** The newest first. */
-export declare function listCampaigns(client: SqlClient, wanted: {
-    readonly consumer?: string | undefined;
-    readonly open: boolean;
-    readonly countMax: number;
-}): Promise<readonly Campaign[]>;
+export declare function listCampaigns(client: SqlClient, wanted: CampaignFilter): Promise<readonly Campaign[]>;
 
 /** In order of their ids, with the total count. */
 export declare function listClosed(pool: SqlPool, filter: ClosedFilter): Promise<{
@@ -666,10 +707,7 @@ export declare function listParked(pool: SqlPool, filter: ParkedFilter): Promise
 export declare function listReaders(pool: SqlPool): Promise<readonly KnownReader[]>;
 
 /** Newest first. */
-export declare function listRedrives(pool: SqlPool, filter: {
-    readonly consumers?: readonly string[] | undefined;
-    readonly countMax: number;
-}): Promise<readonly RedriveSummary[]>;
+export declare function listRedrives(pool: SqlPool, filter: RedriveFilter): Promise<readonly RedriveSummary[]>;
 
 /** Messages that block the most others come first. */
 export declare function listStuck(pool: SqlPool, limit?: number): Promise<readonly StuckMessage[]>;
@@ -685,6 +723,9 @@ export declare function noteStateFixed(pool: SqlPool, { id, consumer, because }:
 
 /** The environment is compared on every connection. */
 export declare function openGuardedPool(url: string, max?: number): OwnPool;
+
+/** Rows as CSV (RFC 4180), with a header and without payloads. */
+export declare function parkedCsv(rows: readonly ParkedRow[]): string;
 
 /** Every state of a message that needs attention. */
 export declare const parkedStates: readonly ParkedState[];
@@ -706,7 +747,7 @@ export declare function quarantineParked(pool: SqlPool, { consumer, ids, digest,
 /**
  * Moves the redrive step by step. After each step it waits until every moved message has an outcome. When the
  * share of messages that are parked again exceeds the limit, it stops the redrive with that reason. An
- * operator can continue the redrive under the same name.
+ * operator can continue the redrive under the same name: the share then counts from that moment.
  */
 export declare function rampRedrive(pool: SqlPool, requestId: string, ramp: Ramp, env: RampEnvironment): Promise<RampResult>;
 
@@ -819,10 +860,11 @@ export declare function runbooksFor(consumer: Consumer, wanted?: string): readon
 export declare function saveFilter(pool: SqlPool, name: string, query: string): Promise<void>;
 
 /**
- * One page of messages whose payload has the text of `filter.payloadHas`, or this member. It looks at windows
- * of rows, and stops between two windows when the time is over or the signal is aborted.
+ * One page of messages whose payload has the texts of the filter and all of these members. It looks at
+ * windows of rows, and stops when the time is over or the signal is aborted, which cancels the running
+ * statement.
  */
-export declare function searchPayload(pool: SqlPool, filter: ParkedFilter, member: PayloadMember | null, { timeoutMs, nowMs, signal }: SearchLimits): Promise<SearchResult>;
+export declare function searchPayload(pool: SqlPool, filter: ParkedFilter, members: readonly PayloadMember[], { timeoutMs, nowMs, signal }: SearchLimits): Promise<SearchResult>;
 
 /** Allows a consumer with its own markers to read the source of another one. */
 export declare function separateConsumer(pool: SqlPool, name: string, from: string, because: string): Promise<void>;

@@ -94,7 +94,7 @@ export interface RegisteredSchema {
 
 /**
  * What a producer may do at the registry. `lookup`: the schema must be among the versions of its subject.
- * `register`: it is added if it is new. An id: the registry is not asked at all.
+ * `register`: it is added if it is new. An id: the registry is not queried.
  */
 export type Registration = 'lookup' | 'register' | SchemaIds;
 
@@ -128,7 +128,7 @@ export interface SchemaIds {
     readonly guid: string | null;
 }
 
-/** Where ids of schemas are asked for, and kept. */
+/** Where ids of schemas are looked up and cached. */
 export interface SchemaIdsOptions {
     readonly registry: SchemaRegistry;
     readonly registration: Registration;

@@ -224,7 +224,7 @@ export type SourceFeature = 'lost connection' | 'byte bound' | 'message key' | '
  | 'any bytes' | 'headers'
  | 'header names' | 'nested headers'
  | 'single settling'
- | 'positions' | 'several partitions' | 'shared partitions' | 'position on the broker' | 'expiring records' | 'recreation' | 'forgotten positions';
+ | 'positions' | 'several partitions' | 'shared partitions' | 'position on the broker' | 'expiring records' | 'hidden records' | 'recreation' | 'forgotten positions';
 
 /** One fresh queue or log on a broker, seen from outside the source. */
 export interface SourceUnderTest {
@@ -237,6 +237,7 @@ export interface SourceUnderTest {
     countFrom?(partition: string, cursor: string | null): Promise<number>;
     committed?(partition: string, consumer: LogOptions['consumer']): Promise<string | null>;
     loseRecords?(partition: string, keep: number): Promise<void>;
+    hideRecords?(partition: string): Promise<() => Promise<void>>;
     recreate?(): Promise<void>;
     forgetPositions?(): Promise<void>;
     close(): Promise<void>;
@@ -303,7 +304,7 @@ export interface UntilOptions {
 
 /** Something that the consumer did not survive. */
 export interface VerifyFailure extends Diagnosis {
-    readonly class: FaultClass | 'leak' | 'identity' | 'key' | 'clean run' | 'invariant';
+    readonly class: FaultClass | 'leak' | 'identity' | 'key' | 'clean run' | 'invariant' | 'not staged';
     readonly fault: string | null;
     readonly lines: readonly number[];
     readonly seed: number;
@@ -361,7 +362,7 @@ export interface VerifyReport {
     readonly seconds: number;
 }
 
-/** For tests: throws one error that lists what the consumer did not survive. */
+/** For tests: throws one error that lists what the consumer did not survive, and what was not staged. */
 export declare function assertVerified(report: VerifyReport): void;
 
 /**
@@ -429,6 +430,7 @@ export declare const crashPoints: {
     readonly 'transform.produced': 'Outputs and dead letters of a Kafka transaction are written, its offsets are not: the broker aborts it, and the records are transformed again.';
     readonly 'transform.positioned': 'Outputs and offsets are written, the end of the transaction is not sent: the broker aborts it, and the records are transformed again.';
     readonly 'transform.committed': 'The broker has committed outputs and offsets together: the next process reads from there.';
+    readonly 'transform.repairing': 'A partition whose end marker was skipped is added to a transaction again, its end is not sent: the broker aborts it, with the committed records in this partition.';
     readonly 'migrate.applied': 'A migration is committed, the next one has not started: the next start continues from there.';
 };
 
@@ -445,8 +447,11 @@ export declare function dieAt(point: CrashPoint, { hit, witness }?: DeathOptions
 export declare const faultKinds: readonly [
 'crash', 
 'freeze', 
+'suspend', 
 'drain', 
-'store outage', 'connection cut', 'commit reply lost', 
+'failed start', 
+'store outage', 'connection cut', 
+'half-open link', 'commit reply lost', 
 'commit late', 'contention', 'lock wait', 
 'slow', 
 'disconnect', 

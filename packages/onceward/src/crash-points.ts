@@ -95,6 +95,8 @@ export const crashPoints = {
     'Outputs and offsets are written, the end of the transaction is not sent: the broker aborts it, and the records are transformed again.',
   'transform.committed':
     'The broker has committed outputs and offsets together: the next process reads from there.',
+  'transform.repairing':
+    'A partition whose end marker was skipped is added to a transaction again, its end is not sent: the broker aborts it, with the committed records in this partition.',
   'migrate.applied':
     'A migration is committed, the next one has not started: the next start continues from there.',
 } as const

@@ -11,13 +11,17 @@ export {
 export type { AuditRow } from './drivers/postgres/audit/read-audit.ts'
 export type { DeclaredLoss } from './drivers/postgres/losses/read-losses.ts'
 export type { StuckMessage } from './drivers/postgres/outbox/read-stuck.ts'
-export type { DeletionRequest } from './drivers/postgres/parking/read-approvals.ts'
+export type {
+  ApprovalFilter,
+  DeletionRequest,
+  WaitingRequests,
+} from './drivers/postgres/parking/read-approvals.ts'
 export type { SavedFilter } from './drivers/postgres/parking/read-filters.ts'
 export type { ParkedGroup } from './drivers/postgres/parking/read-groups.ts'
 export type { KeyView } from './drivers/postgres/parking/read-key.ts'
 export type { ParkedFilter, ParkedRow, ParkedState } from './drivers/postgres/parking/read-parked.ts'
 export type { RedriveReport } from './drivers/postgres/parking/read-redrive.ts'
-export type { RedriveSummary } from './drivers/postgres/parking/read-redrives.ts'
+export type { RedriveFilter, RedriveSummary } from './drivers/postgres/parking/read-redrives.ts'
 export type { SqlPool } from './drivers/postgres/pool.ts'
 export { explain } from './evidence/explain.ts'
 export type { Explanation, Story, TimelineEntry } from './evidence/explanation.ts'
@@ -29,6 +33,7 @@ export {
   approveRequest,
   declineRequest,
   deleteParked,
+  findApproval,
   listApprovals,
   requestDeletion,
 } from './operations/parking/delete-parked.ts'
@@ -39,6 +44,7 @@ export { listClosed } from './operations/parking/list-closed.ts'
 export { listFixes, type RecordedFix } from './operations/parking/list-fixes.ts'
 export { listParked, parkedStates } from './operations/parking/list-parked.ts'
 export { listRedrives } from './operations/parking/list-redrives.ts'
+export { parkedCsv } from './operations/parking/parked-csv.ts'
 export { type ParkedPreview, previewParked } from './operations/parking/preview-parked.ts'
 export { quarantineParked } from './operations/parking/quarantine-parked.ts'
 export { defaultRamp, type Ramp, type RampResult, rampRedrive } from './operations/parking/ramp-redrive.ts'
@@ -82,7 +88,9 @@ export { renderPage } from './review/page/render-page.ts'
 export { type ContractReport, checkContract } from './runtime/check-contract.ts'
 export { openGuardedPool } from './runtime/guarded-pool.ts'
 export { alertsOf } from './telemetry/alerts/alert-rules.ts'
+export { findAlert } from './telemetry/alerts/find-alert.ts'
 export { renderRunbook, runbooksFor } from './telemetry/alerts/runbook.ts'
+export { type AttentionReason, attentionReason } from './telemetry/attention-reason.ts'
 export {
   type BlockedKeyRow,
   type ConsumerDetail,

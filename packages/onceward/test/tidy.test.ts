@@ -24,7 +24,7 @@ interface Import {
 const imports: readonly Import[] = files.flatMap(file => {
   const code = withoutComments(text.get(file)!)
   const found = code.matchAll(
-    /(?:import|export)\s+(type\s)?[^'"]*?from\s+'(\.[^']+)'|import\((?:\s*)'(\.[^']+)'/g,
+    /(?:import|export)\s+(type\s)?(?:[^'"]*?from\s+)?'(\.[^']+)'|import\((?:\s*)'(\.[^']+)'/g,
   )
   return [...found].map(([, type, from, dynamic]) => ({
     file,
@@ -32,6 +32,28 @@ const imports: readonly Import[] = files.flatMap(file => {
     typeOnly: type !== undefined,
   }))
 })
+
+/** Groups of nodes that reach each other by value imports; `nodeOf` names the node of a file. */
+function valueCycles(nodeOf: (file: string) => string): readonly string[] {
+  const next = new Map<string, Set<string>>()
+  for (const { file, to, typeOnly } of imports) {
+    const [from, target] = [nodeOf(file), nodeOf(to)]
+    if (typeOnly || from === target) continue
+    if (!next.has(from)) next.set(from, new Set())
+    next.get(from)!.add(target)
+  }
+  const reachedFrom = (start: string) => {
+    const reached = new Set(next.get(start))
+    for (const node of reached) for (const further of next.get(node) ?? []) reached.add(further)
+    return reached
+  }
+  const reach = new Map([...next.keys()].map(node => [node, reachedFrom(node)]))
+  const inCycle = [...reach.keys()].filter(node => reach.get(node)!.has(node))
+  const mutual = inCycle.map(node =>
+    inCycle.filter(other => reach.get(node)!.has(other) && reach.get(other)!.has(node)),
+  )
+  return [...new Set(mutual.map(group => group.sort().join(', ')))]
+}
 
 const within = (path: string, ...folders: readonly string[]) =>
   folders.some(folder => path.startsWith(folder))
@@ -75,6 +97,21 @@ describe('import boundaries', () => {
     assert.deepEqual(listed(upwards), [])
   })
 
+  test('files form no cycle of value imports', () =>
+    assert.deepEqual(
+      valueCycles(file => file),
+      [],
+    ))
+
+  test('only commands import a public entry point, and no other file at the root imports a room', () => {
+    const doors = Object.values(doorFiles())
+    const atRoot = (file: string) => !file.includes('/')
+    const values = imports.filter(({ typeOnly }) => !typeOnly)
+    const inwards = values.filter(({ file, to }) => doors.includes(to) && atRoot(to) && !within(file, 'cli/'))
+    const outwards = values.filter(({ file, to }) => atRoot(file) && !doors.includes(file) && !atRoot(to))
+    assert.deepEqual(listed([...inwards, ...outwards]), [])
+  })
+
   test('every folder is a room, and ARCHITECTURE.md has a sentence for each, highest first', () => {
     const folders = new Set(files.filter(file => file.includes('/')).map(file => file.split('/')[0]!))
     assert.deepEqual([...folders].sort(), rooms.toSorted())
@@ -83,10 +120,12 @@ describe('import boundaries', () => {
       architecture.indexOf('## Rooms'),
       architecture.indexOf('## What is true'),
     )
-    const told = [...table.matchAll(/^\| (`[^|]*`) \| ([^|]+) \|$/gm)]
-    const named = told.flatMap(([, names]) => [...names!.matchAll(/`(\w+)\/`/g)].map(([, name]) => name!))
+    const described = [...table.matchAll(/^\| (`[^|]*`) \| ([^|]+) \|$/gm)]
+    const named = described.flatMap(([, names]) =>
+      [...names!.matchAll(/`(\w+)\/`/g)].map(([, name]) => name!),
+    )
     assert.deepEqual(named, rooms.toReversed())
-    for (const [, name, sentence] of told) assert.ok(sentence!.trim().length > 20, name)
+    for (const [, name, sentence] of described) assert.ok(sentence!.trim().length > 20, name)
   })
 
   test('the engine and what is below it import no driver, not even a type', () => {
@@ -129,6 +168,39 @@ describe('import boundaries', () => {
     assert.deepEqual(found, [])
   })
 
+  test('the functions of acts are called through acts.ts', () => {
+    const acts = 'drivers/postgres/acts.ts'
+    const called = [...text.get(acts)!.matchAll(/onceward\.([a-z_]+)\(/g)].map(([, name]) => name!)
+    assert.ok(called.length > 25)
+    // Processes record an incarnation that they detect.
+    const allowed = ['server/read-incarnations.ts', 'server-incarnation.ts'].map(
+      one => `drivers/postgres/${one}`,
+    )
+    const call = new RegExp(`select onceward\\.(${called.join('|')})\\(`)
+    const found = files.filter(
+      file =>
+        ![acts, ...allowed].includes(file) &&
+        !within(file, 'drivers/postgres/migrations/') &&
+        call.test(withoutComments(text.get(file)!)),
+    )
+    assert.deepEqual(found, [])
+  })
+
+  test('telemetry only reads: no statement that it can reach writes', () => {
+    const reached = new Set(files.filter(file => within(file, 'telemetry/')))
+    // The list of migrations says which version the schema must have; only `migrate.ts` applies it.
+    for (const file of reached)
+      for (const { to, typeOnly } of imports.filter(one => one.file === file))
+        if (!typeOnly && within(to, 'drivers/postgres/') && !within(to, 'drivers/postgres/migrations/'))
+          reached.add(to)
+    assert.ok(reached.has('drivers/postgres/run/read-flow.ts'))
+    const writes = /\b(insert into|update onceward|delete from|merge into|truncate|setval|nextval)\b/i
+    assert.deepEqual(
+      [...reached].filter(file => writes.test(withoutComments(text.get(file)!))),
+      [],
+    )
+  })
+
   test('nothing outside the test kit imports it', () => {
     assert.deepEqual(
       listed(imports.filter(({ file, to }) => within(to, 'testing/') && !within(file, 'testing/'))),
@@ -165,7 +237,7 @@ describe('import boundaries', () => {
   })
 
   test("only a handler's handle is a proxy", () => {
-    const handles = ['drivers/memory/store.ts', 'drivers/postgres/adapters/knex.ts']
+    const handles = ['drivers/memory/session.ts', 'drivers/postgres/adapters/knex.ts']
     const allowed = [...handles, 'testing/conformance/delivery-bench.ts']
     const proxied = files.filter(file => /\bnew Proxy\b/.test(withoutComments(text.get(file)!)))
     assert.deepEqual(
@@ -193,11 +265,11 @@ describe('the environment is passed in', () => {
     /from 'node:(timers|process|perf_hooks|os|worker_threads)/,
     /\bconsole\./,
   ]
-  const worldless = [
+  const withoutEnvironment = [
     ...['engine/', 'message/', 'effects/', 'work/', 'operations/', 'evidence/', 'replay/', 'review/'],
     ...['contract/', 'ports/', 'telemetry/alerts/', 'cli/init/'],
   ]
-  for (const folder of worldless) {
+  for (const folder of withoutEnvironment) {
     test(`${folder} touches no clock, timer, randomness or process`, () => {
       const found = files
         .filter(file => file.startsWith(folder))
@@ -359,16 +431,16 @@ const publicNames: Record<string, string> = {
     cloudEventsEncoder CloudEventsEncoderOptions cloudEventToHttp`,
   './memory':
     'MemoryLog MemoryLogMessage MemoryLogOptions MemoryMessage MemoryQueue MemoryStore MemoryTransaction',
-  './operations': `acceptBroker acceptLoss acceptServer actingAs ActingPool ActKey alertsOf approveCampaign approveRequest AuditRow BlockedKeyRow Campaign campaignFindings campaignHistory
+  './operations': `acceptBroker acceptLoss acceptServer actingAs ActingPool ActKey alertsOf approveCampaign approveRequest attentionReason AttentionReason AuditRow BlockedKeyRow Campaign campaignFindings campaignHistory
     CampaignProgress CampaignState cancelCampaign checkContract classifyParked ConsumerDetail ConsumerTrouble ContractReport declineRequest finishCampaign FlowHour FlowSeries Halt listCampaigns listFilters
     pauseCampaign quarantineParked readBrakes readCampaign readConsumerDetail readProgress readRates readTrouble releaseBrake removeFilter renderRunbook runbooksFor RunRow SavedFilter
     saveFilter SearchLimits searchPayload SearchResult SourceLag verifyCampaign ConsoleLogin contractPage DeclaredLoss defaultRamp
-    deleteParked DeletionRequest DiffLine diffLines dropStuck explain Explanation findRedrive Fixed fixPayload groupParked HeldWork isListedPerson KeyView LedgerDetail LedgerEntry
+    deleteParked DeletionRequest DiffLine diffLines dropStuck explain Explanation findAlert findRedrive Fixed fixPayload groupParked HeldWork isListedPerson KeyView LedgerDetail LedgerEntry
     listApprovals listAudit listBrokers listClosed listDestinations listFixes listHeld listLedger listParked listReaders listRedrives listStuck noteStateFixed
-    openGuardedPool ParkedDetails ParkedFilter ParkedGroup ParkedPreview ParkedRow ParkedState parkedStates PayloadMember previewParked Ramp RampResult rampRedrive readBody
+    openGuardedPool parkedCsv ParkedDetails ParkedFilter ParkedGroup ParkedPreview ParkedRow ParkedState parkedStates PayloadMember previewParked Ramp RampResult rampRedrive readBody
     readConsoleLogin readLosses readRestore readStatus reconcileEffect RecordedFix RedriveReport RedriveSummary releaseHeld recordRefusal RefusedAct renameConsumer renderPage requestDeletion RestoreView
     retireDestination retryEffect runRedrive separateConsumer showKey showLedger showParked showRedrive skipParked SqlPool startRedrive Status stopRedrive
-    Story StuckMessage TimelineEntry verifyAudit`,
+    Story StuckMessage TimelineEntry verifyAudit ApprovalFilter findApproval RedriveFilter WaitingRequests`,
   './file': 'createFileSource file FileDeclaration FileOptions FileSourceOptions',
   './embedded': 'EmbeddedPostgres EmbeddedPostgresOptions findEmbeddedPostgres startEmbeddedPostgres',
   './testing': `CrashPoint crashPoints createTestEnvironment DeathOptions deliveryConformance DeliveryFactory DeliveryFeature dieAt FaultKind

@@ -3,6 +3,7 @@ import { openGuardedPool } from 'onceward/operations'
 import { Campaigns } from './api/campaigns.ts'
 import { mountApi } from './api/mount-api.ts'
 import { openApi } from './api/open-api.ts'
+import { RefusalLimit } from './api/record-refused.ts'
 import { routes } from './api/routes.ts'
 import { Screens } from './api/screens.ts'
 import { Selections } from './api/selections.ts'
@@ -11,6 +12,8 @@ import { Links } from './auth/links.ts'
 import { mountSignIn } from './auth/mount-sign-in.ts'
 import { Sessions } from './auth/sessions.ts'
 import { answerError } from './http/answer-error.ts'
+import { cookieNames } from './http/cookies.ts'
+import { Limits } from './http/limits.ts'
 import { nodeListener } from './http/node-listener.ts'
 import { assertHost } from './http/origins.ts'
 import { securityHeaders } from './http/security-headers.ts'
@@ -36,6 +39,8 @@ export function createConsole(options: ConsoleOptions): Console {
     pool,
     sessions: new Sessions(),
     links: new Links(),
+    limits: new Limits(),
+    refusals: new RefusalLimit(),
     screens: new Screens(pool),
     selections: new Selections(),
     campaigns,
@@ -49,13 +54,13 @@ export function createConsole(options: ConsoleOptions): Console {
     for (const [name, value] of Object.entries(securityHeaders)) context.res.headers.set(name, value)
   })
   const inner = new Hono()
-  inner.get('/api/openapi.json', context => context.json(openApi(routes, basePath)))
+  inner.get('/api/openapi.json', context => context.json(openApi(routes, basePath, cookieNames(auth).session)))
   mountSignIn(inner, parts)
   mountLive(inner, parts)
   mountApi(inner, parts)
   mountPages(inner, basePath)
   app.route(basePath === '/' ? '/' : basePath.slice(0, -1), inner)
-  const fetch = async (request: Request) => withHeaders(await app.fetch(request))
+  const fetch = async (request: Request, bindings?: object) => withHeaders(await app.fetch(request, bindings))
   return {
     fetch,
     listener: nodeListener(fetch),

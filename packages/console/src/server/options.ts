@@ -44,8 +44,11 @@ export interface ConsoleOptions {
 
 /** A console. It opens its database on the first request. */
 export interface Console {
-  /** A plain fetch handler, for every server that has one. */
-  fetch(request: Request): Promise<Response>
+  /**
+   * A plain fetch handler, for every server that has one. `bindings`: what `@hono/node-server` passes too,
+   * which has the address of the client.
+   */
+  fetch(request: Request, bindings?: object): Promise<Response>
   /**
    * The same for servers with Node's requests and answers: `http`, Express, Fastify, NestJS. A body that the
    * server has parsed already is taken from the request.

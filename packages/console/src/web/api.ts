@@ -28,10 +28,12 @@ interface CallOptions {
   readonly body?: unknown
   readonly key?: string
   readonly signal?: AbortSignal
+  /** The page asks by itself: it does not keep the session open. */
+  readonly background?: true
 }
 
 async function call(method: 'GET' | 'POST', path: string, options: CallOptions): Promise<Json> {
-  const { body, key, signal: stop } = options
+  const { body, key, signal: stop, background } = options
   const lost = (error: unknown) => {
     if (stop?.aborted) throw error
     trouble.value = 'The console does not answer. It may be restarting.'
@@ -43,6 +45,7 @@ async function call(method: 'GET' | 'POST', path: string, options: CallOptions):
       ...(body !== undefined && { 'content-type': 'application/json' }),
       ...(method === 'POST' && { 'x-csrf-token': token }),
       ...(key !== undefined && { 'idempotency-key': key }),
+      ...(background && { 'x-onceward-background': '1' }),
     },
     ...(body !== undefined && { body: JSON.stringify(body) }),
     ...(stop && { signal: stop }),
@@ -67,6 +70,10 @@ function unanswered(method: string): string {
 }
 
 export const get = (path: string, stop?: AbortSignal) => call('GET', path, stop ? { signal: stop } : {})
+
+/** What a page asks for without a person. */
+export const refreshed = (path: string, stop?: AbortSignal) =>
+  call('GET', path, { background: true, ...(stop && { signal: stop }) })
 
 /** Keys of acts whose answer was lost. The same act again is sent under the same key, and is not repeated. */
 const openActs = new Map<string, string>()

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { useLayoutEffect, useRef } from 'preact/hooks'
-import { get, type Json } from './api.ts'
+import { get, type Json, refreshed } from './api.ts'
 
 /** The share of the time that refreshes may take: a search in payloads costs the database seconds. */
 const refreshShare = 0.1
@@ -35,7 +35,8 @@ export function useHeldSearch(q: string) {
     const beganMs = performance.now()
     try {
       const query = new URLSearchParams({ q, ...(before !== null && { before }) })
-      const found = await get(`messages?${query}`, own.signal)
+      const read = isWanted === undefined ? get : refreshed
+      const found = await read(`messages?${query}`, own.signal)
       if (running.current !== own) return
       if (isWanted?.() !== false) show(found, before)
     } catch (error) {

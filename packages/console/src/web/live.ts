@@ -1,5 +1,5 @@
 import { type Signal, signal } from '@preact/signals'
-import { get, type Json, signedOut, trouble } from './api.ts'
+import { get, type Json, refreshed, signedOut, trouble } from './api.ts'
 
 /** The overview of all consumers; null until its first answer. */
 export const overview: Signal<Json | null> = signal(null)
@@ -29,14 +29,14 @@ export function follow(follower: Follower): () => void {
 
 /** While the stream is interrupted, the last state stays with a banner. */
 export function startLive(): void {
-  void loadOverview().catch(() => {})
+  void loadOverview(get).catch(() => {})
   open(wanted())
 }
 
 /** The stream may have been first; its answer is newer. */
-async function loadOverview(): Promise<void> {
+async function loadOverview(read: typeof get): Promise<void> {
   const before = overview.value
-  const found = await get('overview')
+  const found = await read('overview')
   if (overview.value === before) overview.value = found
 }
 
@@ -85,7 +85,7 @@ function open(query: URLSearchParams): void {
 function openLater(closed: EventSource): void {
   setTimeout(() => {
     if (source !== closed || signedOut.value) return
-    loadOverview().then(
+    loadOverview(refreshed).then(
       () => open(wanted()),
       () => openLater(closed),
     )

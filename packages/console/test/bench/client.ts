@@ -4,6 +4,8 @@ export class Client {
   readonly #headers: Readonly<Record<string, string>>
   #cookie = ''
   csrf = ''
+  /** Called with every answer. */
+  onAnswer: ((method: string, path: string, answer: Answer) => void) | null = null
 
   readonly #fetch: (request: Request) => Promise<Response>
 
@@ -68,7 +70,9 @@ export class Client {
     const response = await this.#fetch(request)
     for (const set of response.headers.getSetCookie()) this.#cookie = set.split(';')[0]!
     const text = await response.text()
-    return { status: response.status, headers: response.headers, text, body: jsonOf(text) }
+    const answer = { status: response.status, headers: response.headers, text, body: jsonOf(text) }
+    this.onAnswer?.(method, path, answer)
+    return answer
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Absence, Explanation, Story, TimelineEntry } from '../evidence/explanation.ts'
-import { oneLine, safe, table } from './output.ts'
+import { oneLine, safe } from './output.ts'
+import { table } from './table.ts'
 
 const textMax = 300
 

@@ -4,8 +4,6 @@ import { errorText, OncewardError } from '../errors.ts'
 import { deceptive, escaped } from '../message/deceptive.ts'
 import { jsonLine, textOf } from '../telemetry/log-line.ts'
 
-export { table } from './table.ts'
-
 /** Prints either one line of JSON or text. */
 export function print(json: boolean, value: unknown, text: () => string): void {
   process.stdout.write(json ? `${escaped(JSON.stringify(value))}\n` : `${text()}\n`)

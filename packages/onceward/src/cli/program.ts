@@ -57,8 +57,8 @@ Environment:
   ONCEWARD_KAFKA_BOOTSTRAP          Kafka, for contracts that read from it or publish to it: host:port,host:port
   ONCEWARD_RABBITMQ_CLUSTER         a name for that RabbitMQ cluster, instead of the one it announces
   ONCEWARD_KAFKA_CLUSTER            a name for that Kafka cluster, instead of its id
-  ONCEWARD_RABBITMQ_CA_FILE         authorities to trust for RabbitMQ over TLS; also …_CERT_FILE, …_KEY_FILE: docs/security.md
-  ONCEWARD_KAFKA_CA_FILE            the same for Kafka; ONCEWARD_KAFKA_TLS=true trusts what Node trusts
+  ONCEWARD_RABBITMQ_CA_FILE         CA certificates for RabbitMQ over TLS; also …_CERT_FILE, …_KEY_FILE: docs/security.md
+  ONCEWARD_KAFKA_CA_FILE            the same for Kafka; ONCEWARD_KAFKA_TLS=true uses Node's CA certificates
   ONCEWARD_KAFKA_SASL_MECHANISM     SASL mechanism for Kafka, with …_SASL_USERNAME and …_SASL_PASSWORD
   ONCEWARD_POLICY                   policy file (default: onceward.yaml beside the consumer)
   ONCEWARD_ARCHIVE_FOLDER           folder for rows that retention archives

@@ -13,6 +13,7 @@ import { reconcileProblems } from './reconcile-problems.ts'
 import { replayProblems } from './replay-problems.ts'
 import { retentionProblems } from './retention-problems.ts'
 import { settleProblems } from './settle-problems.ts'
+import { sourceProblems } from './source-problems.ts'
 import { externalProblems } from './target-problems.ts'
 
 export interface ContractProblem {
@@ -26,6 +27,7 @@ export interface ContractProblem {
  */
 const rules: readonly ((contract: ConsumerContract, wrong: Report) => void)[] = [
   handlerProblems,
+  sourceProblems,
   identityProblems,
   declaredEffectProblems,
   externalProblems,

@@ -206,6 +206,11 @@ export interface IdentitySection<M> {
   producer?: From<M>
   /** Compared with `message.versions`. */
   schemaVersion?: From<M>
+  /**
+   * When the event happened, by its producer: an ISO 8601 text with a time zone, or milliseconds since 1970.
+   * Evidence only; anything else counts as absent.
+   */
+  occurredAt?: From<M>
 }
 
 export interface EffectSection<

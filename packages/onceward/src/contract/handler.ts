@@ -162,6 +162,8 @@ export interface Envelope {
   readonly type: string | null
   readonly producer: string | null
   readonly schemaVersion: string | null
+  /** When the event happened, in milliseconds since 1970. */
+  readonly occurredAtMs: number | null
   readonly headers: Readonly<Record<string, unknown>>
   readonly properties: DeliveryProperties
   readonly origin: string

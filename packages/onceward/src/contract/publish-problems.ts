@@ -44,7 +44,7 @@ export function publishTargetProblems(place: string, target: unknown, wrong: Rep
     const value = target[field]
     // Fanout exchanges use an empty routing key.
     if (typeof value !== 'string' || (value === '' && field !== 'routingKey') || value.includes('\0'))
-      wrong(`${place}.${field}`, `must be a text: the name broker '${broker}' publishes to`)
+      wrong(`${place}.${field}`, `must be a string: the name broker '${broker}' publishes to`)
     else if (broker === 'rabbitmq' && Buffer.byteLength(value) > 255)
       wrong(`${place}.${field}`, 'must have at most 255 bytes: AMQP has no longer names')
   }

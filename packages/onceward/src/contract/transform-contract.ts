@@ -39,7 +39,7 @@ export interface TransformContract<M = unknown>
 }
 
 /** Attempts are counted in memory: after a crash or a rebalance they begin again. */
-export type TransformFailure = Omit<FailureSection, 'mode' | 'parking' | 'deadLetter'> & {
+export type TransformFailure = Omit<FailureSection, 'mode' | 'parking' | 'redelivery' | 'deadLetter'> & {
   deadLetter?: string | Omit<DeadLetterSection, 'manualReviewRequired'>
 }
 

@@ -88,9 +88,12 @@ export interface ObjectivesSection {
    * projection, 15m telemetry, 1h low value.
    */
   lagMax?: Duration
-  /** How many records may wait at the broker while their number is growing. Default 10,000. */
+  /**
+   * How many records may wait at the broker while their number is growing. Default 1,000 for money,
+   * regulatory and notification, 10,000 projection, 100,000 telemetry and low value.
+   */
   lagRecordsMax?: number
-  /** The 99th percentile of the time to apply a batch. Default: half of `batch.handlerTimeoutMs`. */
+  /** The 99th percentile of the time of a handler call. Default: half of `batch.handlerTimeoutMs`. */
   applyP99Max?: Duration
   /** Share of deliveries that may be duplicates. Default 0.1. */
   duplicateShareMax?: number

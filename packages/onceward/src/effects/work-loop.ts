@@ -1,4 +1,4 @@
-import { assertUsable } from '../drivers/postgres/migrate.ts'
+import { assertUsable } from '../drivers/postgres/assert-usable.ts'
 import type { SqlPool } from '../drivers/postgres/pool.ts'
 import type { Environment, LogFields } from '../environment.ts'
 import { errorText, OncewardError } from '../errors.ts'

@@ -104,6 +104,8 @@ const answer = (asked: string, value: string | null | undefined, from: string): 
 })
 
 function sourceTime({ receipt, held, idTime }: KnownFacts, unread: string): AuditAnswer {
+  if (receipt?.occurredAt != null)
+    return answer('source time', receipt.occurredAt.toISOString(), 'the message itself, in its receipt')
   if (receipt?.sentAt != null)
     return answer('source time', receipt.sentAt.toISOString(), "the broker's timestamp, in its receipt")
   const sent = held.rows.find(row => row.sentAt !== null)?.sentAt

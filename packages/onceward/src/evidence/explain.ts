@@ -1,7 +1,7 @@
+import { assertUsable } from '../drivers/postgres/assert-usable.ts'
 import type { KnownConsumer } from '../drivers/postgres/evidence/find-subjects.ts'
 import { readRuns } from '../drivers/postgres/evidence/read-campaigns.ts'
 import { findEffects } from '../drivers/postgres/evidence/read-ledger.ts'
-import { assertUsable } from '../drivers/postgres/migrate.ts'
 import type { SqlPool } from '../drivers/postgres/pool.ts'
 import { sinkRowsMissing } from './answer-auditor.ts'
 import { buildStory, type Lead } from './build-story.ts'

@@ -3,7 +3,7 @@ import type { SqlClient } from '../drivers/postgres/pool.ts'
 import { payload, shownBytesMax } from '../operations/parking/show-parked.ts'
 import type { ReceiptFacts } from '../ports/receipts.ts'
 import type { Event, Subject } from './explanation.ts'
-import { timeOf } from './read-time.ts'
+import { eventTime, timeOf } from './read-time.ts'
 
 /** What was kept of the message when it arrived. */
 export interface ReceiptStory {
@@ -12,6 +12,8 @@ export interface ReceiptStory {
   readonly runId: number
   /** The broker's timestamp. */
   readonly sentAt: Date | null
+  /** By the message itself. */
+  readonly occurredAt: Date | null
   readonly event: Event
 }
 
@@ -24,7 +26,8 @@ export async function readReceipt(
   if (row === null) return null
   const facts = row.facts as Partial<ReceiptFacts>
   const sentAt = await timeOf(client, facts.sentMs)
-  return { facts, at: row.at, runId: row.runId, sentAt, event: receiptEvent(row) }
+  const occurredAt = facts.occurredAtMs == null ? null : await eventTime(client, facts.occurredAtMs)
+  return { facts, at: row.at, runId: row.runId, sentAt, occurredAt, event: receiptEvent(row) }
 }
 
 function receiptEvent({ at, runId, facts, digest, bytes, start }: ReceiptRow): Event {

@@ -12,6 +12,11 @@ export async function timeOf(client: SqlClient, ms: unknown): Promise<Date | nul
   return (await client.query(plausible, [ms])).rows[0]?.at ?? null
 }
 
+/** Of an event, by the message itself, which may be older than this kind of system. */
+export async function eventTime(client: SqlClient, ms: number): Promise<Date | null> {
+  return (await client.query('select to_timestamp($1::float8 / 1000) as at', [ms])).rows[0]?.at ?? null
+}
+
 /** The time inside a UUIDv7 or ULID. */
 export async function timeInId(client: SqlClient, id: string): Promise<Date | null> {
   return timeOf(client, idTimeMs(id, 'uuidv7') ?? idTimeMs(id, 'ulid'))

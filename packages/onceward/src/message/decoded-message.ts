@@ -27,6 +27,7 @@ export class DecodedMessage<M> implements ReadableMessage<M> {
   readonly businessKey: string | null
   readonly orderKey: string | null
   readonly businessDigest: Buffer | null
+  handlerMs = 0
   readonly #later: Later<M>
   #digest: Buffer | null
   #envelope: Envelope | null = null

@@ -8,6 +8,7 @@ import type { Keys } from './decoded-message.ts'
 import { businessDigestOf } from './digest.ts'
 import { idText, positionId, readerFor, readId, readsWithoutBody, storableText } from './identity.ts'
 import { inexactOf } from './inexact-numbers.ts'
+import { readIsoTime, timeMaxMs, timeMinMs } from './iso-time.ts'
 import type { MessageFacts, Problem, ReadableMessage } from './received.ts'
 
 export type IdentityReader<M> = (message: M, delivery: Delivery) => unknown
@@ -44,6 +45,7 @@ export function compileIdentities<M>(given: IdentitySection<M>): Identities<M> {
     type: reader(identity.type),
     producer: reader(identity.producer),
     schemaVersion: reader(identity.schemaVersion),
+    occurredAt: reader(identity.occurredAt),
     businessDigest: identity.businessDigest ?? null,
   }
 }
@@ -113,6 +115,7 @@ export function envelopeOf<M>(identities: Identities<M>, read: ReadableMessage<M
     type: fact(identities.type, message, delivery),
     producer: fact(identities.producer, message, delivery),
     schemaVersion: fact(identities.schemaVersion, message, delivery),
+    occurredAtMs: timeFact(identities.occurredAt, message, delivery),
     headers: delivery.headers,
     properties: delivery.properties,
     origin: delivery.origin,
@@ -134,7 +137,20 @@ export function readFacts<M>(identities: Identities<M>, message: M, delivery: De
     eventId: fact(identities.eventId, message, delivery, idText),
     aggregateId: fact(identities.aggregateId, message, delivery, idText),
     aggregateVersion: fact(identities.aggregateVersion, message, delivery),
+    occurredAtMs: timeFact(identities.occurredAt, message, delivery),
   }
+}
+
+function timeFact<M>(reader: IdentityReader<M>, message: M, delivery: Delivery): number | null {
+  if (reader === absent) return null
+  const value = attempt(reader, message, delivery)
+  if (typeof value !== 'string') return inRange(value)
+  const read = readIsoTime(value)
+  return typeof read === 'string' ? null : read.ms
+}
+
+function inRange(ms: unknown): number | null {
+  return typeof ms === 'number' && ms >= timeMinMs && ms <= timeMaxMs ? Math.trunc(ms) : null
 }
 
 export function fact<M>(

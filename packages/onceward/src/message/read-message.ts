@@ -1,27 +1,19 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { Consumer } from '../contract/define-consumer.ts'
-import { errorCode, errorText, OncewardError } from '../errors.ts'
+import { errorText, OncewardError } from '../errors.ts'
 import type { Delivery } from '../ports/source.ts'
-import { contentDigest, isTombstone, plainDigest } from './content-digest.ts'
+import { CompiledContract } from './compiled-contract.ts'
+import { contentDigest, isTombstone } from './content-digest.ts'
 import { DecodedMessage, type Later } from './decoded-message.ts'
 import { decompress } from './decompress.ts'
-import { readId } from './identity.ts'
-import { carryInexact, InexactNumber } from './inexact-numbers.ts'
+import { compileExpectation } from './expectation.ts'
+import { carryInexact } from './inexact-numbers.ts'
 import { overLimit } from './limits.ts'
-import {
-  attempt,
-  compileIdentities,
-  contentId,
-  envelopeOf,
-  fact,
-  type Identities,
-  idWithoutBody,
-  readFacts,
-  readKeys,
-} from './read-identities.ts'
-import type { Problem, ProblemKind, Received } from './received.ts'
+import { envelopeOf, readKeys } from './read-identities.ts'
+import type { ProblemKind, Received } from './received.ts'
+import { Refusals } from './refuse-delivery.ts'
 import { unreadableReason } from './unreadable-encoding.ts'
-import { knownOf, orElse, unreadable, unreadableBy } from './unreadable-message.ts'
+import { knownOf, orElse, unreadableBy } from './unreadable-message.ts'
 
 /** The part of reading that has a time limit. */
 export interface LimitedStep {
@@ -52,7 +44,7 @@ export function createMessageReader<M, Tx>(
   limitTime: TimeLimit = unlimited,
 ): MessageReader<M> {
   const broken = (delivery: Delivery, error: unknown) => unreadableBy(consumer, delivery, error)
-  const read = compileReader(consumer, (delivery, work, late, step) =>
+  const reading = new Reading(consumer, (delivery, work, late, step) =>
     limitTime(
       work.catch(error => broken(delivery, error)),
       reason =>
@@ -65,7 +57,7 @@ export function createMessageReader<M, Tx>(
   )
   return delivery =>
     orElse(
-      () => read(delivery),
+      () => reading.read(delivery),
       error => broken(delivery, error),
     )
 }
@@ -77,188 +69,141 @@ type TimeLimitFor<M> = (
   step: LimitedStep,
 ) => Promise<Received<M>>
 
-function compileReader<M, Tx>(consumer: Consumer<M, Tx>, limitTime: TimeLimitFor<M>): MessageReader<M> {
-  const { codec, limits, schema, digestHeaders, tombstones } = consumer.message
-  const identities = compileIdentities(consumer.identity)
-  const unexpected = compileExpectation(consumer, identities)
-  const laneOf = (delivery: Delivery) => (consumer.order === 'partition' ? delivery.partition : null)
+/**
+ * Reads deliveries by one contract, step by step. A synchronous codec and schema make no closure for a
+ * message.
+ */
+class Reading<M, Tx> {
+  readonly #contract: CompiledContract<M, Tx>
+  readonly #refusals: Refusals<M, Tx>
+  readonly #limitTime: TimeLimitFor<M>
+  readonly #later: Later<M>
+  readonly #unexpected: ReturnType<typeof compileExpectation<M, Tx>>
+  readonly #decoding: LimitedStep
+  /**
+   * Without markers the digest of an applied message is not stored, and it is two fifths of the reading time.
+   */
+  readonly #digestsLate: boolean
 
-  // Without markers the digest of an applied message is not stored, and it is two fifths of the reading time.
-  const byContent = consumer.identity.id === 'content'
-  const digestsLate = consumer.dedup !== 'marker'
-
-  const digestNow = (delivery: Delivery) => contentDigest(delivery, digestHeaders)
-  const digestLater = (delivery: Delivery) =>
-    orElse(
-      () => digestNow(delivery),
-      () => plainDigest(delivery),
-    )
-  const later: Later<M> = { envelope: read => envelopeOf(identities, read), digest: digestLater }
-
-  const factsIn = (message: unknown, delivery: Delivery) => () =>
-    readFacts(identities, message as M, delivery)
-
-  const idOf = (message: M, delivery: Delivery) => {
-    const known = knownOf(delivery)
-    if (known !== undefined) return { id: known.messageId }
-    if (byContent) return { id: contentId(digestLater(delivery)) }
-    return readId(attempt(identities.id, message, delivery))
-  }
-
-  const read = (delivery: Delivery, early: Buffer | null, value: unknown): Received<M> => {
-    const message = value as M
-    const id = idOf(message, delivery)
-    if ('problem' in id) {
-      const digest = early ?? digestNow(delivery)
-      const text = id.text + bodyless(delivery)
-      const facts = factsIn(message, delivery)
-      return unreadable(delivery, digest, null, laneOf(delivery), `id ${id.problem}`, text, facts)
+  constructor(consumer: Consumer<M, Tx>, limitTime: TimeLimitFor<M>) {
+    const contract = new CompiledContract(consumer)
+    this.#contract = contract
+    this.#refusals = new Refusals(contract)
+    this.#limitTime = limitTime
+    this.#later = {
+      envelope: read => envelopeOf(contract.identities, read),
+      digest: delivery => contract.digestLater(delivery),
     }
-    const keyed = readKeys(consumer, identities, message, delivery)
-    if ('kind' in keyed) {
-      const digest = early ?? digestNow(delivery)
-      const text = keyed.text + bodyless(delivery)
-      const facts = factsIn(message, delivery)
-      return unreadable(delivery, digest, id.id, laneOf(delivery), keyed.kind, text, facts)
-    }
-    return new DecodedMessage(
-      delivery,
-      message,
-      id.id,
-      keyed,
-      keyed.orderKey ?? laneOf(delivery),
-      early,
-      later,
-    )
+    this.#unexpected = compileExpectation(consumer, contract.identities)
+    this.#decoding = { name: 'decoding', extraMs: consumer.message.codec.waitMaxMs ?? 0 }
+    this.#digestsLate = consumer.dedup !== 'marker'
   }
 
-  /** `early` is the digest, if it was computed before decoding. */
-  const undecoded = (
-    delivery: Delivery,
-    early: Buffer | null,
-    value: unknown,
-    kind: ProblemKind,
-    text: string,
-  ): Received<M> => {
-    const id = idOf(value as M, delivery)
-    const known = 'id' in id ? id.id : null
-    const facts = factsIn(value, delivery)
-    return unreadable(delivery, early ?? digestNow(delivery), known, laneOf(delivery), kind, text, facts)
-  }
-
-  const withoutMessage = (
-    delivery: Delivery,
-    early: Buffer | null,
-    kind: ProblemKind,
-    text: string,
-  ): Received<M> => {
-    const id = knownOf(delivery)?.messageId ?? idWithoutBody(consumer.identity.id, delivery)
-    const facts = factsIn(undefined, delivery)
-    return unreadable(delivery, early ?? digestNow(delivery), id, laneOf(delivery), kind, text, facts)
-  }
-
-  /** Headers over their limits get no digest and no facts: the sender decides how much work that is. */
-  const unreadableOver = (delivery: Delivery, early: Buffer | null, kind: ProblemKind, text: string) =>
-    unreadable(
-      delivery,
-      early ?? contentDigest(delivery, []),
-      knownOf(delivery)?.messageId ?? idWithoutBody(consumer.identity.id, delivery),
-      laneOf(delivery),
-      kind,
-      text,
-    )
-
-  const refused = (delivery: Delivery, early: Buffer | null, error: unknown): Received<M> => {
-    if (error instanceof InexactNumber)
-      return undecoded(delivery, early, error.exact, 'inexact number', error.message)
-    return withoutMessage(delivery, early, kindOfRefusal(error), errorText(error, 500))
-  }
-
-  const validated = (delivery: Delivery, early: Buffer | null, value: unknown, result: Result<M>) => {
-    if (result.issues !== undefined)
-      return undecoded(delivery, early, value, 'invalid', issuesText(result.issues))
-    carryInexact(value, result.value)
-    return read(delivery, early, result.value)
-  }
-
-  const decoded = (
-    delivery: Delivery,
-    early: Buffer | null,
-    value: unknown,
-  ): Received<M> | Promise<Received<M>> => {
-    // Before the schema, which may belong to another type or version.
-    const mismatch = unexpected?.(value as M, delivery) ?? null
-    if (mismatch !== null) return undecoded(delivery, early, value, mismatch.kind, mismatch.text)
-    if (schema === undefined) return read(delivery, early, value)
-    try {
-      const result = schema['~standard'].validate(value)
-      if (!(result instanceof Promise)) return validated(delivery, early, value, result)
-      const invalid = (text: string, kind: ProblemKind) => undecoded(delivery, early, value, kind, text)
-      const reading = result
-        .then(result => validated(delivery, early, value, result))
-        .catch(error => invalid(errorText(error, 500), 'invalid'))
-      return limitTime(delivery, reading, reason => invalid(reason, 'unvalidated'), validation)
-    } catch (error) {
-      return undecoded(delivery, early, value, 'invalid', errorText(error, 500))
-    }
-  }
-
-  const decoding: LimitedStep = { name: 'decoding', extraMs: codec.waitMaxMs ?? 0 }
-  /** Here and not in the reader: its closures would cost every message of a synchronous codec. */
-  const decodedLater = (delivery: Delivery, early: Buffer | null, work: Promise<unknown>) => {
-    const reading = work.then(
-      value => decoded(delivery, early, value),
-      error => refused(delivery, early, error),
-    )
-    return limitTime(
-      delivery,
-      reading,
-      reason => withoutMessage(delivery, early, 'unvalidated', reason),
-      decoding,
-    )
-  }
-
-  return delivery => {
-    const { held } = delivery
-    if (held?.read !== undefined)
-      return new DecodedMessage(
-        delivery,
-        held.read.message as M,
-        held.messageId!,
-        held.read,
-        held.read.lane,
-        held.digest,
-        later,
-      )
+  read(delivery: Delivery): Received<M> | Promise<Received<M>> {
+    if (delivery.held?.read !== undefined) return this.#readBefore(delivery)
+    const { limits, digestHeaders, tombstones } = this.#contract.consumer.message
     const over = overLimit(delivery, limits)
     const listed = over === null ? digestHeaders : []
-    const digest = knownOf(delivery)?.digest ?? (digestsLate ? null : contentDigest(delivery, listed))
+    const digest = knownOf(delivery)?.digest ?? (this.#digestsLate ? null : contentDigest(delivery, listed))
     const broken = unreadableReason(delivery.properties.contentEncoding)
     if (broken !== null)
       return over === null
-        ? withoutMessage(delivery, digest, 'undecodable', broken)
-        : unreadableOver(delivery, digest, 'undecodable', broken)
-    if (over !== null) return unreadableOver(delivery, digest, 'over limit', over)
+        ? this.#refusals.withoutMessage(delivery, digest, 'undecodable', broken)
+        : this.#refusals.overLimit(delivery, digest, 'undecodable', broken)
+    if (over !== null) return this.#refusals.overLimit(delivery, digest, 'over limit', over)
     if (isTombstone(delivery))
       return tombstones === 'handle'
-        ? read(delivery, digest, null)
-        : withoutMessage(delivery, digest, 'tombstone', unhandled)
+        ? this.#identify(delivery, digest, null)
+        : this.#refusals.withoutMessage(delivery, digest, 'tombstone', unhandled)
+    return this.#decode(delivery, digest)
+  }
+
+  /** A stored message that this process has read. */
+  #readBefore(delivery: Delivery): Received<M> {
+    const { read, messageId, digest } = delivery.held!
+    const message = read!.message as M
+    return new DecodedMessage(delivery, message, messageId!, read!, read!.lane, digest, this.#later)
+  }
+
+  #decode(delivery: Delivery, early: Buffer | null): Received<M> | Promise<Received<M>> {
+    const { codec, limits } = this.#contract.consumer.message
     let value: unknown
     try {
       const bytes = decompress(delivery.body, delivery.properties.contentEncoding, limits)
       value = codec.decode(bytes, limits, delivery)
     } catch (error) {
-      const received = refused(delivery, digest, error)
+      const received = this.#refusals.undecodable(delivery, early, error)
       // A consumer that waits for its registry waits for a promise.
-      return isRegistryAway(received) ? Promise.resolve(received) : received
+      return isRegistryUnavailable(received) ? Promise.resolve(received) : received
     }
-    return value instanceof Promise ? decodedLater(delivery, digest, value) : decoded(delivery, digest, value)
+    return value instanceof Promise
+      ? this.#decodeLater(delivery, early, value)
+      : this.#validate(delivery, early, value)
+  }
+
+  #decodeLater(delivery: Delivery, early: Buffer | null, work: Promise<unknown>): Promise<Received<M>> {
+    const reading = work.then(
+      value => this.#validate(delivery, early, value),
+      error => this.#refusals.undecodable(delivery, early, error),
+    )
+    const late = (reason: string) => this.#refusals.withoutMessage(delivery, early, 'unvalidated', reason)
+    return this.#limitTime(delivery, reading, late, this.#decoding)
+  }
+
+  #validate(delivery: Delivery, early: Buffer | null, value: unknown): Received<M> | Promise<Received<M>> {
+    // Before the schema, which may belong to another type or version.
+    const mismatch = this.#unexpected?.(value as M, delivery) ?? null
+    if (mismatch !== null) return this.#refusals.unfit(delivery, early, value, mismatch.kind, mismatch.text)
+    const { schema } = this.#contract.consumer.message
+    if (schema === undefined) return this.#identify(delivery, early, value as M)
+    try {
+      const result = schema['~standard'].validate(value)
+      return result instanceof Promise
+        ? this.#validateLater(delivery, early, value, result)
+        : this.#validated(delivery, early, value, result)
+    } catch (error) {
+      return this.#refusals.unfit(delivery, early, value, 'invalid', errorText(error, 500))
+    }
+  }
+
+  #validateLater(
+    delivery: Delivery,
+    early: Buffer | null,
+    value: unknown,
+    work: Promise<Result<M>>,
+  ): Promise<Received<M>> {
+    const refuse = (text: string, kind: ProblemKind) =>
+      this.#refusals.unfit(delivery, early, value, kind, text)
+    const reading = work
+      .then(result => this.#validated(delivery, early, value, result))
+      .catch(error => refuse(errorText(error, 500), 'invalid'))
+    return this.#limitTime(delivery, reading, reason => refuse(reason, 'unvalidated'), validation)
+  }
+
+  #validated(delivery: Delivery, early: Buffer | null, value: unknown, result: Result<M>): Received<M> {
+    if (result.issues !== undefined)
+      return this.#refusals.unfit(delivery, early, value, 'invalid', issuesText(result.issues))
+    carryInexact(value, result.value)
+    return this.#identify(delivery, early, result.value)
+  }
+
+  #identify(delivery: Delivery, early: Buffer | null, value: M | null): Received<M> {
+    const message = value as M
+    const { consumer, identities } = this.#contract
+    const id = this.#contract.idOf(message, delivery)
+    if ('problem' in id)
+      return this.#refusals.unidentified(delivery, early, message, null, `id ${id.problem}`, id.text)
+    const keys = readKeys(consumer, identities, message, delivery)
+    if ('kind' in keys)
+      return this.#refusals.unidentified(delivery, early, message, id.id, keys.kind, keys.text)
+    const lane = keys.orderKey ?? this.#contract.laneOf(delivery)
+    return new DecodedMessage(delivery, message, id.id, keys, lane, early, this.#later)
   }
 }
 
 /**
  * For decisions that need the message: as `createMessageReader` without a time limit, but rejects while the
- * registry of its schema is away.
+ * registry of its schema is unavailable.
  */
 export function createAnsweredReader<M, Tx>(
   consumer: Consumer<M, Tx>,
@@ -266,71 +211,21 @@ export function createAnsweredReader<M, Tx>(
   const read = createMessageReader(consumer)
   return async delivery => {
     const received = await read(delivery)
-    if (!received.readable && received.problem.kind === 'registry away')
+    if (!received.readable && received.problem.kind === 'registry unavailable')
       throw new OncewardError('registry_unavailable', received.problem.text)
     return received
   }
 }
 
 /** True for a message whose registry cannot be reached: it is read again when the registry answers. */
-export function isRegistryAway(received: Received): boolean {
-  return !received.readable && received.problem.kind === 'registry away'
+export function isRegistryUnavailable(received: Received): boolean {
+  return !received.readable && received.problem.kind === 'registry unavailable'
 }
 
 type Result<M> = StandardSchemaV1.Result<M>
 
-function kindOfRefusal(error: unknown): ProblemKind {
-  switch (errorCode(error)) {
-    case 'registry_unavailable':
-    // A missing package or a wrong setting concerns every message, and none of them is at fault.
-    case 'configuration':
-      return 'registry away'
-    case 'schema_unknown':
-      return 'unknown schema'
-    default:
-      return 'undecodable'
-  }
-}
-
 const unhandled =
   "a record without a body (a tombstone), and the contract does not handle it: let the schema accept null, set message.tombstones to 'handle', or delete.when of a projection to 'tombstone'"
-
-/** Explains a missing identity of a tombstone. */
-function bodyless(delivery: Delivery): string {
-  return isTombstone(delivery)
-    ? '; a tombstone has no body: read it from the record key, a header or the position'
-    : ''
-}
-
-/** Checks types and versions against the contract; null if it lists none. */
-function compileExpectation<M, Tx>(
-  { message: { types, versions } }: Consumer<M, Tx>,
-  { type, schemaVersion }: Identities<M>,
-): ((message: M, delivery: Delivery) => Problem | null) | null {
-  if (types === undefined && versions === undefined) return null
-  const known = types && new Set(types)
-  const readable = versions && versionTest(versions)
-  return (message, delivery) => {
-    const itsType = fact(type, message, delivery)
-    if (known !== undefined && !known.has(itsType ?? ''))
-      return { kind: 'unknown type', text: `type ${itsType ?? 'missing'}: this consumer handles ${types}` }
-    if (readable === undefined) return null
-    const version = fact(schemaVersion, message, delivery)
-    if (version !== null && readable(version)) return null
-    return {
-      kind: 'unsupported version',
-      text: `schema version ${version ?? 'missing'} is not supported here`,
-    }
-  }
-}
-
-function versionTest(versions: NonNullable<Consumer['message']['versions']>): (version: string) => boolean {
-  if ('min' in versions)
-    return version =>
-      /^\d{1,10}$/.test(version) && Number(version) >= versions.min && Number(version) <= versions.max
-  const listed = new Set(versions.map(String))
-  return version => listed.has(version)
-}
 
 function issuesText(issues: readonly StandardSchemaV1.Issue[]): string {
   return issues

@@ -17,6 +17,8 @@ export interface ReadableMessage<M = unknown> {
   readonly businessKey: string | null
   readonly orderKey: string | null
   readonly businessDigest: Buffer | null
+  /** How long its own handler call took, the last one of the batch. */
+  handlerMs?: number
 }
 
 export interface UnreadableMessage {
@@ -46,6 +48,7 @@ export type MessageFacts = Pick<
   | 'eventId'
   | 'aggregateId'
   | 'aggregateVersion'
+  | 'occurredAtMs'
 >
 
 /** Of an unreadable message, as far as they can be read; null if they cannot. */
@@ -71,7 +74,7 @@ export type ProblemKind =
   /** Decoding or validation did not finish in time; the message may be valid. */
   | 'unvalidated'
   /** The registry of its schema cannot be reached. The consumer waits and reads it again. */
-  | 'registry away'
+  | 'registry unavailable'
   /** The registry does not know its schema, so far. */
   | 'unknown schema'
   | 'id missing'

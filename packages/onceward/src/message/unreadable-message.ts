@@ -53,6 +53,11 @@ export function unreadKiller<M, Tx>(
   }
 }
 
+/** True for a message that was not read in time: reading it again may help. */
+export function isUnvalidated(received: Received): boolean {
+  return !received.readable && received.problem.kind === 'unvalidated'
+}
+
 /** For an unexpected error while reading: treated like unreadable bytes, with the reason. */
 export function unreadableBy<M, Tx>(
   { identity, order }: Consumer<M, Tx>,

@@ -1,6 +1,6 @@
 import type { Reach } from '../crash-points.ts'
+import { assertUsable } from '../drivers/postgres/assert-usable.ts'
 import { inTransaction } from '../drivers/postgres/in-transaction.ts'
-import { assertUsable } from '../drivers/postgres/migrate.ts'
 import type { SqlClient, SqlPool } from '../drivers/postgres/pool.ts'
 import { OncewardError } from '../errors.ts'
 
@@ -29,14 +29,26 @@ export async function act<T>(
   await assertUsable(pool)
   const answer = await retryOnContention(() =>
     inTransaction(pool, async client => {
-      const { rows } = await client.query(`select ${call} as answer`, values)
-      const answered = rows[0].answer as { readonly ok: boolean; readonly why?: string }
+      const answered = await callAct(client, call, values)
       if (answered.ok) await beforeCommit(client)
       return answered
     }),
   )
-  if (!answer.ok) throw refused(answer.why!, see)
+  if (!answer.ok) throw refused(answer.why, see)
   return answer as T
+}
+
+/** What the function of an act returns, with members of its own if it succeeds. */
+export type ActAnswer = { readonly ok: true } | { readonly ok: false; readonly why: string }
+
+/** The call itself, for an act in a transaction that does more. */
+export async function callAct(
+  client: SqlClient,
+  call: string,
+  values: readonly unknown[],
+): Promise<ActAnswer> {
+  const { rows } = await client.query(`select ${call} as answer`, values)
+  return rows[0].answer
 }
 
 const triesMax = 5

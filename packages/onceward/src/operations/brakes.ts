@@ -1,5 +1,5 @@
 import { acts } from '../drivers/postgres/acts.ts'
-import { assertUsable } from '../drivers/postgres/migrate.ts'
+import { assertUsable } from '../drivers/postgres/assert-usable.ts'
 import type { SqlPool } from '../drivers/postgres/pool.ts'
 import { type BrakeRow, listBrakes } from '../drivers/postgres/run/brakes.ts'
 import { act } from './act.ts'

@@ -1,6 +1,6 @@
 import { acts } from '../drivers/postgres/acts.ts'
+import { assertUsable } from '../drivers/postgres/assert-usable.ts'
 import { type DeclaredLoss, readDeclaredLosses } from '../drivers/postgres/losses/read-losses.ts'
-import { assertUsable } from '../drivers/postgres/migrate.ts'
 import type { SqlPool } from '../drivers/postgres/pool.ts'
 import { act } from './act.ts'
 

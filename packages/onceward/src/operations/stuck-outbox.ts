@@ -1,5 +1,5 @@
 import { acts } from '../drivers/postgres/acts.ts'
-import { assertUsable } from '../drivers/postgres/migrate.ts'
+import { assertUsable } from '../drivers/postgres/assert-usable.ts'
 import { readStuck, type StuckMessage } from '../drivers/postgres/outbox/read-stuck.ts'
 import type { SqlPool } from '../drivers/postgres/pool.ts'
 import { act } from './act.ts'

@@ -13,8 +13,10 @@ export interface ReceiptFacts {
   readonly aggregateVersion: string | null
   readonly origin: string
   readonly position: string | null
-  /** The broker's timestamp: when the event happened or was sent. */
+  /** The broker's timestamp. */
   readonly sentMs: number | null
+  /** When the event happened, by the message itself. */
+  readonly occurredAtMs: number | null
   readonly mode: string
   readonly campaign: string | null
 }

@@ -1,135 +1,18 @@
-import type { Mode } from '../contract/handler.ts'
 import type { SourceCapabilities } from './capabilities.ts'
+import type { Checkpoints, Progress } from './checkpoints.ts'
+import type { Delivery } from './delivery.ts'
 import type { Enrolment } from './enrolment.ts'
 
-/** One delivery of a message by a broker. The bytes are exactly those the broker stored. */
-export interface Delivery {
-  readonly body: Buffer
-  readonly headers: Readonly<Record<string, unknown>>
-  readonly properties: DeliveryProperties
-  /** Name of the queue, stream or topic it came from; for evidence, never an identity. */
-  readonly origin: string
-  /** Lasting coordinates on logs (`topic/3@1207`); null on queues, whose tags end with the channel. */
-  readonly position: string | null
-  /** The broker's ordering unit (`case-events/3` on Kafka); '' where there is only one. */
-  readonly partition: string
-  /** Its place in a partition of a log, and the ownership it was delivered under; null on queues. */
-  readonly place: Place | null
-  /** The broker's own key: routing key or record key. */
-  readonly key: string | null
-  readonly redelivered: boolean
-  /** Earlier deliveries the broker knows of; 0 on the first one, and where the broker does not count. */
-  readonly deliveryCount: number
-  /** The source's private handle (tag, lease, offset with its epoch). No other component reads it. */
-  readonly token: unknown
-  /** Present when a worker delivers held work; absent when a broker delivers the message. */
-  readonly held?: HeldFacts
-  /** The identity that an archived message had; absent elsewhere. */
-  readonly archived?: KnownIdentity | undefined
-  /**
-   * Logs: when a record without a timestamp was first seen. The process sets it when it measures ages; null
-   * until then. Absent on queues.
-   */
-  firstSeenMs?: number | null
-}
-
-/** An identity that a marker has or had. */
-export interface KnownIdentity {
-  readonly messageId: string
-  readonly digest: Buffer
-}
-
-/** What the store knows of held work before its bytes are read again. */
-export interface HeldFacts {
-  /**
-   * Its row, and the epoch of the lease. Each lease raises the epoch, so an earlier holder's finish matches
-   * nothing.
-   */
-  readonly row: string
-  readonly epoch: number
-  /**
-   * As its marker has them, whether or not the contract reads the same from the bytes today. Null when no id
-   * could be read at the time: then the worker that applies it reads both and inserts the marker.
-   */
-  readonly messageId: string | null
-  readonly digest: Buffer
-  /** It waited for its version, which arrived or did not; null when it did not wait for one. */
-  readonly waited: 'released' | 'too late' | null
-  /**
-   * Another message holds its business key: the worker asks for the key first. Absent when it holds the key
-   * or has none.
-   */
-  readonly keyless?: boolean
-  /** Its last holder let the lease expire, as a process does that crashed while handling it. */
-  readonly abandoned: boolean
-  /** When it was first held, as text of the store; absent when this process has just stored it. */
-  readonly firstAt?: string
-  /** Failed attempts recorded on its row; absent when there can be none. */
-  readonly attempts?: number
-  /** The run that held it first; absent when this run did. */
-  readonly cameFrom?: HeldOrigin
-  /**
-   * The parts this process read from the bytes when it stored them; absent when they came out of the store.
-   */
-  readonly read?: ReadBefore
-}
-
-/** The run that held a message first. A worker applies the message in the mode of that run. */
-export interface HeldOrigin {
-  readonly mode: Mode
-  /** Null when no campaign held it. */
-  readonly campaignId: string | null
-  /** Whether that campaign may request external effects and messages; null when no campaign held it. */
-  readonly effects: 'suppressed' | 'requested' | null
-}
-
-export interface ReadBefore {
-  readonly message: unknown
-  readonly lane: string | null
-  readonly businessKey: string | null
-  readonly orderKey: string | null
-  readonly businessDigest: Buffer | null
-}
-
-/**
- * A record's place in one partition of a log. Cursors are texts that only their source interprets: an offset,
- * a byte in a file, a page token. No other component compares them; the order of records is the order of
- * delivery.
- */
-export interface Place {
-  /**
-   * The incarnation of the log: a topic id, a file's inode. A log that was deleted and created again has
-   * another one.
-   */
-  readonly incarnation: string
-  /** The epoch of the ownership it was delivered under, as the store counts it. */
-  readonly epoch: number
-  /** The cursor of this record. */
-  readonly at: string
-  /** The position from which to read once this record and all before it are done. */
-  readonly next: string
-  /**
-   * Campaigns: the end of the previous record, when the records in between were not selected. Absent when
-   * that is `at`.
-   */
-  readonly since?: string
-}
-
-/** Facts a broker carries beside the headers, under one set of names. */
-export interface DeliveryProperties {
-  readonly messageId?: string
-  readonly correlationId?: string
-  readonly type?: string
-  readonly contentType?: string
-  readonly contentEncoding?: string
-  readonly appId?: string
-  readonly timestampMs?: number
-  /**
-   * Logs: the record has no value at all (a deletion in a compacted topic), which differs from an empty
-   * value. Absent unless true.
-   */
-  readonly tombstone?: true
-}
+export type { Checkpoints, Loss, OpenLoss, Ownership, Position, Progress } from './checkpoints.ts'
+export type {
+  Delivery,
+  DeliveryProperties,
+  HeldFacts,
+  HeldOrigin,
+  KnownIdentity,
+  Place,
+  ReadBefore,
+} from './delivery.ts'
 
 /** A broker adapter: delivers messages and acknowledges them. */
 export interface Source {
@@ -214,85 +97,6 @@ export interface LogOptions {
   readonly ordersKeys?: boolean
   /** Called when the broker has accepted committed positions, or refused them. Never throws. */
   readonly onPositionCommit?: (succeeded: boolean) => void
-}
-
-/** Ownership and positions of a log's partitions in the store: the engine's side of a log source. */
-export interface Checkpoints {
-  /**
-   * Called when partitions are assigned to this subscription, before their first record is delivered. Raises
-   * their epochs: once it resolves, no transaction of an earlier owner commits anything for them. Waits while
-   * the store is unavailable.
-   */
-  take(partitions: readonly string[]): Promise<readonly Ownership[]>
-  /**
-   * Called once a partition's position is decided (first start, accepted loss) and, with `broker`, committed
-   * to the broker. From then on a missing position is a loss, not a beginning. With `first`, also called for
-   * every settled run of records.
-   */
-  begin(partition: string, epoch: number, position: Position): Promise<void>
-  /**
-   * Called when records are gone unread, before `receive` rejects with `records_lost`: the loss is recorded
-   * first.
-   */
-  declareLoss(loss: Loss): Promise<void>
-  /**
-   * Called when the log has the records of a loss declared at `from` after all, before reading continues
-   * there. Closes that loss as withdrawn, accepted or not, so that its alert ends. Rejects with
-   * `ownership_lost` when another run has taken the partition.
-   */
-  withdrawLoss(partition: string, epoch: number, from: Position, reason: string): Promise<void>
-}
-
-/** A position of a log, as tests read it. */
-export interface Position {
-  readonly incarnation: string
-  readonly next: string
-}
-
-export interface Ownership {
-  readonly partition: string
-  readonly epoch: number
-  /** The run that owned it before; null when none did. */
-  readonly lastRun: number | null
-  /** The last stored position; null when this consumer never began here. */
-  readonly stored: Position | null
-  /** An operator accepted a declared loss: continue from here, then call `begin`. */
-  readonly resumeAt: Position | null
-  /** The newest declared loss that is not closed; absent when there is none. */
-  readonly openLoss?: OpenLoss
-}
-
-/** A declared loss after which reading has not continued yet. */
-export interface OpenLoss {
-  readonly from: Position
-  readonly to: Position | null
-  /** When it was first declared, by the store's clock. */
-  readonly declaredMs: number
-  readonly accepted: boolean
-}
-
-/** Records a log no longer has, from the stored position to the first record that still exists. */
-export interface Loss {
-  readonly partition: string
-  readonly from: Position
-  /** Null when no record is left to continue from, as in a deleted topic. */
-  readonly to: Position | null
-  /** The largest possible number of records; null when it cannot be known. */
-  readonly records: number | null
-  readonly reason: string
-}
-
-/**
- * What a transaction writes about one partition. It checks the ownership, and moves the position unless
- * `next` is null.
- */
-export interface Progress {
-  readonly partition: string
-  readonly epoch: number
-  readonly incarnation: string
-  /** The position the store must have for the move to be valid; null: any. */
-  readonly from: string | null
-  readonly next: string | null
 }
 
 /** No delivery arrives although messages wait. */

@@ -1,4 +1,4 @@
-import { assertEnvironment, assertUsable } from '../drivers/postgres/migrate.ts'
+import { assertEnvironment, assertUsable } from '../drivers/postgres/assert-usable.ts'
 import { createPool, type OwnPool } from '../drivers/postgres/pool.ts'
 import { environmentName } from './addresses.ts'
 

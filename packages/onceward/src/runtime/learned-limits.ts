@@ -25,8 +25,8 @@ export interface LimitsOptions {
 
 /**
  * Message size limits of the consumer's Kafka topics. They are requested at start, every five minutes, and
- * soon after a message did not fit; never in a batch. Unknown limits, and those the login may not read, are
- * the fixed ones. A learned limit stays while no broker answers.
+ * soon after a message did not fit; never in a batch. If a limit is unknown, or the login may not read it,
+ * the fixed limit applies. A learned limit stays while no broker answers.
  */
 export class LearnedLimits implements TopicLimits, RelayHandle {
   readonly finished: Promise<void>

@@ -23,7 +23,7 @@ export interface RelayHandle extends Lifecycle {
 
 export interface RelayCarrier extends RelayHandle {
   /** Servers that are unreachable now. */
-  readonly away: readonly string[]
+  readonly unreachable: readonly string[]
 }
 
 export interface RelaySetting extends PublisherAddresses {
@@ -94,7 +94,7 @@ function carrying(
     drain: deadlineMs => part.drain(deadlineMs),
     leave: () => part.leave(),
     finished,
-    get away() {
+    get unreachable() {
       const { storeUnavailable, broker = null } = look()
       return [...(storeUnavailable ? ['the database'] : []), ...(broker === null ? [] : [broker])]
     },

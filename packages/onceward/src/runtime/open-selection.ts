@@ -24,7 +24,10 @@ export async function openSelection(
   if (selection.of === 'parked')
     throw new OncewardError('usage', 'Parked messages are redriven in place, not read. Nothing was read.')
   if (selection.of === 'archive')
-    throw new OncewardError('usage', 'An archive is read by its plan. Nothing was read.')
+    throw new OncewardError(
+      'usage',
+      "An archive is read from the files listed in the campaign's plan. Nothing was read.",
+    )
   if (selection.of === 'file') return openFiles(selection.path)
   const { source } = consumer
   switch (source.kind) {

@@ -29,8 +29,8 @@ export class RelayWhenReached implements RelayCarrier {
     this.finished.catch(() => {})
   }
 
-  get away(): readonly string[] {
-    return this.#relay?.away ?? [this.#outlet.label]
+  get unreachable(): readonly string[] {
+    return this.#relay?.unreachable ?? [this.#outlet.label]
   }
 
   start(): void {

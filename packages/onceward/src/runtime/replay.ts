@@ -1,7 +1,7 @@
 import type { Consumer } from '../contract/define-consumer.ts'
 import type { SqlTransaction } from '../contract/handler.ts'
 import type { BrokerSecurity } from '../drivers/broker-security.ts'
-import { assertUsable } from '../drivers/postgres/migrate.ts'
+import { assertUsable } from '../drivers/postgres/assert-usable.ts'
 import { createPool, type SqlPool } from '../drivers/postgres/pool.ts'
 import { ServerIncarnation } from '../drivers/postgres/server-incarnation.ts'
 import { createPostgresStore } from '../drivers/postgres/store.ts'
@@ -78,6 +78,8 @@ export interface Replay {
       readonly acceptUnknown?: boolean
       /** Swaps even if rows differ: a reason by table name. */
       readonly accept?: Accepted
+      /** Recorded in the history of the campaign and in the audit, with what is accepted. */
+      readonly because?: string
       readonly waitMaxMs?: number
     },
   ): Promise<Swap>
@@ -142,8 +144,8 @@ export async function openReplay<M>(
       const addressing = await addressingOf(consumer, [], pool).catch(() => undefined)
       return runCampaign(id, { ...around, addressing, ...more })
     },
-    swap: (id, { acceptMissing = false, acceptUnknown = false, accept = {}, ...more } = {}) =>
-      swapTables(id, { ...rebuild, acceptMissing, acceptUnknown, accept, ...more }),
+    swap: (id, { acceptMissing = false, acceptUnknown = false, accept = {}, because, ...more } = {}) =>
+      swapTables(id, { ...rebuild, acceptMissing, acceptUnknown, accept, because, ...more }),
     compare: id => lookAtTables(pool, id, consumer),
     rollBack: id => rollBackTables(id, rebuild),
     close,

@@ -1,7 +1,7 @@
 import type { Consumer } from '../contract/define-consumer.ts'
 import type { Mode, SqlTransaction } from '../contract/handler.ts'
 import type { BrokerSecurity } from '../drivers/broker-security.ts'
-import { assertUsable } from '../drivers/postgres/migrate.ts'
+import { assertUsable } from '../drivers/postgres/assert-usable.ts'
 import { createPool, type OwnPool, type SqlPool } from '../drivers/postgres/pool.ts'
 import { ServerIncarnation } from '../drivers/postgres/server-incarnation.ts'
 import type { Prepare } from '../drivers/postgres/statements/prepare-policy.ts'
@@ -31,6 +31,7 @@ import { reachServers } from './reach-servers.ts'
 import { realEnvironment } from './real-environment.ts'
 import { recordOutages } from './record-outage.ts'
 import { type Health, type HealthWatch, watchConsumer } from './run-health.ts'
+import { endPool, running } from './running.ts'
 import { assertSameDatabase } from './same-database.ts'
 import { FlowSampler } from './sample-flow.ts'
 import { serversOf } from './servers-of.ts'
@@ -160,16 +161,15 @@ async function startConsumer<M>(
   })
   const carriers: RelayHandle[] = []
   const parts: Lifecycle[] = []
-  let spine: ConsumerProcess<M, SqlTransaction> | null = null
+  let reader: ConsumerProcess<M, SqlTransaction> | null = null
   try {
     await assertUsable(pool, options.environment)
     if (options.store !== undefined) await assertSameDatabase(options.store, pool)
     const access = { ...options, pool, env, signal }
     const wanted = new Set(options.parts ?? ['consumer', 'worker', 'dispatcher', 'relay', 'retention'])
     if (wanted.has('consumer') && mode === 'live') await assertNothingLeft(pool, consumer)
-    const { retryLevelsMs, deadLetter } = consumer.failure
-    if (wanted.has('consumer') || retryLevelsMs.length > 0 || (wanted.has('relay') && deadLetter !== null))
-      await reachServers(serversOf(consumer as never, options), signal)
+    const { retryLevelsMs } = consumer.failure
+    if (needsBroker(consumer, wanted)) await reachServers(serversOf(consumer as never, options), signal)
     const broker = await openBroker(consumer.source, access)
     const unsent = await copiesInOutbox(pool, consumer.source)
     const carriesCopies = unsent.size > 0
@@ -181,15 +181,7 @@ async function startConsumer<M>(
     carriers.push(...outgoing.relays)
     if (wanted.has('dispatcher'))
       carriers.push(...(await openDispatcher(consumer, options, pool, env, instance)))
-    const store =
-      options.store ??
-      createPostgresStore({
-        pool,
-        incarnation,
-        log: env.log,
-        prepare: prepareOf(options),
-        ...(options.environment && { environment: options.environment }),
-      })
+    const store = options.store ?? ownStore(options, pool, incarnation)
     const kickAll = () => {
       for (const carrier of carriers) carrier.kick()
     }
@@ -209,7 +201,7 @@ async function startConsumer<M>(
     // A process that neither inserts nor removes markers does not need the broker's redelivery window.
     const keepers =
       wanted.has('consumer') || wanted.has('retention') || wanted.has('worker')
-        ? await openRetention(consumer, { ...options, ...access, idle: () => isIdle(spine) })
+        ? await openRetention(consumer, { ...options, ...access, idle: () => isIdle(reader) })
         : []
     if (wanted.has('worker') && mode === 'live' && consumer.message.codec.knows !== undefined)
       carriers.push(
@@ -217,36 +209,27 @@ async function startConsumer<M>(
       )
     const localHandoff = worker?.localHandoff
     if (wanted.has('consumer'))
-      spine = new ConsumerProcess({ ...around, source: broker.source, ...(localHandoff && { localHandoff }) })
-    parts.push(...carriers, ...(spine === null ? [] : [spine]))
+      reader = new ConsumerProcess({
+        ...around,
+        source: broker.source,
+        ...(localHandoff && { localHandoff }),
+      })
+    parts.push(...carriers, ...(reader === null ? [] : [reader]))
     if (wanted.has('consumer') && mode === 'live')
       parts.push(...levels.map(source => new ConsumerProcess({ ...around, source })))
     if (wanted.has('retention')) parts.push(...keepers)
-    for (const part of parts) {
-      signal.throwIfAborted()
-      // A part that halts while its source is being opened ends the wait.
-      await Promise.race([part.start(), part.finished])
-    }
-    signal.throwIfAborted()
-    type Process = ConsumerProcess<unknown, SqlTransaction> | null
+    await startParts(parts, signal)
     const atWork = () => (worker?.process ?? null) as Process
-    const watch = watchConsumer({
+    const watched = {
       consumer: consumer as never,
-      reader: spine as Process,
-      worker: atWork,
       queue: broker.source.capabilities.positions ? null : broker.source.name.split(' ').at(-1)!,
       pool,
       env,
       now: Date.now,
       gaugesMaxAgeMs: options.gaugesMaxAgeMs,
-    })
-    const sampled = () => [spine as Process, atWork()].filter(one => one !== null)
-    const sampler = new FlowSampler({ processes: sampled, pool, env })
-    const watches = {
-      ...watch,
-      close: async () => void (await Promise.all([watch.close(), sampler.close()])),
     }
-    return running(spine as Process, atWork, parts, pool, env, watches)
+    const watch = watchRun(watched, reader as Process, atWork)
+    return running(reader as Process, atWork, parts, pool, env, watch)
   } catch (error) {
     failed.abort()
     // Running parts too: a reader left open would keep its partitions without reading them.
@@ -258,11 +241,47 @@ async function startConsumer<M>(
   }
 }
 
-/** Does not wait for a connection attempt: its server does not answer. */
-export function endPool(pool: OwnPool, { timers }: Pick<Environment, 'timers'>): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  const cancel = timers.after(graceMs, resolve)
-  return Promise.race([pool.end(), promise]).finally(cancel)
+type Process = ConsumerProcess<unknown, SqlTransaction> | null
+
+function needsBroker<M>({ failure }: Consumer<M, SqlTransaction>, wanted: ReadonlySet<string>): boolean {
+  const { retryLevelsMs, deadLetter } = failure
+  return wanted.has('consumer') || retryLevelsMs.length > 0 || (wanted.has('relay') && deadLetter !== null)
+}
+
+function ownStore(
+  options: RunOptions & { readonly env: Environment },
+  pool: OwnPool,
+  incarnation: ServerIncarnation,
+): Store<SqlTransaction> {
+  return createPostgresStore({
+    pool,
+    incarnation,
+    log: options.env.log,
+    prepare: prepareOf(options),
+    ...(options.environment && { environment: options.environment }),
+  })
+}
+
+async function startParts(parts: readonly Lifecycle[], signal: AbortSignal): Promise<void> {
+  for (const part of parts) {
+    signal.throwIfAborted()
+    // A part that halts while its source is being opened ends the wait.
+    await Promise.race([part.start(), part.finished])
+  }
+  signal.throwIfAborted()
+}
+
+/** Health and metrics of the run, and its samples for the overview of all consumers. */
+function watchRun(
+  options: Omit<Parameters<typeof watchConsumer>[0], 'reader' | 'worker'>,
+  reader: Process,
+  worker: () => Process,
+): HealthWatch {
+  const { pool, env } = options
+  const watch = watchConsumer({ ...options, reader, worker })
+  const sampled = () => [reader, worker()].filter(one => one !== null)
+  const sampler = new FlowSampler({ processes: sampled, pool, env })
+  return { ...watch, close: async () => void (await Promise.all([watch.close(), sampler.close()])) }
 }
 
 /** A plain run in `forensic` would commit its effects, and one in `repair` would have no keys. */
@@ -302,90 +321,16 @@ async function openDispatcher<M>(
  * No open transaction and no deliveries. Repeated checks never find a consumer with a backlog idle, nor one
  * that waits for a dependency before it can read what was redelivered.
  */
-function isIdle<M>(spine: ConsumerProcess<M, SqlTransaction> | null): boolean {
-  if (spine === null) return true
-  const { batchesInFlight, held, storeUnavailable, breaker } = spine.tally
+function isIdle<M>(reader: ConsumerProcess<M, SqlTransaction> | null): boolean {
+  if (reader === null) return true
+  const { batchesInFlight, held, storeUnavailable, breaker } = reader.tally
   const waits = storeUnavailable || breaker !== 'closed'
-  return spine.state === 'running' && batchesInFlight === 0 && held === 0 && !waits
+  return reader.state === 'running' && batchesInFlight === 0 && held === 0 && !waits
 }
 
 function readVariable(name: string): string | undefined {
   return process.env[name]
 }
-/**
- * After the deadline: time to return deliveries, then the same again for parts that failed by the abort.
- */
-const graceMs = 500
-
-export function running(
-  consumer: ConsumerProcess<unknown, SqlTransaction> | null,
-  worker: () => ConsumerProcess<unknown, SqlTransaction> | null,
-  parts: readonly Lifecycle[],
-  pool: OwnPool,
-  { clock, timers, log }: Environment,
-  watch: HealthWatch,
-): Running {
-  const leave = () => {
-    for (const part of parts) part.leave()
-  }
-  let stops: 'draining' | 'stopped' | null = null
-  const close = async () => {
-    stops = 'stopped'
-    await watch.close()
-    await pool.end()
-  }
-  const finished = Promise.all(parts.map(part => part.finished))
-    .catch(async error => {
-      leave()
-      await Promise.allSettled(parts.map(part => part.finished))
-      await close()
-      throw error
-    })
-    .then(close)
-  finished.catch(() => {})
-
-  /** One deadline for all parts and the database: after it, none of them is waited for. */
-  const drain = async (deadlineMs = 25_000) => {
-    stops ??= 'draining'
-    const endMs = clock.nowMs() + deadlineMs
-    const orderly = async () => {
-      // The consumer first: relays and dispatchers can still send the effects it commits while draining.
-      for (const part of [...parts].reverse()) await part.drain(Math.max(0, endMs - clock.nowMs()))
-      await finished
-    }
-    const { promise: late, resolve: giveUp } = Promise.withResolvers<void>()
-    const inTurn = [
-      leave,
-      () => pool.cut(),
-      () => {
-        log.warn('left before everything was closed: a server does not answer; nothing is lost')
-        giveUp()
-      },
-    ]
-    const cancels = inTurn.map((step, index) => timers.after(deadlineMs + index * graceMs, step))
-    const drained = orderly()
-    drained.catch(() => {})
-    await Promise.race([drained, late]).finally(() => {
-      for (const cancel of cancels) cancel()
-    })
-  }
-  // A source that is declared to end ends the consumer, and with it the other parts.
-  consumer?.finished.then(() => drain()).catch(() => {}) // `finished` says what went wrong
-  return {
-    consumer,
-    get worker() {
-      return worker()
-    },
-    leave,
-    finished,
-    drain,
-    health() {
-      if (stops === null) return watch.read()
-      return { ready: false, reasons: [stops], oldestUnfinishedSeconds: null, stalledSeconds: null }
-    },
-  }
-}
-
 /**
  * A process cannot end its own endless loop, so isolation without a supervisor is refused.
  */

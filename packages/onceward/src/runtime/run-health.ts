@@ -105,15 +105,15 @@ export function watchConsumer(options: ConsumerWatchOptions): HealthWatch {
 
 /** Health of relays alone: they work while they reach the database and their brokers. */
 export function watchCarriers(
-  carriers: readonly { readonly away: readonly string[] }[],
+  carriers: readonly { readonly unreachable: readonly string[] }[],
   pool: SqlPool,
   env: Environment,
 ): HealthWatch {
   const unserved = showUnserved(pool, env)
   return {
     read() {
-      const away = new Set(carriers.flatMap(carrier => carrier.away))
-      const reasons = [...away].map(what => `${what} does not answer`)
+      const unreachable = new Set(carriers.flatMap(carrier => carrier.unreachable))
+      const reasons = [...unreachable].map(what => `${what} does not answer`)
       return { ready: reasons.length === 0, reasons, oldestUnfinishedSeconds: null, stalledSeconds: null }
     },
     close: () => unserved.close(),

@@ -1,4 +1,4 @@
-import { assertUsable } from '../drivers/postgres/migrate.ts'
+import { assertUsable } from '../drivers/postgres/assert-usable.ts'
 import { createPool } from '../drivers/postgres/pool.ts'
 import { ServerIncarnation } from '../drivers/postgres/server-incarnation.ts'
 import type { Environment } from '../environment.ts'
@@ -10,8 +10,9 @@ import { assertAddresses, type PublisherAddresses, type RelayedBroker } from './
 import { openRelay, type RelayCarrier } from './open-relays.ts'
 import { type StartOptions, startPatiently } from './patient-start.ts'
 import { realEnvironment } from './real-environment.ts'
-import { endPool, type Running, running } from './run-consumer.ts'
+import type { Running } from './run-consumer.ts'
 import { watchCarriers } from './run-health.ts'
+import { endPool, running } from './running.ts'
 
 export type { RelayedBroker } from './open-publisher.ts'
 

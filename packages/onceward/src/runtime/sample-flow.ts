@@ -1,5 +1,5 @@
 import type { SqlPool } from '../drivers/postgres/pool.ts'
-import { type FlowCounts, writeSample } from '../drivers/postgres/run/flow-sample.ts'
+import { type FlowCounts, writeSample } from '../drivers/postgres/run/write-sample.ts'
 import type { ConsumerProcess } from '../engine/consumer/consumer.ts'
 import type { Environment } from '../environment.ts'
 import { errorText } from '../errors.ts'

@@ -46,7 +46,7 @@ export function transformDeadLetter(
 
 function heldOf(received: Received, decision: Decision): HeldRecord {
   const { delivery } = received
-  const { status, reason, failureClass, code, error, place, attempts } = decision
+  const { status, reason, failureClass, code, error, exception = null, place, attempts } = decision
   return {
     state: status === 'quarantined' ? 'quarantined' : 'dead',
     was: null,
@@ -54,6 +54,7 @@ function heldOf(received: Received, decision: Decision): HeldRecord {
     failureClass,
     code,
     error,
+    exception,
     place,
     orderKey: null,
     version: null,

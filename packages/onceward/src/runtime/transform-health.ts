@@ -8,7 +8,7 @@ import { type Health, type HealthWatch, stalledMaxMs } from './run-health.ts'
 export interface TransformWatchOptions<M, Out> {
   readonly transform: Transform<M>
   readonly loop: Pick<TransformLoop, 'lag' | 'stalled' | 'trouble' | 'finished'>
-  readonly work: Pick<TransformBatches<M, Out>, 'breaker'>
+  readonly work: Pick<TransformBatches<M, Out>, 'breaker' | 'braked'>
   readonly env: Environment
 }
 
@@ -40,6 +40,14 @@ export function watchTransform<M, Out>({
     ...(failure.breaker === null
       ? []
       : [env.metrics.watch(['paused'], see => see('paused', work.breaker === 'closed' ? 0 : 1, labels))]),
+    ...(failure.brake === null
+      ? []
+      : [
+          env.metrics.watch(['braked'], see => {
+            for (const { type, cause } of work.braked)
+              see('braked', 1, { ...labels, type, cause, version: transform.handlerVersion })
+          }),
+        ]),
   ]
   return {
     stopping() {

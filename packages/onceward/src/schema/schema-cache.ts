@@ -132,7 +132,7 @@ export class SchemaCache<T> {
     return found
   }
 
-  /** A registry that fails for one schema again and again, and answers otherwise, is not away. */
+  /** A registry that fails for one schema repeatedly and answers otherwise is not unavailable. */
   async #failed(ref: SchemaRef, error: unknown): Promise<never> {
     if (!this.#refused.add(refText(ref), error) || !(await this.#answers())) throw error
     const { name } = this.#options.source
@@ -149,7 +149,7 @@ export class SchemaCache<T> {
     return this.#request(ask).catch(() => false)
   }
 
-  /** One time limit for the turn and the answer: a late one means that the registry is away. */
+  /** One time limit for the turn and the answer: a late one means that the registry is unavailable. */
   async #request<A>(ask: (signal: AbortSignal) => Promise<A>): Promise<A> {
     const { source, timeoutMs = timeoutDefaultMs } = this.#options
     const signal = AbortSignal.timeout(timeoutMs)

@@ -1,4 +1,5 @@
 import type { FailureRules } from '../contract/failure-rules.ts'
+import { exhaustedVerdict } from '../engine/batch/outcome.ts'
 import type { ProblemKind } from '../message/received.ts'
 import { processDied } from '../ports/suspects.ts'
 
@@ -12,6 +13,7 @@ export const attentionReasons = [
   'quarantined',
   'set aside',
 ] as const
+/** Why a message waits for a person. */
 export type AttentionReason = (typeof attentionReasons)[number]
 
 /** The row of a message that waits for a person. */
@@ -21,7 +23,7 @@ export interface SetAside {
   readonly code: string
 }
 
-const problems: Readonly<Record<Exclude<ProblemKind, 'process died' | 'registry away'>, true>> = {
+const problems: Readonly<Record<Exclude<ProblemKind, 'process died' | 'registry unavailable'>, true>> = {
   'over limit': true,
   undecodable: true,
   'inexact number': true,
@@ -42,7 +44,8 @@ const unreadableCodes = new Set(Object.keys(problems).map(kind => kind.replaceAl
 
 /**
  * Pure. Null for a message that is only parked behind another: the decision about the first one covers it. A
- * handler’s `park` and `reject` are `set aside`; a class that the contract retries is `exhausted`.
+ * handler’s `park` and `reject` are `set aside`; its `retryAfter` without attempts left, and a class that the
+ * contract retries, are `exhausted`.
  */
 export function attentionReason(
   { state, class: failureClass, code }: SetAside,
@@ -55,5 +58,6 @@ export function attentionReason(
   if (failureClass === 'poison') return 'poison'
   if (state === 'quarantined') return failureClass === 'corruption' ? 'corrupt' : 'quarantined'
   const of = (rules as Readonly<Record<string, { readonly retried: boolean }>>)[failureClass]
+  if (failureClass === exhaustedVerdict) return 'exhausted'
   return failureClass !== 'verdict' && of?.retried === true ? 'exhausted' : 'set aside'
 }

@@ -1,6 +1,8 @@
-import { assertUsable } from '../drivers/postgres/migrate.ts'
+import { assertUsable } from '../drivers/postgres/assert-usable.ts'
+import { readWaitingRequests, type WaitingRequests } from '../drivers/postgres/parking/read-approvals.ts'
 import type { SqlPool } from '../drivers/postgres/pool.ts'
-import { type FlowHour, readFlow, readLag, type SourceLag } from '../drivers/postgres/run/flow-sample.ts'
+import { type FlowHour, readFlow, readLag, type SourceLag } from '../drivers/postgres/run/read-flow.ts'
+import { type RecordedIncarnation, readIncarnations } from '../drivers/postgres/server/read-incarnations.ts'
 import {
   type BlockedKeyRow,
   type Halt,
@@ -11,7 +13,8 @@ import {
   readRuns,
 } from '../drivers/postgres/status/read-consumer-detail.ts'
 
-export type { FlowHour, FlowSeries, SourceLag } from '../drivers/postgres/run/flow-sample.ts'
+export type { WaitingRequests } from '../drivers/postgres/parking/read-approvals.ts'
+export type { FlowHour, FlowSeries, SourceLag } from '../drivers/postgres/run/read-flow.ts'
 export type { BlockedKeyRow, Halt, RunRow } from '../drivers/postgres/status/read-consumer-detail.ts'
 
 /** Rates of the last hour, and what waits at the sources, from what the processes wrote. */
@@ -20,16 +23,25 @@ export async function readRates(pool: SqlPool): Promise<FlowHour & { readonly la
   return { ...(await readFlow(pool)), lag: await readLag(pool) }
 }
 
-/** What stops a consumer, and how long people have let messages wait. */
+/** What stops consumers, what waits for a second person, and how long people have let messages wait. */
 export interface ConsumerTrouble {
   readonly halts: readonly Halt[]
   readonly oldestSetAside: readonly { readonly consumer: string; readonly seconds: number }[]
+  readonly requests: readonly WaitingRequests[]
+  /** The copy of the database that a person must accept; every consumer halts until then. */
+  readonly openIncarnation: RecordedIncarnation | null
 }
 
 /** What needs a person, over all consumers. */
 export async function readTrouble(pool: SqlPool): Promise<ConsumerTrouble> {
   await assertUsable(pool)
-  return { halts: await readHalts(pool), oldestSetAside: await readOldestSetAside(pool) }
+  const incarnations = await readIncarnations(pool)
+  return {
+    halts: await readHalts(pool),
+    oldestSetAside: await readOldestSetAside(pool),
+    requests: await readWaitingRequests(pool),
+    openIncarnation: incarnations.find(({ acceptedAt }) => acceptedAt === null) ?? null,
+  }
 }
 
 /** The newest runs of a consumer, and its blocked keys. */

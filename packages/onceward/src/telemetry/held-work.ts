@@ -1,4 +1,4 @@
-import { assertUsable } from '../drivers/postgres/migrate.ts'
+import { assertUsable } from '../drivers/postgres/assert-usable.ts'
 import type { SqlPool } from '../drivers/postgres/pool.ts'
 import {
   type HeldFilter,
@@ -29,7 +29,7 @@ export async function showHeld(pool: SqlPool, id: string): Promise<HeldDetails> 
   if (row === null)
     throw new OncewardError(
       'usage',
-      `There is no held work with number ${id}; it may be done by now. Nothing was changed; see "onceward work list".`,
+      `There is no held work with number ${id}; it may already be finished. Nothing was changed; see "onceward work list".`,
     )
   return { ...row, body: readable(row.body) }
 }

@@ -1,3 +1,4 @@
+import { assertUsable } from '../drivers/postgres/assert-usable.ts'
 import {
   type LedgerEntry,
   type LedgerFilter,
@@ -5,7 +6,6 @@ import {
   readLedgerEntry,
   readLedgerList,
 } from '../drivers/postgres/ledger/read-ledger.ts'
-import { assertUsable } from '../drivers/postgres/migrate.ts'
 import type { SqlPool } from '../drivers/postgres/pool.ts'
 import { OncewardError } from '../errors.ts'
 import { type MailHead, mailHead } from './mail-head.ts'

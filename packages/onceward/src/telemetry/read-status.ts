@@ -1,4 +1,4 @@
-import { assertUsable } from '../drivers/postgres/migrate.ts'
+import { assertUsable } from '../drivers/postgres/assert-usable.ts'
 import type { SqlPool } from '../drivers/postgres/pool.ts'
 import { readStatusRows, type Status } from '../drivers/postgres/status/read-status-rows.ts'
 

@@ -61,9 +61,9 @@ export class MemoryCheckpoints implements Checkpoints {
 
   declareLoss(loss: Loss): Promise<void> {
     this.losses.push(loss)
-    const { partition, from, to } = loss
+    const { partition, from, to, reason } = loss
     const declaredMs = this.#open.get(partition)?.declaredMs ?? Date.now()
-    this.#open.set(partition, { from, to, declaredMs, accepted: false })
+    this.#open.set(partition, { from, to, declaredMs, accepted: false, reason })
     return Promise.resolve()
   }
 
@@ -74,7 +74,8 @@ export class MemoryCheckpoints implements Checkpoints {
     if (row === undefined || loss === undefined) return
     row.resumeAt = loss.to
     const declaredMs = this.#open.get(partition)?.declaredMs ?? Date.now()
-    this.#open.set(partition, { from: loss.from, to: loss.to, declaredMs, accepted: true })
+    const { from, to, reason } = loss
+    this.#open.set(partition, { from, to, declaredMs, accepted: true, reason })
   }
 
   stored(partition: string): Position | null {

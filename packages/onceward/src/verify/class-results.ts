@@ -33,9 +33,9 @@ function classResult(
   const planned = faults.filter(fault => fault.class === kind)
   if (planned.length === 0 && skipped[kind] === undefined) return []
   const judged = all.filter(({ fault }) => fault.class === kind)
-  const reached = judged.filter(({ verdict }) => verdict !== 'not reached')
+  const reached = judged.filter(({ verdict }) => verdict === 'survived' || verdict === 'failed')
   const survived = reached.filter(({ verdict }) => verdict === 'survived').length
-  const left = planned.length - judged.length
+  const left = planned.length - judged.filter(({ verdict }) => verdict !== 'cut').length
   const note =
     skipped[kind] ??
     (left > 0

@@ -31,6 +31,8 @@ export interface Baseline {
   readonly masks: Masks
   /** Why the clean run could not be finished; null if it was. */
   readonly trouble: string | null
+  /** The budget ended before the clean runs did. */
+  readonly cut: boolean
 }
 
 /**
@@ -43,6 +45,7 @@ export async function cleanRuns(bench: Bench, messages: readonly FedMessage[]): 
     runScenario(bench, { messages, fault: null, environment: usualEnvironment, sequencesMoved: true }),
     runScenario(bench, { messages, fault: null, environment: otherEnvironment }),
   ])
+  if (moved.cut || other.cut) return baselineOf({ ...usual, cut: true }, [], [])
   const byDatabase = differingColumns(usual.snapshot, moved.snapshot)
   const byHandler = differingColumns(usual.snapshot, other.snapshot)
   const volatile: VolatileColumn[] = [
@@ -82,7 +85,7 @@ export async function cleanRun(
 const nothing: ChildObservation = { points: {}, statements: [], leaks: [], calls: 0 }
 
 function baselineOf(
-  { snapshot, observed, trouble }: RunResult,
+  { snapshot, observed, trouble, cut }: RunResult,
   volatile: readonly VolatileColumn[],
   volatileTables: readonly VolatileTable[],
 ): Baseline {
@@ -92,5 +95,5 @@ function baselineOf(
   if (codes.includes('tx_not_awaited')) leaks.push({ kind: 'not awaited', what: 'tx.query' })
   if (codes.includes('tx_error_swallowed')) leaks.push({ kind: 'swallowed error', what: 'tx.query' })
   const masks = new Set(volatile.map(({ column }) => column))
-  return { snapshot, observed: seen, leaks, volatile, volatileTables, masks, trouble }
+  return { snapshot, observed: seen, leaks, volatile, volatileTables, masks, trouble, cut }
 }

@@ -42,7 +42,10 @@ export function compareSnapshots(
   return difference === null ? found : [...found, withReasons(difference, clean, run)]
 }
 
-const rowOf = ({ target, key, body }: Snapshot['intents'][number]) => ({ target, key, body })
+const rowOf = ({ target, key, body, fields }: Snapshot['intents'][number]) => ({
+  ...{ target, key, body },
+  ...fields,
+})
 
 const handled: readonly string[] = ['applied', 'ignored', 'stale', 'duplicate']
 

@@ -13,6 +13,7 @@ import {
 import { type FaultClass, faultName } from './fault.ts'
 import type { FedMessage } from './feed.ts'
 import type { Judgement } from './judge-run.ts'
+import type { NotStaged } from './not-staged.ts'
 import { repeatCommand } from './repeat-command.ts'
 import type { VerifyFailure } from './report.ts'
 import type { Bench } from './run-scenario.ts'
@@ -59,6 +60,21 @@ export class FailureList {
     this.warnings.push(...warningsOf(this.#baseline, keyColumns))
     this.#addOutcomes()
     this.watchedCount = this.#found.size
+  }
+
+  /** What the budget left out. */
+  addNotStaged({ what, mend, budget }: NotStaged): void {
+    this.#found.set(what, {
+      what,
+      mend,
+      class: 'not staged',
+      fault: null,
+      lines: [],
+      seed: this.#bench.seed,
+      differences: [],
+      repeat: repeatCommand(this.#options, this.#bench.seed, { budget }),
+      alike: 0,
+    })
   }
 
   /** Messages that the clean run itself set aside. */

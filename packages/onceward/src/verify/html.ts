@@ -2,7 +2,7 @@ import type { Difference } from './compare-snapshots.ts'
 import type { Diagnosis } from './diagnose.ts'
 import { escaped } from './junit.ts'
 import { pairRows, shownValue } from './pair-rows.ts'
-import type { ClassResult, VerifyFailure, VerifyReport } from './report.ts'
+import { type ClassResult, type VerifyFailure, type VerifyReport, verdictOf } from './report.ts'
 
 /** Longest value of a cell. */
 const valueMax = 200
@@ -11,6 +11,7 @@ const rowsShown = 20
 /** The report as one page without scripts or files of its own. */
 export function htmlText(report: VerifyReport): string {
   const { consumer, ok, survived, of, classes, failures, warnings, volatile, notes } = report
+  const verdict = verdictOf(report)
   const columns = volatile.map(
     ({ column, from }) => `<li><code>${escaped(column)}</code> from the ${from}</li>`,
   )
@@ -18,13 +19,13 @@ export function htmlText(report: VerifyReport): string {
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
-<title>${escaped(consumer)}: ${ok ? 'survived' : 'did not survive'}</title>
+<title>${escaped(consumer)} ${verdict}</title>
 <style>${style}</style>
 <main>
 <header>
 <p class="kind">onceward verify</p>
 <h1>${escaped(consumer)}</h1>
-<p class="verdict ${ok ? 'good' : 'bad'}">${ok ? 'Survived' : 'Did not survive'}</p>
+<p class="verdict ${ok ? 'good' : 'bad'}">${verdict[0]!.toUpperCase()}${verdict.slice(1)}</p>
 <dl>${facts(report)}</dl>
 </header>
 ${failures.length === 0 ? '' : `<h2>What is wrong</h2>\n${failures.map(failureSection).join('\n')}`}
@@ -69,11 +70,12 @@ function classRow({ class: kind, title, survived, of, note }: ClassResult): stri
   return `<tr><td class="${mark}">${count}</td><td>${kind}</td><td>${escaped(title)}${more}</td></tr>`
 }
 
-function failureSection({ what, mend, fault, lines, alike, differences, repeat }: VerifyFailure): string {
+function failureSection(failure: VerifyFailure): string {
+  const { what, mend, fault, lines, alike, differences, repeat } = failure
   const messages = `${lines.length === 1 ? 'message' : 'messages'} ${lines.join(', ')}`
   const others = alike === 0 ? '' : `, and with ${alike} other ${alike === 1 ? 'fault' : 'faults'}`
-  const found =
-    fault === null ? 'without any fault' : `by fault <code>${escaped(fault)}</code>, ${messages}${others}`
+  const without = failure.class === 'not staged' ? 'at the end of the budget' : 'without any fault'
+  const found = fault === null ? without : `by fault <code>${escaped(fault)}</code>, ${messages}${others}`
   return `<section><h3>${escaped(what)}</h3><p>${escaped(mend)}</p><p class="dim">Found ${found}.</p>
 ${differences.map(differenceTable).join('\n')}
 <pre>${escaped(repeat)}</pre></section>`

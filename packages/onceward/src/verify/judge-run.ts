@@ -10,7 +10,7 @@ import { type Bench, type RunResult, runScenario } from './run-scenario.ts'
 export interface Judgement {
   readonly fault: Fault
   readonly messages: readonly FedMessage[]
-  readonly verdict: 'survived' | 'failed' | 'not reached'
+  readonly verdict: 'survived' | 'failed' | 'not reached' | 'cut'
   readonly differences: readonly Difference[]
   readonly broken: readonly BrokenInvariant[]
   readonly trouble: string | null
@@ -40,10 +40,11 @@ function isSerialFault({ trigger, number }: Fault): boolean {
 
 function judge(
   baseline: Baseline,
-  { snapshot, reached, trouble, broken }: RunResult,
+  { snapshot, reached, trouble, broken, cut }: RunResult,
   messages: readonly FedMessage[],
   { fault, ordered }: { readonly fault: Fault; readonly ordered: boolean },
 ): Judgement {
+  if (cut) return { fault, messages, verdict: 'cut', differences: [], broken: [], trouble: null }
   const outcomes = !ownOutcomes.includes(fault.class)
   const differences = compareSnapshots(baseline.snapshot, snapshot, baseline.masks, { outcomes, ordered })
   const fine = differences.length === 0 && trouble === null && broken.length === 0

@@ -1,7 +1,7 @@
 import type { Difference } from './compare-snapshots.ts'
 import type { Diagnosis } from './diagnose.ts'
 import { pairRows, type RowPair, shownValue } from './pair-rows.ts'
-import type { VerifyFailure, VerifyReport } from './report.ts'
+import { type VerifyFailure, type VerifyReport, verdictOf } from './report.ts'
 
 /** Rows shown of each difference. */
 const rowsShown = 4
@@ -37,8 +37,9 @@ function classTable({ classes }: VerifyReport, width: number): string {
   return lines.join('\n')
 }
 
-function summary({ consumer, survived, of, messages, seed, seconds, ok }: VerifyReport): string {
-  const verdict = ok ? 'survived' : 'did not survive'
+function summary(report: VerifyReport): string {
+  const { consumer, survived, of, messages, seed, seconds } = report
+  const verdict = verdictOf(report)
   return `${consumer} ${verdict}: ${survived} of ${of}, with ${messages === 1 ? 'one message' : `${messages} messages`}, seed ${seed}, in ${seconds} s`
 }
 
@@ -61,9 +62,11 @@ function warningText({ what, mend }: Diagnosis, width: number): string {
 export function failureText(failure: VerifyFailure, width = usualWidth): string {
   const { what, mend, fault, lines, alike, repeat, differences } = failure
   const where =
-    fault === null
-      ? 'without any fault'
-      : `fault ${fault}, ${lines.length === 1 ? 'message' : 'messages'} ${lines.join(', ')}`
+    failure.class === 'not staged'
+      ? 'at the end of the budget'
+      : fault === null
+        ? 'without any fault'
+        : `fault ${fault}, ${lines.length === 1 ? 'message' : 'messages'} ${lines.join(', ')}`
   const others = alike === 0 ? '' : `, and with ${alike} other ${alike === 1 ? 'fault' : 'faults'}`
   return [
     wrapped('FAILED ', what, width, 7),

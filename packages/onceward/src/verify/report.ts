@@ -5,8 +5,11 @@ import type { FaultClass } from './fault.ts'
 
 /** Something that the consumer did not survive. */
 export interface VerifyFailure extends Diagnosis {
-  /** The class of the fault; `leak` and `key` for what was found by watching clean runs. */
-  readonly class: FaultClass | 'leak' | 'identity' | 'key' | 'clean run' | 'invariant'
+  /**
+   * The class of the fault; `leak`, `identity` and `key` for what was found by watching clean runs; `not
+   * staged` for planned faults about which nothing is known.
+   */
+  readonly class: FaultClass | 'leak' | 'identity' | 'key' | 'clean run' | 'invariant' | 'not staged'
   /** The fault as `--fault` takes it; null where no fault is needed. */
   readonly fault: string | null
   /** Lines of the samples that are needed. */
@@ -26,6 +29,12 @@ export interface ClassResult {
   readonly of: number
   /** Why the class did not run, or that the budget ended before all of it ran. */
   readonly note: string
+}
+
+/** The verdict in words: a consumer is not accused of what was not staged. */
+export function verdictOf({ ok, failures }: Pick<VerifyReport, 'ok' | 'failures'>): string {
+  if (ok) return 'survived'
+  return failures.every(one => one.class === 'not staged') ? 'is not proven' : 'did not survive'
 }
 
 /** What `verifyConsumer` ran and found. */

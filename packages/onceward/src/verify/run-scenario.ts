@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { ChildObservation, ContractFacts, HandlerEnvironment } from './child/orders.ts'
 import type { ChildPool } from './child-pool.ts'
 import type { Fault } from './fault.ts'
@@ -21,6 +22,8 @@ export interface Bench {
   readonly allowed: readonly string[]
   /** Longest time of one run. */
   readonly runMaxMs: number
+  /** What is left of the budget; a run that needs longer is cut. */
+  readonly leftMs: () => number
   readonly folder: string
   readonly invariants: Readonly<Record<string, Invariant>>
   readonly signal?: AbortSignal | undefined
@@ -43,6 +46,8 @@ export interface RunResult {
   readonly reached: boolean
   /** Why the run did not end by itself; null if it did. */
   readonly trouble: string | null
+  /** The budget ended first: nothing else here counts. */
+  readonly cut: boolean
   readonly broken: readonly BrokenInvariant[]
 }
 
@@ -60,12 +65,25 @@ export async function runScenario(bench: Bench, scenario: VerifyRun): Promise<Ru
 }
 
 async function runOn(bench: Bench, scenario: VerifyRun): Promise<RunResult> {
+  if (bench.leftMs() <= 0) return cutRun
   const database = await bench.databases.copy()
   const run = new ScenarioRun(bench, scenario, database)
+  const ended = new AbortController()
   try {
-    return await run.run()
+    const cut = sleep(Math.max(0, bench.leftMs()), cutRun, { signal: ended.signal })
+    return await Promise.race([run.run(), cut])
   } finally {
+    ended.abort()
     await run.close()
     await database.drop()
   }
+}
+
+const cutRun: RunResult = {
+  snapshot: { tables: new Map(), intents: [], outcomes: [] },
+  observed: [],
+  reached: false,
+  trouble: null,
+  broken: [],
+  cut: true,
 }

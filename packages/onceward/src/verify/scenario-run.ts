@@ -55,7 +55,7 @@ export class ScenarioRun implements FaultStage {
     }
     const { pool } = this.database
     const broken = await brokenInvariants(pool, this.#bench.invariants)
-    return { snapshot: await takeSnapshot(pool), observed, reached, trouble, broken }
+    return { snapshot: await takeSnapshot(pool), observed, reached, trouble, broken, cut: false }
   }
 
   /** Repeatedly: the process announces its stop before it stops, and an early signal would have no effect. */
@@ -88,7 +88,15 @@ export class ScenarioRun implements FaultStage {
     const file = join(this.#bench.folder, `${this.database.name}.${task}.jsonl`)
     await appendLines(file, this.#scenario.messages)
     const process = this.start({ task, logFile: file })
-    const { error } = await Promise.race([process.drain().then(() => ({ error: null })), process.ended])
+    const { error } = await Promise.race([
+      process.drain().then(() => ({ error: null })),
+      process.ended,
+      sleep(
+        this.#deadline - Date.now(),
+        { error: `it did not end within ${this.#seconds} s` },
+        { ref: false },
+      ),
+    ])
     this.forget(process)
     if (error !== null) throw new Error(error)
   }
@@ -129,7 +137,7 @@ export class ScenarioRun implements FaultStage {
       const failed = await Promise.race([...this.#processes.map(one => one.ended), sleep(pollMs, null)])
       if (failed !== null) throw new Error(failed.error ?? 'the process of the consumer ended by itself')
       if (Date.now() > this.#deadline)
-        throw new Error(`${left} messages were not decided within ${this.#bench.runMaxMs / 1_000} s`)
+        throw new Error(`${left} messages were not decided within ${this.#seconds} s`)
     }
   }
 
@@ -140,6 +148,10 @@ export class ScenarioRun implements FaultStage {
     if (!this.#bench.facts.needsLog) return left
     const { size } = await stat(this.#logFile)
     return left + size - (await readFilePosition(pool))
+  }
+
+  get #seconds(): number {
+    return this.#bench.runMaxMs / 1_000
   }
 
   get #logFile(): string {

@@ -1,5 +1,7 @@
 import { type Baseline, cleanRun } from './clean-run.ts'
+import type { FaultClass } from './fault.ts'
 import type { FedMessage } from './feed.ts'
+import { type FailsWith, fewestMessages } from './fewest-messages.ts'
 import { type Judgement, judgeRun } from './judge-run.ts'
 import { planFaults } from './plan-faults.ts'
 import type { Bench } from './run-scenario.ts'
@@ -8,8 +10,9 @@ import type { Bench } from './run-scenario.ts'
 const faultsTried = 3
 
 /**
- * The failure with the fewest messages that is found before the time is over: one message, then two, then
- * half of them. The moment of the fault is chosen again, because fewer messages have fewer statements.
+ * The failure with the fewest messages: first small sets are tried, then messages are left out one by one
+ * until none can be, or the time is over. The moment of the fault is chosen again, because fewer messages
+ * have fewer statements.
  */
 export async function shrink(
   bench: Bench,
@@ -17,20 +20,39 @@ export async function shrink(
   failure: Judgement,
   isTime: () => boolean,
 ): Promise<Judgement> {
-  for (const messages of smallerSets(failure.messages)) {
-    if (!isTime()) return failure
-    const clean = await cleanRun(bench, messages, baseline)
-    const { faults } = planFaults(bench.facts, clean.observed, messages, {
-      seed: bench.seed,
-      only: [failure.fault.class],
-    })
-    for (const fault of faults.slice(0, faultsTried)) {
-      if (!isTime()) return failure
-      const again = await judgeRun(bench, clean, messages, fault)
-      if (again.verdict === 'failed') return again
-    }
+  const failsWith = (messages: readonly FedMessage[]) =>
+    repeatWith(bench, baseline, { messages, class: failure.fault.class }, isTime)
+  const smaller = (await firstFailing(failure.messages, failsWith)) ?? failure
+  return (await fewestMessages(smaller.messages, failsWith))?.failure ?? smaller
+}
+
+async function firstFailing(
+  messages: readonly FedMessage[],
+  failsWith: FailsWith<FedMessage, Judgement>,
+): Promise<Judgement | null> {
+  for (const set of smallerSets(messages)) {
+    const found = await failsWith(set)
+    if (found !== null) return found
   }
-  return failure
+  return null
+}
+
+async function repeatWith(
+  bench: Bench,
+  baseline: Baseline,
+  { messages, class: kind }: { readonly messages: readonly FedMessage[]; readonly class: FaultClass },
+  isTime: () => boolean,
+): Promise<Judgement | null> {
+  if (!isTime()) return null
+  const clean = await cleanRun(bench, messages, baseline)
+  if (clean.cut) return null
+  const { faults } = planFaults(bench.facts, clean.observed, messages, { seed: bench.seed, only: [kind] })
+  for (const fault of faults.slice(0, faultsTried)) {
+    if (!isTime()) return null
+    const again = await judgeRun(bench, clean, messages, fault)
+    if (again.verdict === 'failed') return again
+  }
+  return null
 }
 
 /** At most twelve sets, smallest first. */

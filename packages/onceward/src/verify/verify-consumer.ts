@@ -8,6 +8,7 @@ import { type Fault, type FaultClass, faultClasses, parseFault } from './fault.t
 import type { FedMessage } from './feed.ts'
 import { loadInvariants } from './invariants.ts'
 import { type Judgement, judgeRun } from './judge-run.ts'
+import { notStaged } from './not-staged.ts'
 import { openBench } from './open-bench.ts'
 import { type Plan, planFaults } from './plan-faults.ts'
 import { readMessages } from './read-messages.ts'
@@ -41,6 +42,7 @@ export async function verifyConsumer(options: VerifyOptions): Promise<VerifyRepo
       seed: options.seed ?? 1,
       allowed: options.allow ?? [],
       runMaxMs,
+      leftMs: () => (options.budgetMs ?? defaultBudgetMs) - (performance.now() - began),
       invariants: {
         ...options.invariants,
         ...(options.invariantsFile && (await loadInvariants(resolve(options.invariantsFile)))),
@@ -82,10 +84,12 @@ class Verification {
     this.#noteSetAside(baseline)
     const failures = new FailureList(this.#options, this.#bench, baseline)
     const keys = await this.#keyColumns()
-    failures.addWatched(this.#messages, keys)
+    if (!baseline.cut) failures.addWatched(this.#messages, keys)
     const plan = this.#plan(baseline)
     // A clean run that cannot finish has nothing to compare with.
-    if (baseline.trouble === null) await this.#runAll(plan.faults, baseline)
+    const planned = performance.now()
+    if (baseline.trouble === null && !baseline.cut) await this.#runAll(plan.faults, baseline)
+    if (baseline.trouble === null) this.#addNotStaged(failures, plan, baseline, planned)
     const failed = this.#judged.filter(({ verdict }) => verdict === 'failed')
     const classes = new Set(failed.map(({ fault }) => fault.class))
     for (const group of failures.groups(failed, classes)) {
@@ -94,6 +98,18 @@ class Verification {
       failures.addJudged(smallest, group.length - 1, classes)
     }
     return this.#report(plan, baseline, failures)
+  }
+
+  #addNotStaged(failures: FailureList, plan: Plan, { cut }: Baseline, planned: number): void {
+    const missing = notStaged(plan, {
+      judged: this.#judged,
+      cleanCut: cut,
+      startMs: planned - this.#began,
+      faultsMs: performance.now() - planned,
+      budgetMs: this.#budgetMs,
+      share: 1 - shrinkShare,
+    })
+    if (missing !== null) failures.addNotStaged(missing)
   }
 
   /** A copy of the template shows which columns are keys. */
@@ -121,10 +137,9 @@ class Verification {
 
   async #runAll(faults: readonly Fault[], baseline: Baseline): Promise<void> {
     const waiting = [...faults]
-    const single = this.#options.fault !== undefined
     const work = async () => {
       for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-        if (!single && this.#leftMs(shrinkShare) <= 0) return
+        if (this.#leftMs(shrinkShare) <= 0) return
         this.#judged.push(await judgeRun(this.#bench, baseline, this.#messages, next))
         this.#progress(faults.length)
       }
@@ -177,7 +192,7 @@ class Verification {
   }
 }
 
-/** For tests: throws one error that lists what the consumer did not survive. */
+/** For tests: throws one error that lists what the consumer did not survive, and what was not staged. */
 export function assertVerified(report: VerifyReport): void {
   if (report.ok) return
   const list = report.failures.map(({ what, mend, repeat }) => `  - ${what}\n    ${mend}\n    ${repeat}`)

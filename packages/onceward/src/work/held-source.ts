@@ -68,7 +68,7 @@ export class HeldSource implements Source, Subscription, LocalHandoff {
   #delayMs = pollMinMs
   #wake: () => void = () => {}
   #kicked = false
-  #away = false
+  #unavailable = false
   #stopKeeping: () => void = () => {}
 
   constructor(options: HeldSourceOptions) {
@@ -182,8 +182,8 @@ export class HeldSource implements Source, Subscription, LocalHandoff {
     try {
       const request = { countMax: max, leaseMs, ordered, after: this.#after }
       const { rows, expired, next } = await store.work!.lease(this.#enrolment!, request)
-      if (this.#away) env.log.info('store available again, leasing work', { consumer: consumerName })
-      this.#away = false
+      if (this.#unavailable) env.log.info('store available again, leasing work', { consumer: consumerName })
+      this.#unavailable = false
       this.#after = next
       this.#backlog = next !== null
       if (next === null && rest !== null) this.#restUntilMs = env.clock.nowMs() + rest.ms
@@ -200,9 +200,9 @@ export class HeldSource implements Source, Subscription, LocalHandoff {
       const trouble = store.diagnose(error)
       if (trouble === 'configuration' || trouble === 'statement') throw error
       if (this.#closed) return []
-      if (!this.#away)
+      if (!this.#unavailable)
         env.log.warn('store unavailable, no work leased', { consumer: consumerName, error: errorText(error) })
-      this.#away = true
+      this.#unavailable = true
       this.#after = null
       this.#delayMs = awayMs
       return []

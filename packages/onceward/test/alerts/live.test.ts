@@ -21,8 +21,8 @@ import { alerts } from '../../src/telemetry/alerts/alerts.ts'
 import { dashboard, relayDashboard } from '../../src/telemetry/alerts/dashboard.ts'
 import { objectiveSeries } from '../../src/telemetry/alerts/objective-rules.ts'
 import { relayRules } from '../../src/telemetry/alerts/relay-rules.ts'
-import { Scraped, scrape } from '../observe/scraped.ts'
 import { createDatabase, skipWithout } from '../services/services.ts'
+import { Scraped, scrape } from '../telemetry/scraped.ts'
 import { everything } from './declared.ts'
 import { fireOn } from './live-series.ts'
 import { withPromtool } from './run-promtool.ts'
@@ -30,6 +30,7 @@ import { exportedNames, selectorsOf } from './selectors.ts'
 import { backlogAlerts } from './staged-backlog.ts'
 import { stageCampaign } from './staged-campaign.ts'
 import { stageDeaths } from './staged-deaths.ts'
+import { healthySeen } from './staged-healthy.ts'
 import { openTrouble } from './staged-trouble.ts'
 
 let tries = 0
@@ -129,7 +130,7 @@ describe('a live run', await skipWithout('postgres', 'rabbitmq', 'kafka'), () =>
       const deaths = await stageDeaths(t, env)
       const campaign = await stageCampaign(t, env)
       await trouble.cause()
-      const staged = [...trouble.seen, ...deaths.seen, ...campaign.seen]
+      const staged = [...healthySeen, ...trouble.seen, ...deaths.seen, ...campaign.seen]
       const asked = new Map(
         [
           ...[...alertRules([everything]), relayRules(relay)].flatMap(({ rules }) =>

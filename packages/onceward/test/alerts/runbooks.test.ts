@@ -3,7 +3,10 @@ import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import type { Command } from 'commander'
 import { createProgram } from '../../src/cli/program.ts'
+import { durationMs } from '../../src/contract/duration.ts'
 import { contractOptions } from '../../src/contract/options/table.ts'
+import { risks } from '../../src/contract/words.ts'
+import { type ConsumerContract, defineConsumer, type Risk } from '../../src/index.ts'
 import { alertsOf } from '../../src/telemetry/alerts/alert-rules.ts'
 import { alerts } from '../../src/telemetry/alerts/alerts.ts'
 import { linesOf, renderRunbook, runbooksFor } from '../../src/telemetry/alerts/runbook.ts'
@@ -153,7 +156,45 @@ describe('the pages', () => {
 
   test('docs/alerts.md says every objective and its default', () => {
     const page = readPage('alerts.md')
-    for (const name of contractOptions.names('objectives'))
-      assert.match(page, new RegExp(`^\\| \`${name}\` \\|`, 'm'))
+    for (const name of contractOptions.names('objectives')) {
+      const row = new RegExp(`^\\| \`${name}\` \\|.*\\| (.*) \\|$`, 'm').exec(page)
+      assert.ok(row !== null, name)
+      const shown = risks.map(risk => `${risk}: ${valuesIn(clauseOf(risk, row[1]!))}`)
+      // A default that follows another option has no number.
+      if (valuesIn(row[1]!).length === 0) assert.match(row[1]!, /`|compared/, name)
+      else
+        assert.deepEqual(
+          shown,
+          risks.map(risk => `${risk}: ${defaultOf(name, risk)}`),
+          name,
+        )
+    }
   })
 })
+
+/** The part of a default about a risk: `0 for money; else 10`. */
+function clauseOf(risk: string, text: string): string {
+  const clauses = text.split(';')
+  return clauses.find(one => one.includes(risk)) ?? clauses.find(one => /\belse\b/.test(one)) ?? text
+}
+
+/** Numbers, and durations in milliseconds. */
+function valuesIn(text: string): number[] {
+  const values = text.replaceAll(',', '').match(/(?<![\w`.])\d[\d.]*[smhd]?(?!\w)/g) ?? []
+  return values.map(value => (/[smhd]$/.test(value) ? durationMs(value)! : Number(value)))
+}
+
+function defaultOf(name: string, risk: Risk): unknown {
+  const { objectives } = defineConsumer({ ...plainContract, risk })
+  const found = objectives as unknown as Record<string, unknown>
+  return found[name] ?? found[`${name}Ms`]
+}
+
+const plainContract: ConsumerContract = {
+  name: 'plain',
+  owner: 'team',
+  risk: 'money',
+  source: { kind: 'memory' },
+  identity: { id: { header: 'id' } },
+  handle: () => {},
+}

@@ -28,6 +28,19 @@ const common = { owner: 'shop', risk: 'money', identity: { id: 'position' } } as
 const objectives = { lagRecordsMax: 2, lagMax: '1s' } as const
 const bodies = (count: number) => Array.from({ length: count }, () => '{}')
 
+export const backlogSeen: readonly Series[] = [
+  ['onceward_consumer_stalled_seconds', { consumer: 'stalls' }, 31],
+  ['onceward_consumer_lag_messages', { consumer: 'lags' }, 20],
+  ['onceward_consumer_lag_messages', { consumer: 'reads_slow' }, 20],
+  ['onceward_work_messages', { consumer: 'works_slow', state: 'stored' }, 4],
+  ['onceward_consumer_effect_lag_seconds', { consumer: 'lags' }, 1],
+  ['onceward_work_unserved_messages', {}, 1],
+  ['onceward_consumer_waiting_partitions', { consumer: 'grows' }, 1],
+  ['onceward_consumer_checkpoint_age_seconds', { consumer: 'lags' }, 2],
+  ['onceward_outbox_unserved_messages', { broker: 'rabbitmq' }, 1],
+  ['onceward_consumer_open_losses', { consumer: 'loses' }, 1],
+]
+
 /** Consumers whose messages wait on real servers, each for another reason. */
 export async function openBacklog(
   t: TestContext,
@@ -166,16 +179,6 @@ export async function openBacklog(
       halted.finished.catch(() => {})
       t.after(() => halted.drain(1_000).catch(() => {}))
     },
-    seen: [
-      ['onceward_consumer_stalled_seconds', { consumer: 'stalls' }, 31],
-      ['onceward_consumer_lag_messages', { consumer: 'lags' }, 20],
-      ['onceward_consumer_lag_messages', { consumer: 'reads_slow' }, 20],
-      ['onceward_work_messages', { consumer: 'works_slow', state: 'stored' }, 4],
-      ['onceward_work_unserved_messages', {}, 1],
-      ['onceward_consumer_waiting_partitions', { consumer: 'grows' }, 1],
-      ['onceward_consumer_checkpoint_age_seconds', { consumer: 'lags' }, 2],
-      ['onceward_outbox_unserved_messages', { broker: 'rabbitmq' }, 1],
-      ['onceward_consumer_open_losses', { consumer: 'loses' }, 1],
-    ] as readonly Series[],
+    seen: backlogSeen,
   }
 }

@@ -2,6 +2,15 @@ import type { TestContext } from 'node:test'
 import { type Environment, runConsumer } from 'onceward'
 import { file } from 'onceward/file'
 import { facts, Scene } from '../replay/scene.ts'
+import type { StagedSeries } from './staged-series.ts'
+
+export const campaignSeen: readonly StagedSeries[] = [
+  ['onceward_consumer_replayed_messages_total', { consumer: 'replays' }],
+  ['onceward_external_suppressed_effects_total', { consumer: 'replays' }],
+  ['onceward_outbox_suppressed_messages_total', { consumer: 'replays' }],
+  ['onceward_replay_campaigns', { consumer: 'replays', state: 'running' }],
+  ['onceward_replay_progress_ratio', { consumer: 'replays' }],
+]
 
 /** A slow campaign over messages that its consumer never saw. It must not call and not publish. */
 export async function stageCampaign(t: TestContext, env: Environment) {
@@ -23,12 +32,6 @@ export async function stageCampaign(t: TestContext, env: Environment) {
       await campaign
       await running.drain(1_000)
     },
-    seen: [
-      ['onceward_consumer_replayed_messages_total', { consumer: 'replays' }],
-      ['onceward_external_suppressed_effects_total', { consumer: 'replays' }],
-      ['onceward_outbox_suppressed_messages_total', { consumer: 'replays' }],
-      ['onceward_replay_campaigns', { consumer: 'replays', state: 'running' }],
-      ['onceward_replay_progress_ratio', { consumer: 'replays' }],
-    ] as const,
+    seen: campaignSeen,
   }
 }

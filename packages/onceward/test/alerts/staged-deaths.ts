@@ -3,6 +3,12 @@ import { defineConsumer, type Environment, runConsumer } from 'onceward'
 import { until } from 'onceward/testing'
 import { attemptsMax, consumerName, poisonContract } from '../poison/poison-contract.ts'
 import { openScene } from '../poison/scene.ts'
+import type { StagedSeries } from './staged-series.ts'
+
+export const deathsSeen: readonly StagedSeries[] = [
+  ['onceward_consumer_crash_suspects_total', { consumer: consumerName }],
+  ['onceward_consumer_parked_crash_suspects_total', { consumer: consumerName }],
+]
 
 /** Real processes die over one message; the process that finds and parks it is this one. */
 export async function stageDeaths(t: TestContext, env: Environment) {
@@ -19,10 +25,5 @@ export async function stageDeaths(t: TestContext, env: Environment) {
     await scene[Symbol.asyncDispose]()
   })
   await until('it is parked', async () => (await scene.held()).length === 1)
-  return {
-    seen: [
-      ['onceward_consumer_crash_suspects_total', { consumer: consumerName }],
-      ['onceward_consumer_parked_crash_suspects_total', { consumer: consumerName }],
-    ] as const,
-  }
+  return { seen: deathsSeen }
 }

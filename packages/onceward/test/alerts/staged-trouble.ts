@@ -5,12 +5,42 @@ import { type createPool, postgresQueue, publish } from 'onceward/postgres'
 import { queue } from 'onceward/rabbitmq'
 import { until } from 'onceward/testing'
 import { openKafka } from '../kafka/fixture.ts'
-import type { Scraped } from '../observe/scraped.ts'
 import { startTcpProxy } from '../proxy/tcp-proxy.ts'
 import { createTestQueue } from '../rabbitmq/broker.ts'
+import type { Scraped } from '../telemetry/scraped.ts'
+import type { StagedSeries } from './staged-series.ts'
 
 type Pool = ReturnType<typeof createPool>
-type Labels = Readonly<Record<string, string>>
+
+/** Series that are above zero once the trouble was caused. */
+export const troubleSeen: readonly StagedSeries[] = [
+  ['onceward_consumer_pauses_total', { consumer: 'pauses' }],
+  ['onceward_consumer_braked', { consumer: 'brakes', type: 'OrderPlaced' }],
+  ['onceward_consumer_brakes_total', { consumer: 'brakes' }],
+  ['onceward_consumer_repeated_deliveries_total', { consumer: 'acknowledges' }],
+  ['onceward_consumer_ack_failures_total', { consumer: 'acknowledges' }],
+  ['onceward_consumer_redelivered_messages_total', { consumer: 'acknowledges' }],
+  ['onceward_consumer_duplicates_total', { consumer: 'acknowledges' }],
+  ['onceward_consumer_offset_commits_total', { consumer: 'commits', status: 'success' }],
+  ['onceward_consumer_commit_failures_total', { consumer: 'ends' }],
+  ['onceward_work_expired_leases_total', { consumer: 'leases' }],
+  ['onceward_work_lost_leases_total', { consumer: 'leases' }],
+  ['onceward_retention_behind_horizon_messages_total', { consumer: 'forgets' }],
+  ['onceward_parking_delayed_batches_total', { consumer: 'fills' }],
+  ['onceward_effect_results_total', { consumer: 'skips', code: 'gap' }],
+  ['onceward_consumer_dead_letters_total', { consumer: 'rejects', class: 'poison' }],
+  ['onceward_outbox_publish_failures_total', { broker: 'rabbitmq' }],
+  ['onceward_consumer_paused', { consumer: 'pauses' }],
+  ['onceward_consumer_source_events_total', { consumer: 'acknowledges', kind: 'disconnected' }],
+  ['onceward_retention_horizon_age_seconds', { consumer: 'forgets' }],
+  ['onceward_retention_keep_seconds', { consumer: 'forgets' }],
+  ['onceward_parking_used_ratio', { consumer: 'fills' }],
+  ['onceward_effect_skips_total', { consumer: 'acknowledges' }],
+  ['onceward_outbox_failing_keys', { broker: 'rabbitmq' }],
+  ['onceward_outbox_blocked_messages', { broker: 'rabbitmq' }],
+  ['onceward_outbox_messages', { broker: 'rabbitmq' }],
+  ['onceward_outbox_oldest_age_seconds', { broker: 'rabbitmq' }],
+]
 
 /** Consumers to which everything happens that must not happen in a healthy run, on real servers. */
 export interface Trouble {
@@ -21,7 +51,7 @@ export interface Trouble {
   /** Publishes the messages, once the consumers run. */
   cause(): Promise<void>
   /** Series that must be above zero then. */
-  readonly seen: readonly (readonly [name: string, labels: Labels])[]
+  readonly seen: readonly StagedSeries[]
 }
 
 const common = { owner: 'shop', risk: 'money', identity: { id: { property: 'messageId' } } } as const
@@ -136,7 +166,9 @@ export async function openTrouble(
     name: 'publishes',
     source: postgresQueue('publishes'),
     effect: { publish: { gone: { broker: 'rabbitmq', queue: `${parcels.name}.gone` } } },
-    handle: ({ effects }) => effects.publish('gone', { body: {} }),
+    handle({ effects }) {
+      for (const body of [1, 2]) effects.publish('gone', { key: 'k', body })
+    },
   })
 
   const pauses = defineConsumer({
@@ -217,23 +249,6 @@ export async function openTrouble(
       const broken = Array.from({ length: 60 }, (_, n) => message(`b${n}`, { type: 'OrderPlaced' }))
       await publish(pool, 'brakes', broken)
     },
-    seen: [
-      ['onceward_consumer_pauses_total', { consumer: 'pauses' }],
-      ['onceward_consumer_braked', { consumer: 'brakes', type: 'OrderPlaced' }],
-      ['onceward_consumer_brakes_total', { consumer: 'brakes' }],
-      ['onceward_consumer_repeated_deliveries_total', { consumer: 'acknowledges' }],
-      ['onceward_consumer_ack_failures_total', { consumer: 'acknowledges' }],
-      ['onceward_consumer_redelivered_messages_total', { consumer: 'acknowledges' }],
-      ['onceward_consumer_duplicates_total', { consumer: 'acknowledges' }],
-      ['onceward_consumer_offset_commits_total', { consumer: 'commits', status: 'success' }],
-      ['onceward_consumer_commit_failures_total', { consumer: 'ends' }],
-      ['onceward_work_expired_leases_total', { consumer: 'leases' }],
-      ['onceward_work_lost_leases_total', { consumer: 'leases' }],
-      ['onceward_retention_behind_horizon_messages_total', { consumer: 'forgets' }],
-      ['onceward_parking_delayed_batches_total', { consumer: 'fills' }],
-      ['onceward_effect_results_total', { consumer: 'skips', code: 'gap' }],
-      ['onceward_consumer_dead_letters_total', { consumer: 'rejects', class: 'poison' }],
-      ['onceward_outbox_publish_failures_total', { broker: 'rabbitmq' }],
-    ],
+    seen: troubleSeen,
   }
 }

@@ -9,8 +9,8 @@ import { createPool, createQueue, migrate, postgresQueue, publish } from 'oncewa
 import { until } from 'onceward/testing'
 import { startObserveServer } from '../../src/runtime/observe-server.ts'
 import { realEnvironment } from '../../src/runtime/real-environment.ts'
-import { type Scraped, scrape } from '../observe/scraped.ts'
 import { createDatabase, skipWithout } from '../services/services.ts'
+import { type Scraped, scrape } from '../telemetry/scraped.ts'
 
 type Message = { readonly id: string }
 type Contract = ConsumerContract<Message>
@@ -82,8 +82,17 @@ describe('answers of the review lists', await skipWithout('postgres'), () => {
     const names = ['effects', 'envelope', 'log', 'message', 'mode', 'run', 'signal', 'tx', 'waited']
     assert.deepEqual([...given].sort(), names)
     const identities = ['id', 'businessKey', 'orderKey', 'eventId', 'idempotencyKey', 'type', 'schemaVersion']
-    const context = ['producer', 'correlationId', 'causationId', 'aggregateId', 'aggregateVersion', 'replay']
-    const received = ['headers', 'properties', 'origin', 'key', 'position', 'redelivered']
+    const context = ['producer', 'correlationId', 'causationId', 'aggregateId', 'aggregateVersion']
+    const received = [
+      'occurredAtMs',
+      'replay',
+      'headers',
+      'properties',
+      'origin',
+      'key',
+      'position',
+      'redelivered',
+    ]
     assert.deepEqual([...envelope].sort(), [...identities, ...context, ...received].sort())
   })
 

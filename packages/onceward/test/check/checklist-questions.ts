@@ -20,11 +20,11 @@ export interface Question extends Answer {
 
 const crashSuite = ['crash/scenarios.ts', "'batch.committed'"] as const
 const racing = [
-  'spine/processes.test.ts',
+  'delivery/processes.test.ts',
   'twenty concurrent duplicates across four processes have one effect',
 ] as const
 const conflicting = [
-  'spine/processes.test.ts',
+  'delivery/processes.test.ts',
   'one id with two payloads, racing in both orders: one applied, the other quarantined',
 ] as const
 const together = [
@@ -36,7 +36,7 @@ const worked = [
   'fixes a payload: identity kept, both digests, diff shown, original kept, and then it is applied once',
 ] as const
 const counted = [
-  'observe/exact-counts.test.ts',
+  'telemetry/exact-counts.test.ts',
   'exports exactly those counts over HTTP, and /readyz and /livez answer',
 ] as const
 const lowest = [

@@ -133,6 +133,20 @@ export const rabbitPairs: Record<string, Pair<RabbitSubject>> = {
     bad: rabbit({ queue: queueWith(deadLetters), dead: { policy: { 'message-ttl': 60_000 } } }),
     good: rabbit({ queue: queueWith(deadLetters) }),
   },
+  OW217: {
+    bad: rabbit({
+      options: { declare: 'verify', singleActiveConsumer: true },
+      contract: { order: 'key', identity: { id: () => 'm', orderKey: () => 'k' } },
+      broker: { version: '4.3.6' },
+      queue: queueWith({ 'x-single-active-consumer': true, 'x-delayed-retry-type': 'all' }),
+    }),
+    good: rabbit({
+      options: { declare: 'verify', singleActiveConsumer: true },
+      contract: { order: 'key', identity: { id: () => 'm', orderKey: () => 'k' } },
+      broker: { version: '4.3.6' },
+      queue: queueWith({ 'x-single-active-consumer': true, 'x-delayed-retry-type': 'returned' }),
+    }),
+  },
   OW216: {
     bad: rabbit({ options: { bind: [{ exchange: 'orders', routingKey: 'paid' }] } }),
     good: rabbit({ options: { bind: [{ exchange: 'dlx', routingKey: 'paid' }] } }),
@@ -207,7 +221,14 @@ function kafka(
   return {
     consumer: consumerWith({ source: declaration, replay: { window: '3d' }, ...contract }),
     declaration,
-    cluster: { brokers: 3, cluster: 'east', offsetsKeptMs: 30 * day, topics: new Map(), ...cluster },
+    cluster: {
+      brokers: 3,
+      cluster: 'east',
+      offsetsKeptMs: 30 * day,
+      unreported: [],
+      topics: new Map(),
+      ...cluster,
+    },
     topic: topicState === null ? null : { ...plainTopic, ...topicState },
   }
 }
@@ -252,7 +273,13 @@ export const kafkaPairs: Record<string, Pair<KafkaSubject>> = {
 
 const written = (name: string): KafkaOutletSubject => ({
   outlet: { setting: 'failure.deadLetter', place: { broker: 'kafka', topic: name } },
-  cluster: { brokers: 3, cluster: 'east', offsetsKeptMs: null, topics: new Map([['t.dead', plainTopic]]) },
+  cluster: {
+    brokers: 3,
+    cluster: 'east',
+    offsetsKeptMs: null,
+    unreported: [],
+    topics: new Map([['t.dead', plainTopic]]),
+  },
 })
 
 export const kafkaOutletPairs: Record<string, Pair<KafkaOutletSubject>> = {
@@ -277,6 +304,7 @@ function database(changes: Partial<DatabaseSubject>): DatabaseSubject {
     role: 'app',
     superuser: false,
     versionNumber: 170_000,
+    versionText: 'PostgreSQL 17.0',
     inRecovery: false,
     settings: {
       fsync: 'on',

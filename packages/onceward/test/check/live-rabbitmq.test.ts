@@ -80,6 +80,11 @@ describe('check --live on RabbitMQ', await skipWithout('rabbitmq'), () => {
     const request = definition === null ? { method: 'DELETE' } : { method: 'PUT', body }
     await fetch(url, { ...request, headers: { authorization, 'content-type': 'application/json' } })
   }
+  const delaysRetries = () => {
+    const { version } = connection.connection.serverProperties as { version: string }
+    const [major = 0, minor = 0] = version.split('.').map(Number)
+    return major > 4 || (major === 4 && minor >= 3)
+  }
   const findings = (name: string, options: QueueOptions = { declare: 'verify' }, changes = {}) =>
     liveFindings([consumerWith({ source: queue(name, options), ...changes })], access)
 
@@ -251,7 +256,8 @@ describe('check --live on RabbitMQ', await skipWithout('rabbitmq'), () => {
     let handedOver = 0
     await confirmed.consume(name, delivery => {
       handedOver++
-      confirmed.nack(delivery!, false, true)
+      // A negative acknowledgement does not count from RabbitMQ 4.3 on.
+      confirmed.reject(delivery!, true)
     })
     await until('the last copy is dropped', async () => {
       const { messageCount } = await channel.checkQueue(name)
@@ -264,6 +270,25 @@ describe('check --live on RabbitMQ', await skipWithout('rabbitmq'), () => {
     for (const id of ['OW205', 'OW206', 'OW211']) assert.ok(ids.includes(id), `${id} of ${ids.join()}`)
     const second = (await findings(name)).map(one => one.id)
     for (const id of ['OW205', 'OW206', 'OW211']) assert.ok(!second.includes(id), id)
+  })
+
+  test('a queue that keeps order delays what a crash returns, then does not; 4.0 has no such setting', async t => {
+    if (!delaysRetries()) return t.skip('RabbitMQ before 4.3')
+    const singleActiveConsumer = true
+    const contract = { order: 'key', identity: { id: () => 'm', orderKey: () => 'k' } } as const
+    const settings = (type: string) =>
+      quorum({
+        ...{ 'x-single-active-consumer': true, 'x-delayed-retry-min': 1_000, 'x-delayed-retry-max': 5_000 },
+        'x-delayed-retry-type': type,
+      })
+    const name = `${own}.OW217`
+    const options: QueueOptions = { declare: 'verify', singleActiveConsumer }
+    await declare(name, settings('all'))
+    const first = await findings(name, options, contract)
+    await channel.deleteQueue(name)
+    await declare(name, settings('returned'))
+    seen.note('OW217', first, await findings(name, options, contract))
+    assert.match(first.find(one => one.id === 'OW217')!.found, /delayed-retry-type all/)
   })
 
   test('the dead-letter queue that is ingested has a limit, then none', async () => {
@@ -437,7 +462,7 @@ describe('check --live on RabbitMQ', await skipWithout('rabbitmq'), () => {
     assert.deepEqual(
       seen.missing(
         [...rabbitRules, ...streamRules, ...rabbitOutletRules].map(rule => rule.id),
-        {},
+        delaysRetries() ? {} : { OW217: 'RabbitMQ before 4.3 refuses the setting' },
       ),
       [],
     )

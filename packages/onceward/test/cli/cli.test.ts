@@ -155,7 +155,7 @@ export default defineConsumer<{ id: string }>({ name: 'workflow', owner: 'tests'
     assert.equal(stderr, '')
   })
 
-  test('a database without the schema sends people to migrate, which can be repeated', async () => {
+  test('a database without the schema is an error that names migrate, which can be repeated', async () => {
     const missing = await onceward(['status'])
     assert.equal(missing.code, 1)
     assert.match(missing.stderr, /onceward migrate/)

@@ -4,36 +4,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import type { Command } from 'commander'
 import { createPool, migrate } from 'onceward/postgres'
 import { createProgram } from '../../src/cli/program.ts'
 import { openReplay, runConsumer } from '../../src/index.ts'
 import { runRelay } from '../../src/outbox.ts'
 import { createEmptyDatabase, skipWithout } from '../services/services.ts'
+import { asksDatabase, leaves, wordsOf } from './leaves.ts'
 
 const source = new URL('../../src/', import.meta.url)
-
-/** They ask no database. */
-const withoutDatabase = new Set(['init', 'contract', 'alerts', 'dashboard', 'runbook'])
-
-/** What a command needs beside its arguments and mandatory options before it asks its database. */
-const more: Readonly<Record<string, readonly string[]>> = {
-  run: ['--no-metrics'],
-  relay: ['--no-metrics', '--broker', 'postgres'],
-  explain: ['--message', 'm'],
-  'parked classify': ['--label', 'l'],
-}
-
-interface Leaf {
-  readonly name: string
-  readonly command: Command
-}
-
-function leaves(command: Command, path: readonly string[] = []): Leaf[] {
-  const own = (command as unknown as { _actionHandler: unknown })._actionHandler !== null
-  const below = command.commands.flatMap(one => leaves(one, [...path, one.name()]))
-  return own && path.length > 0 ? [{ name: path.join(' '), command }, ...below] : below
-}
 
 describe('a process of another environment', await skipWithout('postgres'), () => {
   let folder: string
@@ -66,20 +44,6 @@ export default defineConsumer<{ id: string }>({ name: 'guarded', owner: 'tests',
     rmSync(folder, { recursive: true, force: true })
   })
 
-  const words = ({ name, command }: Leaf) => [
-    ...name.split(' '),
-    ...command.registeredArguments
-      .filter(({ required }) => required)
-      .map(argument => argument.argChoices?.[0] ?? (/file/.test(argument.name()) ? file : '1')),
-    ...command.options
-      .filter(({ mandatory }) => mandatory)
-      .flatMap(({ long, argChoices }) => [
-        long!,
-        argChoices?.[0] ?? (long === '--consumer' ? 'guarded' : '1'),
-      ]),
-    ...(more[name] ?? []),
-  ]
-
   /** Every row of every table of the schema, and every relation there is. */
   const contents = async () => {
     const { rows } = await pool.query(
@@ -98,17 +62,15 @@ export default defineConsumer<{ id: string }>({ name: 'guarded', owner: 'tests',
   test('is refused by every command that asks a database, and nothing is changed', {
     timeout: 120_000,
   }, async () => {
-    const all = leaves(await createProgram()).filter(
-      ({ name }) => !withoutDatabase.has(name) && name !== 'check',
-    )
+    const all = leaves(await createProgram()).filter(asksDatabase)
     assert.ok(all.length > 50, `${all.length} commands`)
     const was = await contents()
     for (const leaf of all) {
       const program = await createProgram()
       await assert.rejects(
-        program.parseAsync(words(leaf), { from: 'user' }),
+        program.parseAsync(wordsOf(leaf, file), { from: 'user' }),
         { code: 'wrong_environment' },
-        `onceward ${words(leaf).join(' ')}`,
+        `onceward ${wordsOf(leaf, file).join(' ')}`,
       )
     }
     assert.deepEqual(await contents(), was)

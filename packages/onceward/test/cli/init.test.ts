@@ -79,6 +79,13 @@ async function removeFrom(source: string, name: string): Promise<void> {
   await broker.close()
 }
 
+/** The written test covers every class of faults, which takes a minute; two show that it works here. */
+function shortenVerification(file: string): void {
+  const text = readFileSync(file, 'utf8')
+  assert.match(text, /budgetMs: 120_000/)
+  writeFileSync(file, text.replace('budgetMs: 120_000', "only: ['statement', 'late'], budgetMs: 120_000"))
+}
+
 describe('onceward init', () => {
   let folder: string
   before(() => {
@@ -226,9 +233,9 @@ describe('onceward init', () => {
         // reader runs it.
         const database = source === 'postgres' ? null : await createEmptyDatabase()
         const own = database === null ? {} : { ONCEWARD_TEST_DATABASE_URL: database.url }
-        const env = { ...own, VERIFY_BUDGET_MS: '4000' }
+        shortenVerification(join(target, 'parcel-labels.test.ts'))
         try {
-          const tested = await run(process.execPath, ['--test'], target, env)
+          const tested = await run(process.execPath, ['--test'], target, own)
           assert.equal(tested.code, 0, tested.output)
           assert.match(tested.output, /pass 2\b/)
         } finally {

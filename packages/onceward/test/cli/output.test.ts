@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { oneLine, print, safe, table } from '../../src/cli/output.ts'
+import { oneLine, print, safe } from '../../src/cli/output.ts'
+import { table } from '../../src/cli/table.ts'
 
 const hostile = 'a\u001b[2J\u009b31m\u2028b\u202ec\u200bd\ufeff\u{e0041}e'
 

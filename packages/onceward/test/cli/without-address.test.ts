@@ -8,7 +8,9 @@ import { fileURLToPath } from 'node:url'
 import { until } from 'onceward/testing'
 import { projectFiles } from '../../src/cli/init/project.ts'
 import { writeProject } from '../../src/cli/init/write-project.ts'
+import { createProgram } from '../../src/cli/program.ts'
 import { startEmbeddedPostgres } from '../../src/runtime/embedded/index.ts'
+import { asksDatabase, leaves, wordsOf } from './leaves.ts'
 
 const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
 const source = new URL('../../src/', import.meta.url).href
@@ -26,7 +28,7 @@ describe('without an address of a database', () => {
       `import { defineConsumer } from '${source}index.ts'
 import { postgresQueue } from '${source}postgres.ts'
 export default defineConsumer<{ id: string }>({ name: 'work', owner: 'tests', risk: 'money', source: postgresQueue('work'),
-  identity: { id: m => m.id }, async handle() {} })`,
+  identity: { id: m => m.id }, retention: { markers: '30d', sourceKeeps: '7d' }, async handle() {} })`,
     )
   })
   beforeEach(() => rmSync(join(folder, '.onceward', 'embedded'), { force: true }))
@@ -55,21 +57,36 @@ export default defineConsumer<{ id: string }>({ name: 'work', owner: 'tests', ri
   }
   const onceward = (args: string[], env?: Record<string, string>) => start(args, env).ended
 
-  test('commands say that no database was queried, fail, and start no server', async () => {
-    const commands = [
-      ['status'],
-      ['parked', 'groups'],
-      ['losses'],
-      ['ledger', 'list'],
-      ['migrate'],
-      ['restore'],
-    ]
-    const ends = await Promise.all(commands.map(command => onceward([...command, '--json'])))
-    for (const [index, { code, stdout, stderr }] of ends.entries()) {
-      assert.equal(code, 1, `${commands[index]}: ${stdout}${stderr}`)
-      const said = JSON.parse(stdout)
-      assert.equal(said.code, 'configuration')
-      assert.match(said.error, /ONCEWARD_DATABASE_URL is not set.*No database was queried/)
+  test('a command says that no database was queried, fails, and starts no server', async () => {
+    const { code, stdout, stderr } = await onceward(['status', '--json'])
+    assert.equal(code, 1, `${stdout}${stderr}`)
+    const said = JSON.parse(stdout)
+    assert.equal(said.code, 'configuration')
+    assert.match(said.error, /ONCEWARD_DATABASE_URL is not set.*No database was queried/)
+    assert.equal(existsSync(join(folder, '.onceward')), false)
+  })
+
+  test('so does every command that asks a database', async t => {
+    const environment = { ...process.env }
+    const cwd = process.cwd()
+    t.after(() => {
+      process.env = environment
+      process.chdir(cwd)
+    })
+    delete process.env.ONCEWARD_DATABASE_URL
+    delete process.env.ONCEWARD_DATABASE_URL_FILE
+    process.chdir(folder)
+    // Verify has a server of its own, which only it uses, and never waits for another.
+    const all = leaves(await createProgram()).filter(leaf => asksDatabase(leaf) && leaf.name !== 'verify')
+    assert.ok(all.length > 50, `${all.length} commands`)
+    for (const leaf of all) {
+      const words = wordsOf(leaf, join(folder, 'work.ts'), 'work')
+      const says = /ONCEWARD_DATABASE_URL is not set.*(No database was queried|Nothing was started)/
+      await assert.rejects(
+        (await createProgram()).parseAsync(words, { from: 'user' }),
+        (error: Error & { code?: string }) => error.code === 'configuration' && says.test(error.message),
+        `onceward ${words.join(' ')}`,
+      )
     }
     assert.equal(existsSync(join(folder, '.onceward')), false)
   })
@@ -120,8 +137,12 @@ export default defineConsumer<{ id: string }>({ name: 'work', owner: 'tests', ri
     for (const list of ['.gitignore', '.dockerignore']) assert.match(files[list]!, /^\.onceward\/$/m)
     const { '.onceward/embedded': mark } = files
     await writeProject(folder, { '.onceward/embedded': mark! })
-    const running = start(['run', 'work.ts'])
-    await until('it runs', () => /consumer running/.test(running.output.stderr))
+    const running = start(['run', 'work.ts', '--json'], { ONCEWARD_METRICS_PORT: '0' })
+    const page = () => /"url":"(http:[^"]+)"/.exec(running.output.stderr)?.[1]
+    await until('it has started', async () => {
+      const url = page()
+      return url !== undefined && (await fetch(`${url}/readyz`)).status === 200
+    })
     running.child.kill('SIGTERM')
     assert.equal((await running.ended).code, 0)
   })

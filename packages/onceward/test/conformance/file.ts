@@ -1,4 +1,4 @@
-import { appendFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { appendFile, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { realEnvironment } from 'onceward'
@@ -40,6 +40,13 @@ export const fileSource: SourceFactory = {
           .toString('latin1')
           .split('\n')
           .filter(line => line !== '').length
+      },
+      async hideRecords(path) {
+        // A name that no rotation gives, and another file under the old one.
+        const away = join(folder, 'away')
+        await rename(path, away)
+        await writeFile(path, '')
+        return () => rename(away, path)
       },
       async recreate() {
         await Promise.all(partitions.map(path => rm(path)))

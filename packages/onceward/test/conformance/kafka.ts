@@ -54,6 +54,10 @@ export async function kafkaSource(protocol: 'classic' | 'consumer' = 'classic'):
         },
         loseRecords: async (partition, keep) =>
           kafka.deleteRecords(name, partitions.indexOf(partition), (await end(partition)) - keep),
+        hideRecords: async partition => {
+          proxy.endEarly(name, partitions.indexOf(partition), 2)
+          return async () => proxy.listen()
+        },
         recreate: () => kafka.recreateTopic(name, { partitions: 4 }),
         forgetPositions: async () => {
           for (const group of groups) await forget(bootstrap, group, name)

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import type { TestContext } from 'node:test'
 import amqp from 'amqplib'
 import { createStreamSource, stream } from 'onceward/rabbitmq-stream'
 import {
@@ -10,6 +11,7 @@ import {
 import { StreamRangeReader } from '../../src/drivers/rabbitmq-stream/stream-range-reader.ts'
 import { connectClient } from '../rabbitmq-stream/broker.ts'
 import { countFrom, openWatch, positionOf } from '../rabbitmq-stream/outside.ts'
+import { startRecoveringBroker } from '../rabbitmq-stream/recovering-broker.ts'
 import { rabbitmqStreamUrl, rabbitmqUrl, skipWithout } from '../services/services.ts'
 import { openCuttableLink } from './cuttable-link.ts'
 
@@ -32,7 +34,10 @@ export async function rabbitStreamSource(): Promise<SourceFactory> {
     async create() {
       const name = `conformance-${randomBytes(6).toString('hex')}`
       const partitions = [0, 1, 2].map(index => `${name}-${index}`)
-      const link = await openCuttableLink(url)
+      const hooks: (() => unknown)[] = []
+      const scope = { after: (hook: () => unknown) => void hooks.push(hook) } as unknown as TestContext
+      const recovering = await startRecoveringBroker(scope, url)
+      const link = await openCuttableLink(recovering.url)
       const client = await connectClient(url)
       const watch = await openWatch(url)
       const broker = await amqp.connect(amqpUrl)
@@ -61,6 +66,10 @@ export async function rabbitStreamSource(): Promise<SourceFactory> {
         countFrom: (partition, cursor) => countFrom(watch, partition, Number(cursor ?? 0)),
         committed: (partition, { name: consumer, generation }) =>
           positionOf(watch, generation === 1 ? consumer : `${consumer}-${generation}`, partition),
+        async hideRecords() {
+          recovering.recover(2, Number.POSITIVE_INFINITY, { shorter: true })
+          return async () => recovering.recovered()
+        },
         async recreate() {
           await client.deleteSuperStream({ streamName: name })
           await make()
@@ -73,6 +82,7 @@ export async function rabbitStreamSource(): Promise<SourceFactory> {
           for (const partition of partitions) await channel.deleteExchange(partition)
           await broker.close()
           await link.close()
+          for (const hook of hooks) hook()
         },
       }
     },

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ConsumerProcess, defineConsumer, realEnvironment } from 'onceward'
-import { sourceConformance, storeConformance, until } from 'onceward/testing'
+import { deliveryConformance, sourceConformance, storeConformance, until } from 'onceward/testing'
 import { sqliteQueue, sqliteStoreFactory } from './sqlite.ts'
-import type { SqliteTransaction } from './sqlite-driver.ts'
+import type { SqliteTransaction } from './sqlite-store.ts'
 
 sourceConformance('a queue in SQLite', sqliteQueue)
 storeConformance('a store of the required core in SQLite', sqliteStoreFactory)
+deliveryConformance('SQLite queue × SQLite store', { source: sqliteQueue, store: sqliteStoreFactory })
 
 test('a consumer on both applies each message once, however often it is published', async t => {
   const [queue, under] = [await sqliteQueue.create({ keyOrder: false }), await sqliteStoreFactory.create()]

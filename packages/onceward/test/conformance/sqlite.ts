@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { HeldRow, SourceFactory, StoreFactory } from 'onceward/testing'
-import { createTables, type SqliteTransaction, sqliteSource, sqliteStore } from './sqlite-driver.ts'
+import { createTables } from './sqlite-database.ts'
+import { sqliteSource } from './sqlite-source.ts'
+import { type SqliteTransaction, sqliteStore } from './sqlite-store.ts'
 
 /** A database file of its own, and connections to it. */
 async function openFile() {

@@ -69,7 +69,7 @@ const added: readonly Added[] = [
     ),
     fits: '5m',
     wrong: 'soon',
-    refusal: "must be a number of milliseconds or a text such as '5m'",
+    refusal: "must be a number of milliseconds or a string such as '5m'",
     standard: ['paintMaxMs', 120_000],
     given: 300_000,
     inFile: '5m',

@@ -80,6 +80,7 @@ export const killedElsewhere = {
   'transform.produced': 'kafka/transform-kill.test.ts',
   'transform.positioned': 'kafka/transform-kill.test.ts',
   'transform.committed': 'kafka/transform-kill.test.ts',
+  'transform.repairing': 'kafka/repair-kill.cluster.test.ts',
 } as const satisfies Partial<Record<CrashPoint, string>>
 
 export type ConsumerPoint = Exclude<CrashPoint, keyof typeof killedElsewhere>

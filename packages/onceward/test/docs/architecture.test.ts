@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
-import { dirname, join, matchesGlob } from 'node:path'
+import { basename, dirname, join, matchesGlob } from 'node:path'
 import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { crashPoints } from '../../src/crash-points.ts'
@@ -27,12 +27,26 @@ describe('ARCHITECTURE.md', () => {
     assert.deepEqual(missingFiles(text), [])
   })
 
-  test('walks from a delivery to its acknowledgement in at most 14 files', () => {
-    const walk = text.slice(text.indexOf('## The walk'), text.indexOf('Everything else is'))
+  test('walks from the source of a message to its acknowledgement in at most 14 files', () => {
+    const walk = text.slice(text.indexOf('\n1. **'), text.indexOf('Other ways through'))
     const steps = [...walk.matchAll(/^\d+\. \*\*`([\w./*-]+\.ts)`\*\*/gm)].map(([, file]) => file!)
-    assert.ok(steps.length > 0 && steps.length <= 14, `${steps.length} steps`)
+    const named = new Set([...walk.matchAll(/`([\w./*-]+\.ts)`/g)].map(([, file]) => file!))
+    assert.deepEqual([...named], steps)
+    assert.ok(steps.length > 10 && steps.length <= 14, `${steps.length} files`)
     const missing = steps.filter(step => !files.some(file => matchesGlob(file, `src/${step}`)))
     assert.deepEqual(missing, [])
+  })
+
+  test('walks through files of the engine that import each other', () => {
+    const walk = text.slice(text.indexOf('\n1. **'), text.indexOf('Other ways through'))
+    const engine = [...walk.matchAll(/\*\*`((?:engine|message)\/[\w./-]+\.ts)`\*\*/g)].map(
+      ([, file]) => file!,
+    )
+    const code = (file: string) => readFileSync(join(home, 'src', file), 'utf8')
+    const unreached = engine.filter(
+      (file, at) => at > 0 && !engine.some(other => code(other).includes(`/${basename(file)}'`)),
+    )
+    assert.deepEqual(unreached, [])
   })
 
   test('has at most 1,500 words', () => {
@@ -41,8 +55,8 @@ describe('ARCHITECTURE.md', () => {
 
   test('says of each crash point what the next process finds', () => {
     const table = text.slice(text.indexOf('| point |'), text.indexOf('## Decisions'))
-    const told = [...table.matchAll(/`([a-z]+\.[a-z]+)`/g)].map(([, point]) => point!)
-    assert.deepEqual(told.sort(), Object.keys(crashPoints).sort())
+    const points = [...table.matchAll(/`([a-z]+\.[a-z]+)`/g)].map(([, point]) => point!)
+    assert.deepEqual(points.sort(), Object.keys(crashPoints).sort())
   })
 })
 

@@ -5,7 +5,9 @@ import { describe, test } from 'node:test'
 import { pages, pageText, root } from './pages.ts'
 
 /** History keeps the words of its time; the glossary lists retired words. */
-const prose = pages.filter(page => page !== 'CHANGELOG.md' && page !== 'docs/glossary.md')
+const prose = [...pages, 'bench/README.md'].filter(
+  page => page !== 'CHANGELOG.md' && page !== 'docs/glossary.md',
+)
 const sources = globSync('packages/*/src/**/*.ts', { cwd: root })
 const beside = globSync('{examples,scripts,bench}/**/*.ts', { cwd: root }).filter(
   file => !file.includes('node_modules'),

@@ -25,6 +25,16 @@ const columns = {
   said: 'text',
   doc: 'jsonb',
   at: 'timestamptz(0)',
+  span: 'interval',
+  rest: 'interval(2)',
+  age: 'interval year to month',
+  days: 'interval day',
+  spans: 'spell[]',
+  fixed: 'char(3)',
+  bits: 'bit(3)',
+  letter: '"char"',
+  range: 'int4range',
+  ranges: 'numrange[]',
 }
 const names = Object.keys(columns)
 const declared = Object.entries(columns).map(([name, type]) => `${name} ${type}`)
@@ -32,6 +42,7 @@ const declared = Object.entries(columns).map(([name, type]) => `${name} ${type}`
 const tables = `
   create domain cents as numeric(10,2);
   create domain price as cents check (value >= 0);
+  create domain spell as interval(0);
   create table trail (event_id text collate "C" primary key, digest bytea not null, consumer text not null, message_id text not null,
     recorded_at timestamptz not null default now(), ${declared});
   create table machine (id text primary key, state text not null, ${declared});
@@ -41,27 +52,28 @@ const tables = `
   create table board (id text primary key, version bigint not null, ${declared})`
 
 const readers = Object.fromEntries(names.map(name => [name, (message: Row) => message[name] ?? null]))
-const effects = {
-  trail: audit<Row>({ table: 'trail', eventId: m => m.event, columns: readers }),
+const declaredEffects = (set: typeof readers, prefix = '') => ({
+  trail: audit<Row>({ table: `${prefix}trail`, eventId: m => m.event, columns: set }),
   machine: transition<Row>({
     machine: { initial: 'open', states: ['open'], events: { opened: [{ from: null, to: 'open' }] } },
-    aggregate: { table: 'machine', key: 'id', state: 'state' },
+    aggregate: { table: `${prefix}machine`, key: 'id', state: 'state' },
     facts: 'machine_fact',
     aggregateId: m => m.event,
     transitionId: m => m.event,
     event: () => 'opened',
     actor: () => null,
     reason: () => null,
-    set: readers,
+    set,
   }),
   board: projection<Row>({
-    table: 'board',
+    table: `${prefix}board`,
     key: { id: 'event' },
     version: { version: () => 1 },
-    columns: readers,
+    columns: set,
     gap: 'skips allowed',
   }),
-}
+})
+const effects = declaredEffects(readers)
 
 const refused: readonly (readonly [string, unknown, RegExp])[] = [
   ['n2', '1.005', /more decimal places than numeric\(6,2\) stores/],
@@ -85,6 +97,20 @@ const refused: readonly (readonly [string, unknown, RegExp])[] = [
   ['doc', { deep: [{ n: long }] }, /more digits than a JavaScript number keeps/],
   ['at', '2026-11-05T08:00:00.5Z', /more fractional digits of a second than the 0/],
   ['at', 'now', /not an ISO 8601 time/],
+  ['span', '-1 2:03:04', /not an ISO 8601 interval/],
+  ['span', '1 day', /not an ISO 8601 interval/],
+  ['span', 'P0.5M', /not an ISO 8601 interval/],
+  ['span', 'P1DT', /not an ISO 8601 interval/],
+  ['span', 'P', /not an ISO 8601 interval/],
+  ['span', 'PT1.0000001S', /more fractional digits of a second than the 6/],
+  ['span', 86_400_000, /not an ISO 8601 interval/],
+  ['rest', 'PT0.125S', /more fractional digits of a second than the 2/],
+  ['age', 'P1Y2M3D', /it has a day, which interval year to month does not store/],
+  ['days', 'P1DT0.5S', /it has a second, which interval day does not store/],
+  ['spans', ['PT1S', 'PT0.5S'], /more fractional digits of a second than the 0/],
+  ['spans', '{-1 2:03}', /it is not a list/],
+  ['fixed', 'abcd', /more characters than character\(3\) stores/],
+  ['letter', 'ab', /more than 1 byte/],
 ]
 
 const good = {
@@ -102,6 +128,16 @@ const good = {
   said: 1.25,
   doc: { deep: [{ n: 1.5 }] },
   at: '2026-11-05T08:00:00.000Z',
+  span: 'P-1Y2M3W4DT5H-6M-7.123456S',
+  rest: 'PT0.250S',
+  age: 'P14M0DT0S',
+  days: 'P2M40D',
+  spans: ['PT1S', null, 'P1D'],
+  fixed: 'abc',
+  bits: '101',
+  letter: 'x',
+  range: '[1,5)',
+  ranges: ['(0.10,2.005]', null],
 }
 
 describe('columns of declared effects', await skipWithout('postgres'), () => {
@@ -151,7 +187,11 @@ describe('columns of declared effects', await skipWithout('postgres'), () => {
       await rig.pass(apply, [{ ...good, id: 'g', event: 'good' }])
       const [row] = await rig.rows(
         `select n2::text, whole::text, cent::text, price::text, many::text, prices::text, counts::text, words, small, code, said, doc,
-           (times[1] at time zone 'UTC')::text as time, (at at time zone 'UTC')::text as at from ${table}`,
+           (times[1] at time zone 'UTC')::text as time, (at at time zone 'UTC')::text as at,
+           extract(year from span) || ' ' || extract(month from span) || ' ' || extract(day from span) || ' ' || extract(epoch from span - date_trunc('day', span)) as span,
+           extract(epoch from rest) || '' as rest, extract(year from age) || ' ' || extract(month from age) as age,
+           extract(month from days) || ' ' || extract(day from days) as days, extract(epoch from spans[3]) || '' as spans,
+           fixed, bits::text, letter, range::text, ranges::text from ${table}`,
       )
       assert.deepEqual(row, {
         n2: '-1234.50',
@@ -168,7 +208,52 @@ describe('columns of declared effects', await skipWithout('postgres'), () => {
         doc: { deep: [{ n: 1.5 }] },
         time: '2026-11-05 06:00:00',
         at: '2026-11-05 08:00:00',
+        span: '0 -10 25 17632.876544',
+        rest: '0.250000',
+        age: '1 2',
+        days: '2 40',
+        spans: '86400.000000',
+        fixed: 'abc',
+        bits: '101',
+        letter: 'x',
+        range: '[1,5)',
+        ranges: '{"(0.10,2.005]",NULL}',
       })
     })
   }
+
+  const unfit = [
+    ['tstzrange', /range of timestamp with time zone, which depends on the session/],
+    ['tsrange', /range of timestamp without time zone/],
+    ['daterange', /range of date/],
+    ['tstzmultirange', /multirange of timestamp with time zone/],
+    ['stay', /range of date/],
+    ['stay[]', /range of date/],
+    ['span_range', /range of interval/],
+    ['leg', /composite type leg, whose fields are not checked/],
+    ['leg[]', /composite type leg/],
+    ['trip', /composite type leg/],
+    ['regclass', /regclass, which depends on the search path/],
+    ['regtype[]', /regtype, which depends on the search path/],
+    ['money[]', /money, which rounds and depends on the session/],
+  ] as const
+  test('columns whose values depend on the session are refused at start, also in domains and lists', async () => {
+    await rig.pool.query(`
+      create domain stay as daterange; create type span_range as range (subtype = interval);
+      create type leg as (starts timestamptz, price numeric(6,2)); create domain trip as leg check (true)`)
+    const add = unfit.map(([type], n) => `add bad_${n} ${type}`).join(', ')
+    const bad = Object.fromEntries(unfit.map((_, n) => [`bad_${n}`, () => null]))
+    const { trail, machine, board } = declaredEffects(bad, 'unfit_')
+    for (const [table, apply] of Object.entries({ trail, machine, board })) {
+      await rig.pool.query(
+        `create table unfit_${table} (like ${table} including all); alter table unfit_${table} ${add}`,
+      )
+      const error = await rig.pass(apply, []).then(
+        () => 'started',
+        reason => String(reason.message),
+      )
+      for (const [n, [type, why]] of unfit.entries())
+        assert.match(error, new RegExp(`bad_${n} is .*${why.source}`), `${table}, ${type}`)
+    }
+  })
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { contribution } from 'onceward'
 import { skipWithout } from '../services/services.ts'
-import { type Minutes, minutes, workflow } from './declared-contracts.ts'
+import { deeds, type Minutes, minutes, workflow } from './declared-contracts.ts'
 import { DeclaredRig } from './declared-rig.ts'
 
 const minute = 60_000
@@ -118,7 +118,7 @@ describe('a contribution to hopping windows', await skipWithout('postgres'), () 
       assert.equal(wrong(everyMs).at(-1)?.place, 'window.everyMs', String(everyMs))
   })
 
-  test('results of transitions and contributions are counted by reason', async () => {
+  test('results of transitions, contributions and audits are counted by reason', async () => {
     const step = (id: string, event: string, version: number) => ({
       id,
       transitionId: id,
@@ -139,5 +139,12 @@ describe('a contribution to hopping windows', await skipWithout('postgres'), () 
       answered('a', 1, 2, { id: 'other' }),
     ])
     assert.deepEqual(added.results, { duplicate_fact: 1, fact_conflict: 1 })
+    const deed = { id: 'a', eventId: 'a', who: 'ann', what: { action: 'opened' } }
+    const audited = await rig.pass(deeds(), [
+      deed,
+      { ...deed, id: 'again' },
+      { ...deed, id: 'other', who: 'eve' },
+    ])
+    assert.deepEqual(audited.results, { duplicate_entry: 1, entry_conflict: 1 })
   })
 })

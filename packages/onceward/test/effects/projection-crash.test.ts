@@ -19,7 +19,7 @@ describe('a projection whose process is killed', {
   for (const dedup of ['marker', 'version'] as const) {
     for (const killAt of ['received', 'claimed', 'applied', 'concluded', 'committed', 'settled'] as const) {
       it(`at batch.${killAt} under dedup '${dedup}' moves each version once`, async () => {
-        await using env = await openWorld({ dedup, waits: false, ordered: true })
+        await using env = await openEnvironment({ dedup, waits: false, ordered: true })
         await env.publish(facts)
         const dying = env.spawn({ killAt: `batch.${killAt}`, hit: 2 })
         assert.equal(await dying.ended(), 'SIGKILL')
@@ -37,7 +37,7 @@ describe('a projection whose process is killed', {
 
   for (const killAt of ['batch.committed', 'work.leased', 'work.finished', 'work.committed'] as const) {
     it(`at ${killAt} while versions wait loses none of them, and keeps their order`, async () => {
-      await using env = await openWorld({ dedup: 'marker', waits: true, ordered: false })
+      await using env = await openEnvironment({ dedup: 'marker', waits: true, ordered: false })
       await env.publish(facts.filter(({ version }) => version !== 1))
       const storing = env.spawn()
       await until('all wait', async () => (await env.held()) === facts.length - keys.length)
@@ -56,7 +56,7 @@ describe('a projection whose process is killed', {
 
   for (const dedup of ['marker', 'version'] as const) {
     it(`or that runs in two processes: copies under dedup '${dedup}' move each version once`, async () => {
-      await using env = await openWorld({ dedup, waits: false, ordered: false })
+      await using env = await openEnvironment({ dedup, waits: false, ordered: false })
       const twins = [env.spawn(), env.spawn()]
       const renamed = facts.map(one => ({ ...one, id: `${one.id} again` }))
       for (let round = 0; round < 4; round++) await env.publish(round % 2 ? renamed : facts)
@@ -72,7 +72,7 @@ describe('a projection whose process is killed', {
   }
 })
 
-async function openWorld(given: Pick<ProcessOrders, 'dedup' | 'waits' | 'ordered'>) {
+async function openEnvironment(given: Pick<ProcessOrders, 'dedup' | 'waits' | 'ordered'>) {
   const scene = await ProjectionScene.open()
   const name = 'killed'
   await scene.pool.query(`create table case_view (case_id text primary key, version bigint not null);

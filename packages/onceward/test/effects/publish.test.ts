@@ -176,10 +176,10 @@ describe('targets are checked before anything starts', () => {
   const refusals: [string, object, RegExp][] = [
     ['no broker', { topic: 't' }, /effect\.publish\.out\.broker: must be one of 'kafka'/],
     ['an unknown broker', { broker: 'nats', topic: 't' }, /out\.broker: must be one of/],
-    ['Kafka without a topic', { broker: 'kafka' }, /out\.topic: must be a text/],
+    ['Kafka without a topic', { broker: 'kafka' }, /out\.topic: must be a string/],
     ['Kafka with a queue', { broker: 'kafka', topic: 't', queue: 'q' }, /out\.queue: does not apply to/],
     ['an exchange without a routing key', { broker: 'rabbitmq', exchange: 'e' }, /out\.routingKey: must be/],
-    ['RabbitMQ with nothing', { broker: 'rabbitmq' }, /out\.queue: must be a text/],
+    ['RabbitMQ with nothing', { broker: 'rabbitmq' }, /out\.queue: must be a string/],
     ['a misspelt key', { broker: 'kafka', topik: 't', topic: 't' }, /did you mean 'topic'/],
     ['a text', 'captures' as never, /must be an object/],
   ]
@@ -202,7 +202,7 @@ describe('targets are checked before anything starts', () => {
     const tx = { query: () => assert.fail('nothing may be written') }
     await assert.rejects(
       publishInTransaction(tx, { broker: 'kafka' } as never, [{ id: 'a', body: 1 }]),
-      /Nothing was written: target\.topic must be a text/,
+      /Nothing was written: target\.topic must be a string/,
     )
     await assert.rejects(
       publishInTransaction(tx, publish.captured, [{ id: 'a', body: 1 }, { body: 2 } as never]),

@@ -128,6 +128,26 @@ describe('receipts', await skipWithout('postgres'), () => {
     )
   })
 
+  it('have the time of the event, by the message itself', async () => {
+    const identity = { ...base.identity, occurredAt: (m: Payment) => times[m.id] }
+    const times: Record<string, string | number> = {
+      iso: '2026-01-01T12:00:00.5+02:00',
+      ms: Date.UTC(2025, 11, 31),
+      zoneless: '2026-01-01T12:00:00',
+    }
+    const consumer = await consume({ ...base, name: 'dating', identity }, ...Object.keys(times), 'none')
+    const timeOf = async (id: string) => {
+      const { answers, from } = await ask(consumer, id)
+      return [answers['source time'], from['source time']]
+    }
+    const itself = 'the message itself, in its receipt'
+    const sent = ['2026-01-02T03:04:05.000Z', "the broker's timestamp, in its receipt"]
+    assert.deepEqual(await timeOf('iso'), ['2026-01-01T10:00:00.500Z', itself])
+    assert.deepEqual(await timeOf('ms'), ['2025-12-31T00:00:00.000Z', itself])
+    assert.deepEqual(await timeOf('zoneless'), sent)
+    assert.deepEqual(await timeOf('none'), sent)
+  })
+
   it('are one row for a batch, and have the bytes only where the contract keeps them', async () => {
     const ids = Array.from({ length: 50 }, (_, n) => `b${n}`)
     const consumer = await consume({ ...base, name: 'keeping', evidence: { keep: 'payload' } }, ...ids)

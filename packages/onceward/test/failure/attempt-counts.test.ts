@@ -29,7 +29,7 @@ const ends: readonly [
   ['a thrown validation error', fails('22P02'), 'dead', 'validation', 3],
   ['a thrown conflict', fails('23505'), 'parked', 'business conflict', 3],
   ['a thrown corruption', fails('effect_conflict'), 'quarantined', 'corruption', 3],
-  ['a retry verdict without end', () => retryAfter(1), 'parked', 'verdict', 5],
+  ['a retry verdict without end', () => retryAfter(1), 'parked', 'retry', 5],
   ['failures that differ', flakyForEver(), 'parked', 'unclassified', 5],
 ]
 
@@ -69,7 +69,8 @@ describe('the attempts of a message that was set aside', await skipWithout('post
       if (state === 'parked' && !exhausted) return assert.equal(copy, undefined)
       assert.equal(copy!['onceward-attempts'], String(attempts))
       assert.equal(copy!['onceward-class'], failureClass)
-      assert.equal(copy!['onceward-exception'], failureClass === 'verdict' ? undefined : 'Error')
+      const isVerdict = ['verdict', 'retry'].includes(failureClass)
+      assert.equal(copy!['onceward-exception'], isVerdict ? undefined : 'Error')
       assert.equal(copy!['onceward-owner'], 'second-line')
       assert.equal(copy!['onceward-correlation-id'], 'c-1')
       assert.equal(copy!['onceward-schema-version'], '7')

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { until } from 'onceward/testing'
+import { countingDatabase, increment, startCounting } from '../delivery/counting.ts'
 import { skipWithout } from '../services/services.ts'
-import { countingDatabase, increment, startCounting } from '../spine/counting.ts'
 
 describe('batches in parts, because statements failed recently', await skipWithout('postgres'), () => {
   test('blame a handler that hangs, and no other', async () => {

@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import { until } from 'onceward/testing'
 import { readStatus } from '../../src/telemetry/read-status.ts'
-import { type JobContext, Scene } from '../inbox/scene.ts'
 import { skipWithout } from '../services/services.ts'
+import { type JobContext, Scene } from '../work/scene.ts'
 
 /** A downstream that can go away and come back on the same port. */
 class Downstream {

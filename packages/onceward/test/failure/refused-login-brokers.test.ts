@@ -9,8 +9,8 @@ import {
 } from 'onceward'
 import { until } from 'onceward/testing'
 import { startObserveServer } from '../../src/runtime/observe-server.ts'
-import { scrape } from '../observe/scraped.ts'
 import { skipWithout } from '../services/services.ts'
+import { scrape } from '../telemetry/scraped.ts'
 import { type BrokerName, openBroker, openStore } from './broker-scene.ts'
 
 type Contract = ConsumerContract<{ id: string }, SqlTransaction>

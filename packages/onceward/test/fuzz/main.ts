@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util'
 import { runFuzz } from './run-fuzz.ts'
 import { findTarget, targetNames } from './targets/index.ts'
 
-const usage = `Usage: npm run fuzz -- [--inputs 100000] [--seed 1] [--target name] [--input file] [--json]
+const usage = `Usage: npm run fuzz -- [--inputs 100000] [--seed 1] [--target name …] [--input file] [--json]
 Gives varied bytes and texts to every decoder and every reader of texts. --inputs counts all targets together.
   --input   runs one file through the target, to repeat what was found
 Targets: ${targetNames.join(', ')}.`
@@ -13,14 +13,14 @@ const { values } = parseArgs({
   options: {
     inputs: { type: 'string', default: '100000' },
     seed: { type: 'string', default: '1' },
-    target: { type: 'string' },
+    target: { type: 'string', multiple: true },
     input: { type: 'string' },
     json: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 })
 const [inputs, seed] = [Number(values.inputs), Number(values.seed)]
-const chosen = targetNames.filter(name => values.target === undefined || name === values.target)
+const chosen = targetNames.filter(name => values.target === undefined || values.target.includes(name))
 if (values.help || chosen.length === 0 || !(inputs > 0) || !Number.isInteger(seed)) {
   console.error(usage)
   process.exit(values.help ? 0 : 2)

@@ -6,11 +6,15 @@ import { formatStorage, installKafka, kafkaId } from '../../../../scripts/servic
 import { KafkaConnections } from '../../src/drivers/kafka/client/connections.ts'
 import { until } from '../../src/testing/until.ts'
 import { freePorts } from '../services/free-ports.ts'
+import { type Certificates, makeCertificates } from './certificates.ts'
 import { kafkaNode, toText } from './kafka-node.ts'
 
 /** Three nodes, each broker and controller, on ports and in folders of their own. Node ids are 1 to 3. */
 export interface KafkaCluster {
   readonly bootstrap: string
+  /** Only with `secure`: TLS with a login. */
+  readonly secured: string
+  readonly certificates: Certificates | null
   readonly connections: KafkaConnections
   /** kill -9. */
   kill(node: number): Promise<void>
@@ -36,11 +40,13 @@ const nodes = [1, 2, 3]
 
 export async function startKafkaCluster(
   properties: Readonly<Record<string, string>> = {},
+  { secure = false } = {},
 ): Promise<KafkaCluster> {
   const java = await installKafka(line => console.error(line))
   const root = mkdtempSync(join(tmpdir(), 'onceward-kafka3-'))
-  const ports = await freePorts(6)
-  const [plain, controllers] = [ports.slice(0, 3), ports.slice(3)]
+  const ports = await freePorts(9)
+  const [plain, controllers, sasl] = [ports.slice(0, 3), ports.slice(3, 6), ports.slice(6)]
+  const certificates = secure ? makeCertificates(root) : null
   const initialControllers = nodes
     .map(node => `${node}@127.0.0.1:${controllers[node - 1]}:${kafkaId()}`)
     .join()
@@ -51,7 +57,9 @@ export async function startKafkaCluster(
       mkdirSync(folder)
       const file = join(folder, 'server.properties')
       const data = join(folder, 'data')
-      writeFileSync(file, toText({ ...nodeProperties(node, { plain, controllers, data }), ...properties }))
+      const base = nodeProperties(node, { plain, controllers, data })
+      const more = certificates === null ? {} : securedListener(base, sasl[node - 1]!, certificates)
+      writeFileSync(file, toText({ ...base, ...more, ...properties }))
       return [node, { file, ...kafkaNode(java, { file, folder, port: plain[node - 1]! }) }]
     }),
   )
@@ -93,6 +101,8 @@ export async function startKafkaCluster(
   }
   return {
     bootstrap,
+    secured: sasl.map(port => `127.0.0.1:${port}`).join(),
+    certificates,
     connections,
     kill: node => broker(node).kill(),
     stop: node => broker(node).stop(),
@@ -113,6 +123,28 @@ export async function startKafkaCluster(
     },
     untilInSync,
     close,
+  }
+}
+
+/** The login of clients on the secured listener. */
+export const login = { mechanism: 'PLAIN', username: 'alice', password: 'alice-secret' } as const
+
+function securedListener(
+  { listeners, 'listener.security.protocol.map': protocols }: Record<string, string>,
+  port: number,
+  { keystoreFile, truststoreFile }: Certificates,
+): Record<string, string> {
+  const { username, password } = login
+  const module = 'org.apache.kafka.common.security.plain.PlainLoginModule required'
+  return {
+    listeners: `${listeners},SECURED://127.0.0.1:${port}`,
+    'listener.security.protocol.map': `${protocols},SECURED:SASL_SSL`,
+    'listener.name.secured.sasl.enabled.mechanisms': 'PLAIN',
+    'listener.name.secured.plain.sasl.jaas.config': `${module} user_${username}="${password}";`,
+    'ssl.keystore.type': 'PEM',
+    'ssl.keystore.location': keystoreFile,
+    'ssl.truststore.type': 'PEM',
+    'ssl.truststore.location': truststoreFile,
   }
 }
 

@@ -1,5 +1,6 @@
 import type { TestContext } from 'node:test'
 import { type Filter, startTcpProxy, type TcpProxy } from '../proxy/tcp-proxy.ts'
+import { failFetch, withEnd } from './false-answers.ts'
 
 /**
  * A proxy that clients do not leave: the address brokers advertise is replaced by the proxy's in every
@@ -10,6 +11,10 @@ export interface KafkaProxy extends TcpProxy {
   /** Loses what the broker says from now on, while it still hears everything, until `listen` or a cut. */
   deafen(): void
   listen(): void
+  /** From now on the partition seems to end here, wherever the broker is asked for its end, until `listen`. */
+  endEarly(topic: string, partition: number, end: number): void
+  /** The next fetches of the topic with this id are answered with an error of this code, until `listen`. */
+  failFetches(topicId: string, code: number, times?: number): void
   /** Calls back with the API key of every request that passes. */
   onRequest(see: ((apiKey: number) => void) | null): void
 }
@@ -31,6 +36,15 @@ export async function startKafkaProxy(t: TestContext, bootstrap: string): Promis
     },
     deafen: () => proxy.toClient(() => null),
     listen: () => proxy.toClient(rename),
+    endEarly: (topic, partition, end) =>
+      proxy.toClient(bytes => withEnd(rename(bytes)!, { topic, partition, end })),
+    failFetches: (topicId, code, times = Number.POSITIVE_INFINITY) => {
+      let left = times
+      proxy.toClient(bytes => {
+        if (left > 0 && failFetch(bytes, topicId, code)) left--
+        return rename(bytes)
+      })
+    },
     onRequest: see =>
       proxy.toServer(
         see === null

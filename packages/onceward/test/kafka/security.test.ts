@@ -1,10 +1,19 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { createAclsV3 } from '@platformatic/kafka'
-import { defineConsumer, realEnvironment, runConsumer, type SqlTransaction } from 'onceward'
+import {
+  consumerParts,
+  defineConsumer,
+  realEnvironment,
+  runConsumer,
+  type SqlTransaction,
+  withPolicy,
+} from 'onceward'
+import { topic } from 'onceward/kafka'
 import { publishInTransaction, runRelay } from 'onceward/outbox'
 import { createPool, createQueue, migrate, postgresQueue, publish } from 'onceward/postgres'
 import { until } from 'onceward/testing'
+import { readPolicy } from '../../src/contract/policy/read-policy.ts'
 import { brokerSecurity } from '../../src/drivers/broker-security.ts'
 import type { KafkaConnectionOptions } from '../../src/drivers/kafka/client/connection-options.ts'
 import { KafkaConnections } from '../../src/drivers/kafka/client/connections.ts'
@@ -258,6 +267,70 @@ describe('authentication and authorisation', await skipWithout('kafka'), () => {
         deadlineMs: 60_000,
       })
     }
+  })
+
+  test('a consumer reads with the TLS and SASL settings of its policy file', async t => {
+    const kafka = await openKafka(t, broker.bootstrap)
+    const database = await createDatabase()
+    const pool = createPool(database.url, { max: 2 })
+    const parts: { drain(deadlineMs: number): Promise<void> }[] = []
+    t.after(async () => {
+      await Promise.all(parts.map(part => part.drain(10_000)))
+      await pool.end()
+      await database.drop()
+    })
+    await migrate(pool)
+    await pool.query('create table got (id text primary key)')
+    const { caFile } = broker.certificates
+    const { sasl, tls } = broker.listeners
+    const secret = (name: string) => `"\${env:${name}}"`
+    const login = `username: ${secret('USER')}, password: ${secret('PASSWORD')}`
+    const right = { USER: 'alice', PASSWORD: 'alice-secret' }
+    const consumerOf = async (name: string, bootstrap: string, settings: string, environment = right) => {
+      const source = topic(await kafka.createTopic(), { start: 'earliest', bootstrap })
+      await kafka.produce(source.topic, [JSON.stringify({ id: name })])
+      const contract = consumerParts<{ id: string }, SqlTransaction>({
+        name,
+        owner: 'tests',
+        risk: 'projection',
+        source,
+        identity: { id: m => m.id },
+        handle: async ({ message, tx }) =>
+          void (await tx.query('insert into got (id) values ($1)', [message.id])),
+      })
+      const text = `consumers:\n  ${name}:\n    source: ${settings}\n`
+      return withPolicy(contract, readPolicy(text, 'onceward.yaml'), { environment })
+    }
+    const databaseUrl = database.url
+    const ways = {
+      by_tls: [tls, `{ tls: { ca: ${caFile} } }`],
+      by_sasl: [sasl, `{ sasl: { mechanism: SCRAM-SHA-512, ${login} } }`],
+    } as const
+    for (const [name, [bootstrap, settings]] of Object.entries(ways))
+      parts.push(await runConsumer(await consumerOf(name, bootstrap, settings), { databaseUrl }))
+    const got = async () => (await pool.query('select id from got order by id')).rows.map(({ id }) => id)
+    await until('both are applied', async () => (await got()).length === 2, { deadlineMs: 60_000 })
+    assert.deepEqual(await got(), ['by_sasl', 'by_tls'])
+
+    const refuses = async (
+      name: string,
+      [bootstrap, settings]: readonly [string, string],
+      says: RegExp,
+      environment?: typeof right,
+    ) => {
+      const consumer = await consumerOf(name, bootstrap, settings, environment)
+      await assert.rejects(runConsumer(consumer, { databaseUrl }), (error: OncewardError) => {
+        assert.equal(error.code, 'configuration', error.message)
+        assert.match(error.message, says)
+        assert.doesNotMatch(error.message, /secret/)
+        return true
+      })
+    }
+    await refuses('trusts_node', [tls, '{ tls: true }'], /not signed by a trusted authority/)
+    const elsewhere = `{ tls: { ca: ${caFile}, servername: elsewhere.test } }`
+    await refuses('wrong_name', [tls, elsewhere], /does not cover the host name/)
+    const wrong = { ...right, PASSWORD: 'other-secret' }
+    await refuses('wrong_password', ways.by_sasl, /credentials/, wrong)
   })
 
   test('mutual TLS: a broker that requires a client certificate refuses a connection without one', async () => {

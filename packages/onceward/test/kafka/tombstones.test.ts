@@ -16,6 +16,7 @@ import { createPool, migrate } from 'onceward/postgres'
 import { until } from 'onceward/testing'
 import { z } from 'zod'
 import { digestOf } from '../../src/message/digest.ts'
+import { verifyCampaign } from '../../src/replay/campaign/steer-campaign.ts'
 import { replayAll } from '../parking/parked-scene.ts'
 import { createDatabase, skipWithout } from '../services/services.ts'
 import { openKafka, randomName, type TestKafka } from './fixture.ts'
@@ -266,6 +267,38 @@ describe('a Kafka tombstone', await skipWithout('postgres', 'kafka'), () => {
     await replay.run(id)
     assert.deepEqual(await seen(consumer.name), ['a Anna backfill', 'a gone backfill'])
   })
+
+  for (const dedup of ['marker', 'version'] as const)
+    test(`deletes its key in a rebuilt projection, and one that comes later does too (dedup ${dedup})`, async t => {
+      const kafka = await openKafka(t)
+      const name = await kafka.createTopic(compacted)
+      await pool.query('truncate customer')
+      await kafka.produce(name, [
+        { key: 'a', value: value('Anna') },
+        { key: 'b', value: value('Bert') },
+        { key: 'a', value: null },
+      ])
+      const consumer = { ...states(name, dedup), replay: { modes: ['rebuild' as const] } }
+      const live = await consume(t, kafka, consumer)
+      const expected = ['a 2 null gone', 'b 1 Bert']
+      await until('live has applied them', async () => (await customers()).join() === expected.join())
+      await pool.query(`update customer set gone = false, name = 'Anna' where id = 'a'`)
+      const replay = await openReplay(defineConsumer(consumer), {
+        databaseUrl: database.url,
+        kafkaBootstrap: kafka.bootstrap,
+      })
+      t.after(() => replay.close())
+      const selection = { of: 'log', start: 'first', end: 'next' } as const
+      const { id } = await replay.create({ mode: 'rebuild', selection, reason: 'a test' })
+      await replay.preview(id)
+      await replay.run(id)
+      await verifyCampaign(pool, id)
+      await replay.swap(id, { accept: { customer: 'a deletion was undone by hand' } })
+      assert.deepEqual(await customers(), expected)
+      await kafka.produce(name, [{ key: 'b', value: null }])
+      await until('b is deleted', async () => (await customers())[1] === 'b 3 null gone')
+      await live.drain()
+    })
 
   test('passes through createKafkaTransform', async t => {
     const kafka = await openKafka(t)

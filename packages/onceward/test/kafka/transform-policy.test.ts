@@ -13,8 +13,8 @@ import {
 } from '../../src/index.ts'
 import { startObserveServer } from '../../src/runtime/observe-server.ts'
 import { until } from '../../src/testing/until.ts'
-import { producerContext, registerTracing, spansNamed } from '../observe/tracing.ts'
 import { skipWithout } from '../services/services.ts'
+import { producerContext, registerTracing, spansNamed } from '../telemetry/tracing.ts'
 import { openKafka, randomName, type TestKafka } from './fixture.ts'
 
 interface Order {
@@ -165,6 +165,11 @@ describe('the failure policy of a transform', await skipWithout('kafka'), () => 
       ['{"n":4}', '3', 'dead'],
     )
     assert.match(letter!.headers['onceward-reason']!, /always/)
+    assert.equal(letter!.headers['onceward-exception'], 'Error')
+    const [first, last] = ['first', 'last'].map(one =>
+      Date.parse(letter!.headers[`onceward-${one}-failure`]!),
+    )
+    assert.ok(first! < last! && last! - first! < 60_000, `${first} ${last}`)
     assert.deepEqual([order.indexOf(6) > order.indexOf(2), running.tally.outcomes.retry], [true, 4])
   })
 

@@ -153,7 +153,7 @@ describe('a transform', await skipWithout('kafka'), () => {
     await assertOnce(kafka, output, 1_000)
   })
 
-  test('gives way to another of the same name, with an error', async t => {
+  test('ends with an error when another of the same name starts', async t => {
     const { kafka, input, output, group } = await setUp(t, 1)
     const given = { instance: 'worker', map: copyTo(output) }
     const first = await open(t, kafka, input, group, given)

@@ -35,6 +35,8 @@ export function contractOf(
     identity: { id: fact => fact.id, orderKey: fact => fact.key, aggregateId: fact => fact.key },
     order,
     dedup,
+    // Small batches: a message that overtakes an earlier one of its key is in another batch.
+    batch: { sizeMax: 2, inFlightMax: 3 },
     inbox: { mode: inbox },
     failure: { mode: failure, attemptsMax: 2, delayMs: 1, delayMaxMs: 2 },
     replay: {
@@ -77,9 +79,15 @@ const board = (table: string) =>
     table,
     key: { id: 'key' },
     version: { version: 'version' },
-    columns: { key: 'key' },
+    columns: { key: readKey },
     gap: 'accept latest',
   })
+
+/** A field that cannot be read is the failure of a projection that no later try ends. */
+function readKey({ key, plan }: Fact): string {
+  if (plan === 'fail always') throw new Error('never')
+  return key
+}
 
 function failingOnce(effect: DeclaredEffect<Fact>, tried: Set<string>): DeclaredEffect<Fact> {
   return {

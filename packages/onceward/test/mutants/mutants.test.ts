@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
-import { dirname } from 'node:path'
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { skipWithout } from '../services/services.ts'
+import { deciderParts, deciders } from './deciders.ts'
 import { mutants } from './list/index.ts'
-import { runMutants } from './run-mutants.ts'
+import { misplacedMutants, runMutants } from './run-mutants.ts'
 import { mutated } from './scratch-copy.ts'
 
 const root = dirname(dirname(dirname(dirname(dirname(fileURLToPath(import.meta.url))))))
@@ -49,6 +51,23 @@ describe('the list of mutants', () => {
   test('has at least 60, each with a name of its own', () => {
     assert.ok(mutants.length >= 60)
     assert.equal(new Set(mutants.map(({ name }) => name)).size, mutants.length)
+  })
+
+  test('every text is in its file exactly once', () => {
+    assert.deepEqual(misplacedMutants(mutants, root), [])
+  })
+
+  test('every test file that a mutant or a decider names exists', () => {
+    const named = [...mutants.map(({ test }) => test), ...deciders.flatMap(({ tests }) => tests)]
+    const missing = named.filter(name => !existsSync(join(root, 'packages/onceward/test', `${name}.test.ts`)))
+    assert.deepEqual(missing, [])
+  })
+
+  test('every decider is in one part of the long form', () => {
+    for (const { file } of deciders) {
+      const parts = Object.values(deciderParts).filter(words => words.some(word => file.includes(word)))
+      assert.equal(parts.length, 1, file)
+    }
   })
 
   test('a mutant whose text is not in its file once is refused', () => {

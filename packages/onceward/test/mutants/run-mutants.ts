@@ -34,8 +34,8 @@ const broken = /SyntaxError|ERR_INVALID_TYPESCRIPT_SYNTAX|ERR_MODULE_NOT_FOUND|i
  * mutants each test file passes: this is checked once per file.
  */
 export async function runMutants(mutants: readonly Mutant[], run: MutantRun): Promise<MutantReport> {
-  for (const mutant of mutants)
-    mutated(readFileSync(join(run.root, 'packages/onceward/src', mutant.file), 'utf8'), mutant)
+  const [misplaced] = misplacedMutants(mutants, run.root)
+  if (misplaced !== undefined) throw new Error(misplaced)
   const survivors: Survivor[] = []
   const queue = [...Map.groupBy(mutants, ({ test }) => test).values()]
   const worker = async () => {
@@ -50,6 +50,18 @@ export async function runMutants(mutants: readonly Mutant[], run: MutantRun): Pr
   await Promise.all(Array.from({ length: Math.min(run.jobs, queue.length) }, worker))
   const caught = mutants.length - survivors.length
   return { mutants: mutants.length, caught, survivors, ok: survivors.length === 0 }
+}
+
+/** Why a mutant cannot be applied: its text is not in its file exactly once. */
+export function misplacedMutants(mutants: readonly Mutant[], root: string): string[] {
+  return mutants.flatMap(mutant => {
+    try {
+      mutated(readFileSync(join(root, 'packages/onceward/src', mutant.file), 'utf8'), mutant)
+      return []
+    } catch (error) {
+      return (error as Error).message
+    }
+  })
 }
 
 /** The mutants of one test file. */

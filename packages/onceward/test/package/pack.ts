@@ -16,14 +16,18 @@ export interface Packed {
   readonly remove: () => void
 }
 
-/** Builds the package and packs it, as a release does. */
-export async function pack(): Promise<Packed> {
-  const folder = mkdtempSync(join(tmpdir(), 'onceward-packed-'))
+/** Builds every package, as a release does. */
+export async function build(): Promise<void> {
   await run(process.execPath, ['--conditions=@onceward/source', join(root, 'scripts', 'build.ts')], {
     cwd: root,
   })
+}
+
+/** Packs a package that was built. */
+export async function pack(name: 'onceward' | 'console'): Promise<Packed> {
+  const folder = mkdtempSync(join(tmpdir(), 'onceward-packed-'))
   const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder], {
-    cwd: join(root, 'packages', 'onceward'),
+    cwd: join(root, 'packages', name),
   })
   const [{ filename, files, size }] = JSON.parse(stdout) as [
     { filename: string; files: { path: string }[]; size: number },

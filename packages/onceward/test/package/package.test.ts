@@ -9,18 +9,23 @@ import { until } from 'onceward/testing'
 import { publint } from 'publint'
 import { formatMessage } from 'publint/utils'
 import { createDatabase, skipWithout } from '../services/services.ts'
-import { compile, emptyProject, install, type Packed, pack, root, run } from './pack.ts'
+import { serveInstalled } from './installed-console.ts'
+import { build, compile, emptyProject, install, type Packed, pack, root, run } from './pack.ts'
 
 describe('the published package', async () => {
   let packed: Packed
+  let desk: Packed
   let folder: string
   before(async () => {
-    packed = await pack()
+    await build()
+    packed = await pack('onceward')
+    desk = await pack('console')
     folder = await emptyProject(packed.tarball)
   })
   after(() => {
     rmSync(folder, { recursive: true, force: true })
     packed.remove()
+    desk.remove()
   })
 
   test('contains what users need, in 1.5 MB', () => {
@@ -56,20 +61,27 @@ describe('the published package', async () => {
   })
 
   test('is accepted by publint and arethetypeswrong', { timeout: 280_000 }, async () => {
-    const bytes = readFileSync(packed.tarball)
-    const data = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength)
-    const { messages, pkg } = await publint({ pack: { tarball: data as ArrayBuffer }, strict: true })
+    // The resolution of Node 10 knows no `exports`: profile `node16` of the tool leaves it out too.
+    const problems = await problemsOf(packed.tarball)
     assert.deepEqual(
-      messages.map(message => formatMessage(message, pkg)),
+      problems.filter(problem => !/ node10$/.test(problem)),
       [],
     )
-    const checked = await checkPackage(createPackageFromTarballData(new Uint8Array(data as ArrayBuffer)))
-    // The resolution of Node 10 knows no `exports`: profile `node16` of the tool leaves it out too.
-    const problems = (checked.types === false ? [] : checked.problems).filter(
-      problem => !('resolutionKind' in problem) || problem.resolutionKind !== 'node10',
+  })
+
+  test('of the console has its server, its pages and their licence', { timeout: 280_000 }, async () => {
+    const foreign = /^(src|test)\/|\.test\.|\.tsx?$/
+    const strange = desk.paths.filter(path => foreign.test(path.replace(/\.d\.ts$/, '')))
+    assert.deepEqual(strange, [])
+    for (const path of ['LICENSE', 'README.md', 'dist/server/main.js', 'dist/web/index.html'])
+      assert.ok(desk.paths.includes(path), path)
+    assert.ok(desk.size <= 500_000, `${desk.size} bytes`)
+    // It is a module: `require` of it works in every Node that it supports.
+    const problems = await problemsOf(desk.tarball)
+    assert.deepEqual(
+      problems.filter(problem => !/ node10$|^CJSResolvesToESM /.test(problem)),
+      [],
     )
-    assert.notEqual(checked.types, false)
-    assert.deepEqual(problems, [])
   })
 
   test('is the same library for require, which says so where Node is too old', async () => {
@@ -111,8 +123,29 @@ describe('the published package', async () => {
       await runReadme(folder)
       await checkOrmDoors(folder)
     })
+
+    test('serves the console by "npx @onceward/console"', { timeout: 280_000 }, async () => {
+      await install(folder, [desk.tarball])
+      await serveInstalled(folder)
+    })
   })
 })
+
+/** What publint and arethetypeswrong have against a tarball. */
+async function problemsOf(tarball: string): Promise<string[]> {
+  const bytes = readFileSync(tarball)
+  const data = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength) as ArrayBuffer
+  const { messages, pkg } = await publint({ pack: { tarball: data }, strict: true })
+  const checked = await checkPackage(createPackageFromTarballData(new Uint8Array(data)))
+  assert.notEqual(checked.types, false, 'it has types')
+  const problems = checked.types === false ? [] : checked.problems
+  return [
+    ...messages.map(message => `${formatMessage(message, pkg)}`),
+    ...problems.map(
+      problem => `${problem.kind} ${'resolutionKind' in problem ? problem.resolutionKind : ''}`,
+    ),
+  ]
+}
 
 async function runReadme(folder: string): Promise<void> {
   await using cleanup = new AsyncDisposableStack()

@@ -12,8 +12,8 @@ import { noteStateFixed } from '../../src/operations/parking/fix-parked.ts'
 import { previewParked } from '../../src/operations/parking/preview-parked.ts'
 import { skipParked } from '../../src/operations/parking/skip-parked.ts'
 import { verifyAudit } from '../../src/operations/parking/verify-audit.ts'
-import { Scene } from '../inbox/scene.ts'
 import { skipWithout } from '../services/services.ts'
+import { Scene } from '../work/scene.ts'
 import { direct, failing, settled } from './parked-scene.ts'
 import { People, refusal } from './people.ts'
 
@@ -128,7 +128,7 @@ describe('a second person', await skipWithout('postgres'), () => {
       `select prosecdef, proconfig from pg_proc where oid = 'onceward.delete_parked(bigint, text)'::regprocedure`,
     )
     assert.deepEqual(rights, [{ prosecdef: true, proconfig: ['search_path=pg_catalog, pg_temp'] }])
-    assert.equal((await listApprovals(ann.pool, 1))[0]!.state, 'executed')
+    assert.equal((await listApprovals(ann.pool, { countMax: 1 }))[0]!.state, 'executed')
   })
 
   it('approves exactly the request: a changed selection is refused, when approving and when executing', async () => {

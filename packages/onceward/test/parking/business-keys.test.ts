@@ -5,8 +5,8 @@ import { until } from 'onceward/testing'
 import { previewParked } from '../../src/operations/parking/preview-parked.ts'
 import { showRedrive } from '../../src/operations/parking/redrive-parked.ts'
 import { skipParked } from '../../src/operations/parking/skip-parked.ts'
-import { type JobContext, Scene, write } from '../inbox/scene.ts'
 import { skipWithout } from '../services/services.ts'
+import { type JobContext, Scene, write } from '../work/scene.ts'
 import { direct, isIdle, replayAll, settled } from './parked-scene.ts'
 
 describe('parked work of one business key', await skipWithout('postgres'), () => {

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { previewParked } from '../../src/operations/parking/preview-parked.ts'
 import { startRedrive, stopRedrive } from '../../src/operations/parking/redrive-parked.ts'
-import { Scene } from '../inbox/scene.ts'
 import { skipWithout } from '../services/services.ts'
+import { Scene } from '../work/scene.ts'
 import { direct, failing, settled } from './parked-scene.ts'
 
 const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
@@ -63,6 +63,29 @@ describe('onceward parked and audit', await skipWithout('postgres'), () => {
     assert.ok(!shown.stdout.includes('\u001b'))
     assert.match(shown.stdout, /E_BAD/)
     assert.deepEqual(JSON.parse(readFileSync(file, 'utf8')).id, 'm-0')
+  })
+
+  it('lists by ids, texts and members together, and classifies what a list prints', async () => {
+    const ids = async (...flags: string[]) => {
+      const { stdout } = await run('parked', 'list', '--consumer', 'cli', ...flags, '--ids')
+      return stdout
+        .trim()
+        .split('\n')
+        .filter(id => id !== '')
+    }
+    const all = await ids()
+    assert.equal(all.length, 6)
+    assert.deepEqual(await ids('--id', all[1]!, all[4]!), [all[1], all[4]])
+    assert.deepEqual(await ids('--text', 'm-2', '--text', 'part'), [all[2]])
+    assert.deepEqual(await ids('--text', 'm-2', '--text', 'm-3'), [])
+    assert.deepEqual(await ids('--member', 'id=m-3', '--member', 'part=other'), [])
+    assert.deepEqual(await ids('--text', 'm-2', '--member', 'id=m-3'), [])
+    const file = join(folder, 'ids')
+    writeFileSync(file, `${all.slice(0, 2).join('\n')}\n`)
+    const classified = ['--ids-from', file, '--consumer', 'cli', '--label', 'from a list']
+    assert.equal((await json('parked', 'classify', ...classified)).rows, 2)
+    assert.deepEqual(await ids('--label', 'from a list'), all.slice(0, 2))
+    assert.equal((await run('parked', 'classify', '--consumer', 'cli', '--label', 'x')).code, 2)
   })
 
   it('finds a member of a payload, and keeps searches under a name', async () => {

@@ -4,8 +4,8 @@ import { park } from 'onceward'
 import { until } from 'onceward/testing'
 import { previewParked } from '../../src/operations/parking/preview-parked.ts'
 import { skipParked } from '../../src/operations/parking/skip-parked.ts'
-import { type Job, type JobContext, Scene, write } from '../inbox/scene.ts'
 import { skipWithout } from '../services/services.ts'
+import { type Job, type JobContext, Scene, write } from '../work/scene.ts'
 import { direct } from './parked-scene.ts'
 
 const identity = {

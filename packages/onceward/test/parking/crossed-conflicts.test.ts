@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { postgresQueue } from 'onceward/postgres'
 import { until } from 'onceward/testing'
-import { Scene } from '../inbox/scene.ts'
 import { skipWithout } from '../services/services.ts'
+import { Scene } from '../work/scene.ts'
 import { direct } from './parked-scene.ts'
 
 const ids = ['a', 'b', 'c', 'd', 'e']

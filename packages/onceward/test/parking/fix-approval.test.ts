@@ -11,8 +11,8 @@ import { runRedrive, startRedrive } from '../../src/operations/parking/redrive-p
 import { skipParked } from '../../src/operations/parking/skip-parked.ts'
 import { verifyAudit } from '../../src/operations/parking/verify-audit.ts'
 import { releaseHeld } from '../../src/operations/work/release-held.ts'
-import { type JobContext, jobContract, Scene, write } from '../inbox/scene.ts'
 import { skipWithout } from '../services/services.ts'
+import { type JobContext, jobContract, Scene, write } from '../work/scene.ts'
 import { direct, pause, settled } from './parked-scene.ts'
 import { People, refusal } from './people.ts'
 
@@ -179,7 +179,7 @@ describe('a fixed payload', await skipWithout('postgres'), () => {
     await until('both are applied', async () => (await scene.done('ordered')).length === 2)
     await running.drain()
     assert.deepEqual(await scene.done('ordered'), ['a', 'b'])
-    assert.ok((await listApprovals(bob.pool, 1))[0]!.because.includes('confirmed'))
+    assert.ok((await listApprovals(bob.pool, { countMax: 1 }))[0]!.because.includes('confirmed'))
     assert.deepEqual((await verifyAudit(bob.pool)).problems, [])
   })
 })

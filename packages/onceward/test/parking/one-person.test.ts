@@ -5,8 +5,8 @@ import { approveRequest, requestDeletion } from '../../src/operations/parking/de
 import { previewParked } from '../../src/operations/parking/preview-parked.ts'
 import { readCampaign } from '../../src/replay/campaign/campaign.ts'
 import { approveCampaign } from '../../src/replay/campaign/steer-campaign.ts'
-import { Scene } from '../inbox/scene.ts'
 import { skipWithout } from '../services/services.ts'
+import { Scene } from '../work/scene.ts'
 import { direct, failing, settled } from './parked-scene.ts'
 import { People, refusal } from './people.ts'
 

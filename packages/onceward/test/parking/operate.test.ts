@@ -17,8 +17,8 @@ import {
 import { showParked } from '../../src/operations/parking/show-parked.ts'
 import { skipParked } from '../../src/operations/parking/skip-parked.ts'
 import { verifyAudit } from '../../src/operations/parking/verify-audit.ts'
-import { type JobContext, jobContract, Scene, write } from '../inbox/scene.ts'
 import { skipWithout } from '../services/services.ts'
+import { type JobContext, jobContract, Scene, write } from '../work/scene.ts'
 import { direct, failing, pause, replayAll, settled } from './parked-scene.ts'
 
 const noRetry = { ...direct, failure: { attemptsMax: 1, delayMs: 1 } }

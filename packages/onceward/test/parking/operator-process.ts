@@ -5,7 +5,7 @@ import { deleteParked } from '../../src/operations/parking/delete-parked.ts'
 import { fixPayload } from '../../src/operations/parking/fix-parked.ts'
 import { runRedrive, startRedrive } from '../../src/operations/parking/redrive-parked.ts'
 import { skipParked } from '../../src/operations/parking/skip-parked.ts'
-import { jobContract } from '../inbox/scene.ts'
+import { jobContract } from '../work/scene.ts'
 import { pause } from './parked-scene.ts'
 
 /** What a test tells this process through its environment: one act of one operator. */

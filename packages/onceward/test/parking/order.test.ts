@@ -6,8 +6,8 @@ import { previewParked } from '../../src/operations/parking/preview-parked.ts'
 import { runRedrive, startRedrive, stopRedrive } from '../../src/operations/parking/redrive-parked.ts'
 import { skipParked } from '../../src/operations/parking/skip-parked.ts'
 import { releaseHeld } from '../../src/operations/work/release-held.ts'
-import { type JobContext, Scene, write } from '../inbox/scene.ts'
 import { skipWithout } from '../services/services.ts'
+import { type JobContext, Scene, write } from '../work/scene.ts'
 import { blockedKeys, failing, inOrder, isIdle, replayAll, settled } from './parked-scene.ts'
 
 describe('a parked key', await skipWithout('postgres'), () => {

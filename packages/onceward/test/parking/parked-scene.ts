@@ -2,7 +2,7 @@ import type { ConsumerContract, SqlTransaction } from 'onceward'
 import { until } from 'onceward/testing'
 import { previewParked } from '../../src/operations/parking/preview-parked.ts'
 import { runRedrive, startRedrive } from '../../src/operations/parking/redrive-parked.ts'
-import { type Job, type JobContext, type Scene, write } from '../inbox/scene.ts'
+import { type Job, type JobContext, type Scene, write } from '../work/scene.ts'
 
 export const direct = { inbox: { mode: 'transactional' as const } }
 export const inOrder = { ...direct, order: 'key' as const, failure: { attemptsMax: 1, delayMs: 1 } }

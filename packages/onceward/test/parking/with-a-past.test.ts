@@ -4,8 +4,8 @@ import { publish } from 'onceward/postgres'
 import { previewParked } from '../../src/operations/parking/preview-parked.ts'
 import { showRedrive } from '../../src/operations/parking/redrive-parked.ts'
 import { skipParked } from '../../src/operations/parking/skip-parked.ts'
-import { Scene } from '../inbox/scene.ts'
 import { skipWithout } from '../services/services.ts'
+import { Scene } from '../work/scene.ts'
 import { direct, failing, replayAll, settled } from './parked-scene.ts'
 
 const noRetry = { ...direct, failure: { attemptsMax: 1, delayMs: 1 } }

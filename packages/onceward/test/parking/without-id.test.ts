@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { until } from 'onceward/testing'
 import { releaseHeld } from '../../src/operations/work/release-held.ts'
-import { type JobContext, Scene, write } from '../inbox/scene.ts'
 import { skipWithout } from '../services/services.ts'
+import { type JobContext, Scene, write } from '../work/scene.ts'
 import { direct, replayAll } from './parked-scene.ts'
 
 /** As the producer sends it: the id under another name than the contract of yesterday reads. */

@@ -291,7 +291,7 @@ describe('acts that a console sends', await skipWithout('postgres'), () => {
         )
         await assert.rejects(declineRequest(as('bob'), request.id, 'x'), /It is already declined/)
       }
-      const [last, first] = await listApprovals(pool, 2)
+      const [last, first] = await listApprovals(pool, { countMax: 2 })
       assert.deepEqual([last!.state, first!.state], ['declined', 'declined'])
       await skipParked(as('ann'), await selected(id))
     })

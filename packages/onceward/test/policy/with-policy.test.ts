@@ -221,7 +221,7 @@ consumers:
       ),
     )
     for (const line of [
-      'onceward.yaml:2:10: defaults.owner must be a text',
+      'onceward.yaml:2:10: defaults.owner must be a string',
       'onceward.yaml:5:11: consumers.orders.risk must be one of',
       "onceward.yaml:6:12: consumers.orders.dedup 'checkpoint' needs order 'partition'",
       'onceward.yaml:7:5: consumers.orders.bogus is not a known key',

@@ -19,7 +19,7 @@ describe('two processes on one stream', {
   ...(await skipWithout('postgres', 'rabbitmq')),
 }, () => {
   test('the active one is killed with kill -9: the other continues there, and each effect happens once', async () => {
-    await using env = await openWorld()
+    await using env = await openEnvironment()
     // The first to come is the active one. It stands still in the middle, so that no kill comes too late.
     const [one] = await env.spawn(1, { freezeIn: 'charge-200', handlerTimeoutMs: 60_000 })
     const [other] = await env.spawn(1)
@@ -36,7 +36,7 @@ describe('two processes on one stream', {
   })
 
   test("the active one is frozen: the other takes over, and the frozen one's transactions are fenced", async () => {
-    await using env = await openWorld()
+    await using env = await openEnvironment()
     const [frozen] = await env.spawn(1, { freezeIn: 'charge-3', handlerTimeoutMs: 1_000 })
     await env.broker.publish(charges(10))
     await frozen!.frozen
@@ -51,7 +51,7 @@ describe('two processes on one stream', {
   })
 })
 
-async function openWorld() {
+async function openEnvironment() {
   const database = await createDatabase()
   const pool = createPool(database.url, { max: 2 })
   await migrate(pool)

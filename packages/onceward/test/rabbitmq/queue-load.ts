@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { defineConsumer, type Running, runConsumer, type SqlTransaction } from 'onceward'
 import { createPool, migrate } from 'onceward/postgres'
-import { queue } from 'onceward/rabbitmq'
+import { type QueueOptions, queue } from 'onceward/rabbitmq'
 import { until } from 'onceward/testing'
 import { askNode, type ClusterNode, type RabbitmqCluster } from '../services/rabbitmq-cluster.ts'
 import { createDatabase } from '../services/services.ts'
@@ -22,7 +22,12 @@ export interface QueueLoad {
  * A consumer of a quorum queue on all three nodes, and somebody who writes to it by any node that answers,
  * over every outage.
  */
-export async function underLoad(t: TestContext, cluster: RabbitmqCluster, name: string): Promise<QueueLoad> {
+export async function underLoad(
+  t: TestContext,
+  cluster: RabbitmqCluster,
+  name: string,
+  { address = amqpAddress(cluster), options = {} as QueueOptions } = {},
+): Promise<QueueLoad> {
   const database = await createDatabase()
   const pool = createPool(database.url, { max: 2 })
   await migrate(pool, { environment: 'production' })
@@ -32,7 +37,7 @@ export async function underLoad(t: TestContext, cluster: RabbitmqCluster, name: 
     name,
     owner: 'tests',
     risk: 'money',
-    source: queue(name),
+    source: queue(name, options),
     identity: { id: m => m.id },
     handle: async ({ message, tx }) => {
       await tx.query('insert into got (id) values ($1)', [message.id])
@@ -40,7 +45,7 @@ export async function underLoad(t: TestContext, cluster: RabbitmqCluster, name: 
   })
   const running = await runConsumer(consumer, {
     databaseUrl: database.url,
-    rabbitmqUrl: `${amqpAddress(cluster)}?heartbeat=4`,
+    rabbitmqUrl: `${address}?heartbeat=4`,
     environment: 'production',
   })
   const writer = writeOn(cluster.nodes, name)

@@ -35,6 +35,20 @@ export async function queueScenes(version: RabbitmqVersion): Promise<void> {
       await load.allAppliedOnce()
     })
 
+    test('its consumer’s node is cut off from the others: the majority works on, and all is applied once', async t => {
+      healAfter(t, cluster)
+      const load = await underLoad(t, cluster, 'parted')
+      const minority = await nodeOf(cluster.nodes, 'onceward consumes parted')
+      const majority = cluster.nodes.filter(one => one !== minority)
+      await minority.isolate()
+      await cluster.formed(majority)
+      await untilQueueLed(majority, load.queue)
+      await minority.rejoin()
+      await cluster.formed()
+      await load.worksOn()
+      await load.allAppliedOnce()
+    })
+
     test('its nodes are restarted one by one: nothing is lost or applied twice', async t => {
       healAfter(t, cluster)
       const load = await underLoad(t, cluster, 'rolled')

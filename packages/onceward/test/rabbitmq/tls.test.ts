@@ -3,11 +3,20 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { defineConsumer, type Running, runConsumer, type SqlTransaction } from 'onceward'
+import {
+  consumerParts,
+  defineConsumer,
+  type Running,
+  runConsumer,
+  type SqlTransaction,
+  withPolicy,
+} from 'onceward'
+import { publishInTransaction, runRelay } from 'onceward/outbox'
 import { createPool, migrate } from 'onceward/postgres'
 import { createRabbitPublisher, queue } from 'onceward/rabbitmq'
 import { stream } from 'onceward/rabbitmq-stream'
 import { until } from 'onceward/testing'
+import { readPolicy } from '../../src/contract/policy/read-policy.ts'
 import { openConnection, refusal } from '../../src/drivers/rabbitmq/connection.ts'
 import { askQueue } from '../../src/drivers/rabbitmq/management.ts'
 import { readAddress } from '../../src/drivers/rabbitmq-stream/address.ts'
@@ -277,6 +286,92 @@ describe('RabbitMQ over TLS', await skipWithoutPrivateRabbitmq(), () => {
     assert.deepEqual(await got(), ['by-queue', 'by-stream'])
     const waiting = async () => (await pool.query('select count(*)::int as n from onceward.outbox')).rows[0].n
     await until('both are published', async () => (await waiting()) === 0, { deadlineMs })
+  })
+
+  test('a relay publishes over TLS with the settings of the process, and is refused without them', async t => {
+    const database = await createDatabase()
+    const pool = createPool(database.url, { max: 2 })
+    const relays: { drain(deadlineMs: number): Promise<void> }[] = []
+    t.after(async () => {
+      await Promise.all(relays.map(relay => relay.drain(10_000)))
+      await pool.end()
+      await database.drop()
+    })
+    await migrate(pool)
+    const name = `relayed.${process.pid}`
+    await manage('PUT', `queues/%2F/${name}`, { durable: true, arguments: { 'x-queue-type': 'quorum' } })
+    const options = { databaseUrl: database.url, brokers: ['rabbitmq' as const], rabbitmqUrl: amqps() }
+    await publishInTransaction(pool, { broker: 'rabbitmq', queue: name }, [
+      { id: 'relayed', key: 'k', body: {} },
+    ])
+    const waiting = async () => (await pool.query('select count(*)::int as n from onceward.outbox')).rows[0].n
+    for (const [wrong, says] of [
+      [{ ca: makeOther(t) }, /not signed by a trusted authority/],
+      [{ servername: 'elsewhere.test' }, /does not cover the host name/],
+    ] as const) {
+      const relay = await runRelay({ ...options, rabbitmqTls: { ...files, ...wrong } })
+      await refused(relay.finished, says)
+      assert.equal(await waiting(), 1)
+    }
+    relays.push(await runRelay({ ...options, rabbitmqTls: files }))
+    await until('it is published', async () => (await waiting()) === 0, { deadlineMs })
+  })
+
+  test('consumers read queues and streams with the TLS settings of a policy file', async t => {
+    const database = await createDatabase()
+    const pool = createPool(database.url, { max: 2 })
+    const running: Running[] = []
+    t.after(async () => {
+      await Promise.all(running.map(one => one.drain(10_000)))
+      await pool.end()
+      await database.drop()
+    })
+    await migrate(pool)
+    await pool.query('create table got (id text primary key)')
+    const [from, log] = [`policy.${process.pid}`, `policy.log.${process.pid}`]
+    await manage('PUT', `queues/%2F/${log}`, { durable: true, arguments: { 'x-queue-type': 'stream' } })
+    const { ca, cert, key } = files
+    const settings = `{ ca: ${ca}, cert: ${cert}, key: ${key} }`
+    const consumerOf = (
+      name: string,
+      source: ReturnType<typeof queue> | ReturnType<typeof stream>,
+      tls: string,
+    ) =>
+      withPolicy(
+        consumerParts<{ id: string }, SqlTransaction>({
+          name,
+          source,
+          owner: 'tests',
+          risk: 'projection',
+          identity: { id: m => m.id },
+          handle: async ({ message, tx }) =>
+            void (await tx.query('insert into got (id) values ($1)', [message.id])),
+        }),
+        readPolicy(`consumers:\n  ${name}:\n    source: { tls: ${tls} }\n`, 'onceward.yaml'),
+      )
+    const options = { databaseUrl: database.url, rabbitmqUrl: amqps(), rabbitmqStreamUrl: streams() }
+    const sources = { by_queue: queue(from), by_stream: stream(log, { start: 'first' }) }
+    const otherFile = join(folder, 'other.pem')
+    writeFileSync(otherFile, makeOther(t))
+    for (const [name, source] of Object.entries(sources)) {
+      const other = settings.replace(ca, otherFile)
+      await refused(
+        runConsumer(consumerOf(name, source, other), options),
+        /not signed by a trusted authority/,
+      )
+      running.push(await runConsumer(consumerOf(name, source, settings), options))
+    }
+    const publisher = createRabbitPublisher({ url: withTls(amqps(), files) })
+    const message = (to: string, id: string) => ({
+      queue: to,
+      messageId: id,
+      body: Buffer.from(JSON.stringify({ id })),
+    })
+    await publisher.publish([message(from, 'by-queue'), message(log, 'by-stream')])
+    await publisher.close()
+    const got = async () => (await pool.query('select id from got order by id')).rows.map(row => row.id)
+    await until('both are applied', async () => (await got()).length === 2, { deadlineMs })
+    assert.deepEqual(await got(), ['by-queue', 'by-stream'])
   })
 
   /** An authority that signed nothing here. */

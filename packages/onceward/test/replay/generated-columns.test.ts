@@ -102,7 +102,7 @@ describe('a column the database fills', await skipWithout('postgres'), () => {
     )
   })
 
-  test('that is filled alike is no finding', async t => {
+  test('that both tables fill in the same way is no finding', async t => {
     const scene = await Scene.open(t)
     await scene.pool.query('alter table effect add column number integer generated always as identity')
     const consumer = scene.contract()

@@ -37,7 +37,7 @@ export const second: RequirementsOf = {
     met('A high count slows, by contract.', ['engine/retry/redelivery.ts'], failure.redeliverySlowed),
     met('It isolates.', ['engine/retry/redelivery.ts'], failure.redeliveryIsolated),
     met('It sets aside.', ['engine/retry/redelivery.ts'], failure.redeliverySetAside),
-    met('It alerts.', ['telemetry/alerts/flow-alerts.ts'], seen.alerts),
+    met('It alerts.', ['telemetry/alerts/flow-alerts.ts'], seen.fires),
   ],
   '18': [
     met('The ack follows the durable effect.', ['engine/settle/settlement.ts'], spine.crash),

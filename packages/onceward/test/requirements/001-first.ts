@@ -130,7 +130,7 @@ export const first: RequirementsOf = {
   ],
   '10': [
     met('The claim is atomic.', ['engine/batch/claim-batch.ts'], spine.racing),
-    met('The id is stable.', ['message/read-identities.ts'], spine.badIds),
+    met('The id is stable.', ['review/samples/try-identities.ts'], seen.tries),
     met('A finished message is ignored and counted.', ['engine/settle/count-decided.ts'], seen.exactCounts),
     met(
       'A failed message is retried as the policy says.',
@@ -189,7 +189,7 @@ export const first: RequirementsOf = {
     met(
       'A code that is not retryable sets its message aside.',
       ['engine/batch/decide-outcome.ts'],
-      failure.missingColumn,
+      failure.followsClass,
     ),
     met(
       'The retry section of the template can be written.',
@@ -203,7 +203,7 @@ export const first: RequirementsOf = {
     met('Retry queues with delays.', ['drivers/rabbitmq/retry-levels.ts'], failure.retryQueue),
     met('Deferring in the store keeps the order of keys.', ['work/held-source.ts'], inbox.keyOrder),
     met('Parking prevents endless blocking.', ['engine/batch/conclude-batch.ts'], logs.setAside),
-    met('What a mode gives up is stated.', ['docs/guarantees.md'], seen.reachable),
+    met('What a mode gives up is stated.', ['docs/guarantees.md'], seen.givesUp),
   ],
   '17': [
     met(

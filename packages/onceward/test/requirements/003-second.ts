@@ -11,7 +11,7 @@ import {
   seen,
   spine,
 } from './proofs.ts'
-import { met, prose, type RequirementsOf } from './requirement.ts'
+import { met, partly, prose, type RequirementsOf } from './requirement.ts'
 
 /** Document 003, sections 15 to 25. */
 export const second: RequirementsOf = {
@@ -21,7 +21,7 @@ export const second: RequirementsOf = {
     met('Crash after the effect, before the outcome.', ['crash-points.ts'], spine.crash),
     met('Crash after the commit, before the offset.', ['crash-points.ts'], spine.crash),
     met('Rebalance during processing.', ['engine/batch/log-fence.ts'], logs.rebalance),
-    met('Backfill of an old topic.', ['replay/campaign/run-campaign.ts'], replay.nothing),
+    met('Backfill of an old topic.', ['replay/campaign/run-campaign.ts'], replay.backfill),
     met('One id for two facts.', ['message/digest.ts'], spine.twoPayloads),
     met('One fact under two ids.', ['engine/batch/business-keys.ts'], spine.oneKey),
     met('Poison.', ['engine/crash-suspects/crash-suspects.ts'], failure.killers),
@@ -54,7 +54,12 @@ export const second: RequirementsOf = {
       retention.keys,
     ),
     met('An archive can be replayed.', ['replay/archive/archive-range-reader.ts'], retention.archivedReplay),
-    met('Retention by tenant.', ['operations/retention/drop-tenant.ts'], retention.tenants),
+    partly(
+      'Retention by tenant.',
+      ['operations/retention/drop-tenant.ts'],
+      retention.tenants,
+      'Receipts are packed rows of a batch with many tenants, so they keep the term of their consumer.',
+    ),
     met(
       'Two people drop a tenant of high risk.',
       ['drivers/postgres/migrations/0010-tenant-approval.ts'],
@@ -66,6 +71,16 @@ export const second: RequirementsOf = {
       'Every question of an auditor has an answer or a reason.',
       ['evidence/answer-auditor.ts'],
       seen.auditor,
+    ),
+    met(
+      'Of a message that simply succeeded, every question has an answer.',
+      ['evidence/build-story.ts'],
+      seen.explainWhole,
+    ),
+    met(
+      'The time of the event, as the message has it.',
+      ['message/read-identities.ts', 'engine/batch/receipts.ts'],
+      seen.eventTime,
     ),
     met('Consumer, version of the code, mode and campaign.', ['evidence/answer-auditor.ts'], seen.auditor),
     met('The affected row leads back to its message.', ['evidence/find-row.ts'], seen.findsRow),

@@ -53,7 +53,7 @@ export const first: RequirementsOf = {
     ),
     met('Workflow: guard and id.', ['effects/transition/classify.ts'], effects.transitionOnce),
     met('Another event: outbox or transaction.', ['effects/publish/relay.ts'], effects.outbox),
-    met('The choice is a guide.', ['docs/choosing-an-effect.md'], seen.reachable),
+    met('The choice is a guide.', ['docs/choosing-an-effect.md'], seen.whichEffect),
   ],
   '5': [prose('Heading of pattern 1.')],
   '5.1': [met('Commit before processing.', ['engine/settle/settlement.ts'], logs.before)],
@@ -141,7 +141,7 @@ export const first: RequirementsOf = {
     ),
   ],
   '12.2': [
-    met('Partitions run in parallel, each in order.', ['drivers/log/fair-room.ts'], logs.fullPartition),
+    met('Partitions run in parallel, each in order.', ['engine/consumer/lanes.ts'], logs.sharedPartitions),
   ],
   '13': [
     met('Only the contiguous run is committed.', ['drivers/log/partition-progress.ts'], logs.outOfOrder),

@@ -3,8 +3,8 @@ import { describe, test } from 'node:test'
 import { defineConsumer, ignore, park, realEnvironment, retryAfter } from 'onceward'
 import { until } from 'onceward/testing'
 import { partitionConsumer } from '../../src/operations/retention/partition-consumer.ts'
-import { type Job, type JobContext, jobContract, Scene, write } from '../inbox/scene.ts'
 import { skipWithout } from '../services/services.ts'
+import { type Job, type JobContext, jobContract, Scene, write } from '../work/scene.ts'
 import { type IdForm, idAt, noon } from './days-scene.ts'
 
 const turns = ['apply', 'ignore', 'park', 'again', 'apply']

@@ -6,8 +6,8 @@ import { readHorizon } from '../../src/drivers/postgres/retention/read-horizon.t
 import { assertInsideHorizon } from '../../src/operations/retention/horizon.ts'
 import { purgeConsumer } from '../../src/operations/retention/purge-consumer.ts'
 import { declareTerms } from '../../src/operations/retention/record-pass.ts'
+import { countingDatabase, startCounting } from '../delivery/counting.ts'
 import { skipWithout } from '../services/services.ts'
-import { countingDatabase, startCounting } from '../spine/counting.ts'
 import { day, memoryScene, purge, purgeOptions } from './scene.ts'
 
 type Changes = Partial<ConsumerContract<{ id: string; key: string }>>

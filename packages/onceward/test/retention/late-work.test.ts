@@ -3,9 +3,9 @@ import { describe, test } from 'node:test'
 import { publish } from 'onceward/postgres'
 import { until } from 'onceward/testing'
 import { purgeConsumer } from '../../src/operations/retention/purge-consumer.ts'
-import { type Job, Scene } from '../inbox/scene.ts'
 import { blockedKeys, replayAll } from '../parking/parked-scene.ts'
 import { skipWithout } from '../services/services.ts'
+import { type Job, Scene } from '../work/scene.ts'
 import { day, purgeOptions } from './scene.ts'
 
 describe('messages that are applied late', await skipWithout('postgres'), () => {

@@ -13,7 +13,7 @@ const bound = 2 * deadlineMs - 500
 
 describe('draining a running consumer', await skipWithout('postgres'), () => {
   test('a database that no longer answers is not waited for past the deadline', async () => {
-    await using env = await openWorld()
+    await using env = await openEnvironment()
     const running = await env.run({ handle: () => env.handled() })
     await env.publish('first')
     await until('it is handled', () => env.count === 1)
@@ -24,8 +24,8 @@ describe('draining a running consumer', await skipWithout('postgres'), () => {
     assert.ok(tookMs < bound, `it took ${tookMs} ms`)
   })
 
-  test('the deadline is one for a handler, a call and the rest together', async () => {
-    await using env = await openWorld()
+  test('a handler, a call and the rest share one deadline', async () => {
+    await using env = await openEnvironment()
     env.gateway.plan('k', 'hold, then charge')
     const running = await env.run({
       effect: { external: { gateway: { url: env.gateway.url, allowPrivate: true, timeoutMs: 60_000 } } },
@@ -46,7 +46,7 @@ describe('draining a running consumer', await skipWithout('postgres'), () => {
   })
 
   test('a part that halts is reported to the caller that waits for the end, and to no other', async t => {
-    await using env = await openWorld()
+    await using env = await openEnvironment()
     const unheard: unknown[] = []
     const hear = (reason: unknown) => void unheard.push(reason)
     process.on('unhandledRejection', hear)
@@ -62,7 +62,7 @@ describe('draining a running consumer', await skipWithout('postgres'), () => {
   })
 
   test('with no work in progress it ends long before', async () => {
-    await using env = await openWorld()
+    await using env = await openEnvironment()
     const running = await env.run({ handle: () => env.handled() })
     assert.ok((await timed(() => running.drain(60_000))) < 30_000)
     await running.finished
@@ -79,7 +79,7 @@ interface Note {
   id: string
 }
 
-async function openWorld() {
+async function openEnvironment() {
   const database = await createDatabase()
   const pool = createPool(database.url, { max: 2 })
   await migrate(pool)

@@ -10,8 +10,8 @@ import { createQueue, postgresQueue, publish } from 'onceward/postgres'
 import { avroCodec, avroEncoder, confluentRegistry } from 'onceward/schema'
 import { createTestEnvironment, until } from 'onceward/testing'
 import { readStatus } from '../../src/telemetry/read-status.ts'
-import { type Job, Scene } from '../inbox/scene.ts'
 import { skipWithout } from '../services/services.ts'
+import { type Job, Scene } from '../work/scene.ts'
 import { RegistryServer } from './registry-server.ts'
 
 const first = { type: 'record', name: 'Job', fields: [{ name: 'id', type: 'string' }] } as const
@@ -89,7 +89,7 @@ describe('a consumer that reads by a registry', await skipWithout('postgres'), (
   }
 
   for (const order of ['none', 'key'] as const)
-    test(`pauses while the registry is away: no attempt, nothing parked, then all applied (order ${order})`, async () => {
+    test(`pauses while the registry is unavailable: no attempt, nothing parked, then all applied (order ${order})`, async () => {
       const name = `away_${order}`
       const registry = await new RegistryServer().start()
       const id = registry.add('jobs-value', first)
@@ -101,7 +101,7 @@ describe('a consumer that reads by a registry', await skipWithout('postgres'), (
         identity: { id: (m: Job) => m.id, orderKey: () => 'one' },
       }
       const running = await start(name, registry, keyed || {})
-      await until('the pause is seen', async () => (await pausedIn(name)) === 'registry_away')
+      await until('the pause is seen', async () => (await pausedIn(name)) === 'registry_unavailable')
       assert.notEqual(running.consumer!.tally.breaker, 'closed')
       await until('the registry was probed', () =>
         watched.lines.some(
@@ -151,7 +151,7 @@ describe('a consumer that reads by a registry', await skipWithout('postgres'), (
     await registry.stop()
   })
 
-  test('schemas that never become known do not keep others from their turn', async () => {
+  test('schemas that never become known do not delay others', async () => {
     const registry = await new RegistryServer().start()
     const name = 'starved'
     const never = Array.from({ length: 100 }, (_, n) => framed(1_000 + n, first, { id: `n${n}` }))

@@ -230,20 +230,21 @@ describe('a registry', () => {
     }
   }
 
-  test('that does not answer in time is away', () =>
-    during(() => 'silence', /^registry away.*no answer in 300 ms/, {}, 300))
+  test('that does not answer in time is unavailable', () =>
+    during(() => 'silence', /^registry unavailable.*no answer in 300 ms/, {}, 300))
   test('that sends 5 MB has no usable schema', () =>
     during(() => Buffer.alloc(5 * 1024 * 1024, 97), /^unknown schema.*more than 1048576 bytes/))
-  test('that answers like another server is away', () =>
-    during(() => Buffer.from('<html>'), /^registry away.*without JSON/))
-  test('that answers 404 like another server is away', () =>
-    during(() => ({ status: 404, body: 'nothing here' }), /^registry away.*404/))
-  test('that answers without a schema is away', () =>
-    during(() => ({ status: 200, body: { schema: 5 } }), /^registry away.*without a schema/))
-  test('that fails is away', () => during(() => ({ status: 500, body: {} }), /^registry away.*500/))
-  test('that refuses the login is away, and is asked with one', async () => {
+  test('whose answer is not JSON is unavailable', () =>
+    during(() => Buffer.from('<html>'), /^registry unavailable.*without JSON/))
+  test('that answers 404 without an error code is unavailable', () =>
+    during(() => ({ status: 404, body: 'nothing here' }), /^registry unavailable.*404/))
+  test('that answers without a schema is unavailable', () =>
+    during(() => ({ status: 200, body: { schema: 5 } }), /^registry unavailable.*without a schema/))
+  test('that fails is unavailable', () =>
+    during(() => ({ status: 500, body: {} }), /^registry unavailable.*500/))
+  test('that refuses the login is unavailable, and requests carry the login', async () => {
     server.authorization = `Basic ${Buffer.from('ann:secret').toString('base64')}`
-    await during(() => null, /^registry away.*refused the login/)
+    await during(() => null, /^registry unavailable.*refused the login/)
     await during(() => null, /^read j/, { auth: { username: 'ann', password: 'secret' } })
     server.authorization = 'Bearer t'
     await during(() => null, /^read j/, { auth: { token: () => 't' } })
@@ -267,8 +268,8 @@ describe('a registry', () => {
     server.intervene = () => null
     return codes
   }
-  const away = 'registry_unavailable'
-  const blamed = [...Array(4).fill(away), 'schema_unknown', 'schema_unknown']
+  const unavailable = 'registry_unavailable'
+  const blamed = [...Array(4).fill(unavailable), 'schema_unknown', 'schema_unknown']
   const forId = (answer: ReturnType<RegistryServer['intervene']>) => (path: string) =>
     path.includes('/ids/') ? answer : null
 
@@ -279,22 +280,22 @@ describe('a registry', () => {
     ['with an unknown type', { status: 200, body: { schema: '{}', schemaType: 'XML' } }],
     ['with no JSON', Buffer.from('<html>')],
   ] as const)
-    test(`that answers ${name} for one schema only is not away for ever`, async () => {
+    test(`that answers ${name} for one schema only makes that schema unknown in the end`, async () => {
       assert.deepEqual(await codesOf(forId(answer)), blamed)
     })
-  test('that is silent for one schema only is not away for ever', async () => {
+  test('that is silent for one schema only makes that schema unknown in the end', async () => {
     // Not by the server: a process that is stopped for a moment would get no answer to the second question.
     const find = () => new Promise<never>(() => {})
     const registry = { name: 'silent', find, answers: async () => true }
     assert.deepEqual(await codesOf(() => null, registry, 100), blamed)
   })
-  test('of Apicurio that fails for one schema only is not away for ever', async () => {
+  test('of Apicurio that fails for one schema only makes that schema unknown in the end', async () => {
     const registry = { ...apicurioRegistry({ url: server.url }), name: 'apicurio' }
     const answers = (path: string) =>
       path.endsWith('/system/info') ? { status: 200, body: {} } : { status: 500, body: {} }
     assert.deepEqual(await codesOf(answers, registry), blamed)
   })
-  test('of another kind that fails for one schema only is not away for ever', async () => {
+  test('of another kind that fails for one schema only makes that schema unknown in the end', async () => {
     let alive = true
     const find: SchemaSource['find'] = async ref => {
       if (!alive || refText(ref) === 'id 1') throw new Error('failed')
@@ -311,26 +312,29 @@ describe('a registry', () => {
       for (let time = 0; time < count; time++) codes.push(await read(1))
       return codes
     }
-    assert.deepEqual(await times(6), Array(6).fill(away), 'nothing else was answered')
+    assert.deepEqual(await times(6), Array(6).fill(unavailable), 'nothing else was answered')
     assert.equal(await read(2), 'read')
     alive = false
-    assert.deepEqual(await times(1), [away], 'it does not answer')
+    assert.deepEqual(await times(1), [unavailable], 'it does not answer')
     alive = true
     assert.deepEqual(await times(1), ['schema_unknown'])
   })
   for (const status of [401, 403, 429, 503])
-    test(`that answers ${status} ${status === 503 ? 'to all' : 'for one schema'} is away until it answers`, async () => {
+    test(`that answers ${status} ${status === 503 ? 'to all' : 'for one schema'} is unavailable until it answers`, async () => {
       const answer = { status, body: {} }
-      assert.deepEqual(await codesOf(status === 503 ? () => answer : forId(answer)), Array(6).fill(away))
+      assert.deepEqual(
+        await codesOf(status === 503 ? () => answer : forId(answer)),
+        Array(6).fill(unavailable),
+      )
     })
-  test('without a connection is away until it has one', async () => {
+  test('without a connection is unavailable until it has one', async () => {
     const gone = await new RegistryServer().start()
     await gone.stop()
     const registry = confluentRegistry({ url: gone.url })
     const name = registry.name
     const find: SchemaSource['find'] = (ref, signal) => registry.find(ref, signal)
     const codes = await codesOf(() => null, { name, find, answers: async () => true })
-    assert.deepEqual(codes, Array(6).fill(away))
+    assert.deepEqual(codes, Array(6).fill(unavailable))
   })
 
   test('is asked once for a schema, by many messages', async () => {

@@ -12,6 +12,7 @@ import {
   type PrivatePorts,
   prepareNode,
   privatePorts,
+  type ServerFiles,
   writeOwned,
 } from './private-rabbitmq-node.ts'
 
@@ -47,6 +48,7 @@ export interface RabbitmqClusterOptions {
   /** Lines of each node's rabbitmq.conf beside ours, e.g. `cluster_partition_handling = pause_minority`. */
   readonly configuration?: (ports: PrivatePorts) => readonly string[]
   readonly plugins?: readonly string[]
+  readonly files?: ServerFiles
 }
 
 export async function startRabbitmqCluster(options: RabbitmqClusterOptions = {}): Promise<RabbitmqCluster> {
@@ -84,7 +86,7 @@ type PreparedNode = ClusterNode & { abandon(): void }
 function prepareNodes(
   folder: string,
   ports: readonly PrivatePorts[],
-  { version = '4.0', configuration, plugins = [] }: RabbitmqClusterOptions,
+  { version = '4.0', configuration, plugins = [], files }: RabbitmqClusterOptions,
 ): [PreparedNode, PreparedNode, PreparedNode] {
   const id = randomBytes(4).toString('hex')
   const cookie = randomBytes(10).toString('hex')
@@ -103,7 +105,7 @@ function prepareNodes(
       plugins,
     }
     mkdirSync(node.folder, { mode: 0o755 })
-    const prepared = prepareNode(node)
+    const prepared = prepareNode(node, files)
     writeOwned(node, join('data', '.erlang.cookie'), cookie, 0o400)
     const ctl = (program: string, ...args: string[]) =>
       runProgram(version, own.epmd, program, '-n', prepared.name, '--erlang-cookie', cookie, ...args)

@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { after, describe, test } from 'node:test'
-import { Worker } from 'node:worker_threads'
 import {
   type CrashPoint,
   crashPoints,
@@ -13,21 +11,18 @@ import {
   traceSchedule,
 } from 'onceward/testing'
 import { readable } from './readable.ts'
+import { SimulationThread } from './thread.ts'
 
 const schedules = 200
 const names = Object.keys(simulationScenarios) as ScenarioName[]
 
 describe('the shipped engine keeps its promises in every schedule', () => {
   const reports: SimulationReport[] = []
-  const worker = new Worker(new URL('./worker.ts', import.meta.url))
-  after(() => worker.terminate())
+  const thread = new SimulationThread()
+  after(() => thread.end())
   for (const scenario of names) {
     test(`${schedules} of ${scenario}`, async () => {
-      worker.postMessage({ schedules, scenario })
-      const [{ report, error }] = (await once(worker, 'message')) as [
-        { report: SimulationReport; error?: string },
-      ]
-      assert.equal(error, undefined)
+      const report = await thread.run({ schedules, scenario })
       reports.push(report)
       assert.equal(report.failure, undefined, readable(report))
     })

@@ -11,9 +11,9 @@ import { CampaignLease } from '../../src/replay/campaign/campaign-lease.ts'
 import { realEnvironment } from '../../src/runtime/real-environment.ts'
 import { openRig, type Rig } from '../effects/external/rig.ts'
 import { type OutboxScene, openOutboxScene } from '../effects/outbox-scene.ts'
-import { Scene as InboxScene, type JobContext, write } from '../inbox/scene.ts'
 import { facts, Scene as ReplayScene } from '../replay/scene.ts'
 import { skipWithout } from '../services/services.ts'
+import { Scene as InboxScene, type JobContext, write } from '../work/scene.ts'
 
 const nextYear = `clock_timestamp() + interval '1 year'`
 

@@ -5,10 +5,11 @@ import { fileURLToPath } from 'node:url'
 import { skipWithout } from '../services/services.ts'
 
 /**
- * Files that cover consumer, workers, dispatcher, relay, retention, parked commands, campaigns and explain.
+ * Files that cover consumer, workers, dispatcher, relay, retention, parked commands, campaigns, explain and
+ * every declared effect.
  */
 const files = [
-  'inbox/stored.test.ts',
+  'work/stored.test.ts',
   'effects/external/flow.test.ts',
   'effects/relay.test.ts',
   'retention/purge.test.ts',
@@ -18,6 +19,17 @@ const files = [
   'replay/parked.test.ts',
   'replay/given-up.test.ts',
   'evidence/explain.test.ts',
+  'effects/exact-columns.test.ts',
+  'effects/exact-values.test.ts',
+  'effects/projection.test.ts',
+  'effects/projection-gaps.test.ts',
+  'effects/projection-version.test.ts',
+  'effects/transition.test.ts',
+  'effects/contribution.test.ts',
+  'effects/contribution-ledger.test.ts',
+  'effects/hopping-windows.test.ts',
+  'effects/audit.test.ts',
+  'effects/after.test.ts',
 ]
 
 describe('under unusual settings', await skipWithout('postgres'), () => {
@@ -26,7 +38,8 @@ describe('under unusual settings', await skipWithout('postgres'), () => {
       const { NODE_TEST_CONTEXT: _, ...env } = process.env
       const path = fileURLToPath(new URL(`../${file}`, import.meta.url))
       const flags = process.execArgv.filter(flag => !flag.startsWith('--test'))
-      const child = spawn(process.execPath, [...flags, '--test', path], {
+      // Without --test, which would mark the processes that the file starts as test files.
+      const child = spawn(process.execPath, [...flags, path], {
         env: { ...env, ONCEWARD_TEST_SETTINGS: 'odd' },
         stdio: ['ignore', 'pipe', 'pipe'],
       })

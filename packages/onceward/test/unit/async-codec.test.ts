@@ -19,7 +19,7 @@ class Registry {
     name: 'test',
     decode: async (bytes, limits, delivery) => {
       this.reads++
-      if (this.away) throw new OncewardError('registry_unavailable', 'the registry is away')
+      if (this.away) throw new OncewardError('registry_unavailable', 'the registry is unavailable')
       const message = jsonCodec.decode(bytes, limits, delivery) as Note
       if (this.unknown.has(message.id))
         throw new OncewardError('schema_unknown', `no schema of ${message.id}`)
@@ -32,7 +32,7 @@ const failure = { attemptsMax: 1, breaker: { failuresMax: 5, pauseMs: 1_000, pau
 
 describe('an asynchronous codec', () => {
   for (const order of ['none', 'key'] as const)
-    test(`messages wait while its registry is away, and one at a time asks again (order ${order})`, async () => {
+    test(`messages wait while its registry is unavailable, and one at a time is read again (order ${order})`, async () => {
       const registry = new Registry()
       registry.away = true
       const rig = new ConsumerRig()
@@ -83,7 +83,7 @@ describe('an asynchronous codec', () => {
     await next.drain()
   })
 
-  test('a decode that does not end in time has used an attempt', async () => {
+  test('a decode that does not end in time counts an attempt', async () => {
     const codec = { name: 'stuck', decode: () => new Promise(() => {}), waitMaxMs: 2_000 }
     const rig = new ConsumerRig()
     const one = await rig.start({ message: { codec }, failure, batch: { handlerTimeoutMs: 1_000 } })
@@ -178,10 +178,10 @@ test('reading is synchronous with a synchronous codec', () => {
 
 describe('decisions', () => {
   const policy = contract.failure
-  const away = { kind: 'unreadable', problem: { kind: 'registry away', text: 'away' } } as const
+  const away = { kind: 'unreadable', problem: { kind: 'registry unavailable', text: 'away' } } as const
   const unknown = { kind: 'unreadable', problem: { kind: 'unknown schema', text: 'none' } } as const
 
-  test('a registry that is away is an outage, and ends the lane of a transform', () => {
+  test('a registry that is unavailable is an outage, and ends the lane of a transform', () => {
     const { outcome, outage, attempts } = decideOutcome(away, noAttempts, policy)
     assert.deepEqual([outcome, outage, attempts], ['retry', true, 0])
     assert.equal(decideTransform(away, noAttempts, policy).outcome, 'retry')

@@ -3,16 +3,21 @@ import { test } from 'node:test'
 import { failureRules } from '../../src/contract/failure-rules.ts'
 import { decideOutcome, noAttempts } from '../../src/engine/batch/decide-outcome.ts'
 import type { Fact } from '../../src/engine/batch/outcome.ts'
+import { Verdict } from '../../src/engine/batch/verdicts.ts'
 import { attentionReason } from '../../src/telemetry/attention-reason.ts'
 
 const rules = failureRules({ failure: { attemptsMax: 3 } } as never)
 
 /** The reason under which a message counts that was decided so at its third attempt. */
 function reasonFor(fact: Fact) {
-  const byClass = fact.kind === 'failed' ? { [fact.failure.class]: 3 } : {}
-  const { status, failureClass, code } = decideOutcome(fact, { ...noAttempts, total: 3, byClass }, rules)
+  const of = fact.kind === 'failed' ? fact.failure.class : fact.kind
+  const attempt = { ...noAttempts, total: 3, byClass: { [of]: 3 } }
+  const { status, failureClass, code, exhausted } = decideOutcome(fact, attempt, rules)
   assert.ok(status !== null)
-  return attentionReason({ state: status, class: failureClass, code }, rules)
+  const reason = attentionReason({ state: status, class: failureClass, code }, rules)
+  // The counter of exhausted messages has it under the same class.
+  if (reason !== 'poison') assert.equal(exhausted, reason === 'exhausted' ? failureClass : null)
+  return reason
 }
 
 const failed = (failureClass: string): Fact => ({
@@ -33,6 +38,10 @@ test('every message that is set aside has one reason, from its decision', () => 
   assert.equal(reasonFor(failed('poison')), 'poison')
   assert.equal(reasonFor(failed('transient')), 'exhausted')
   assert.equal(reasonFor(failed('unclassified')), 'exhausted')
+  assert.equal(reasonFor({ kind: 'verdict', verdict: Verdict.retryAfter(1) }), 'exhausted')
+  assert.equal(reasonFor({ kind: 'verdict', verdict: Verdict.retryAfter(1, 'why', 'park') }), 'exhausted')
+  assert.equal(reasonFor({ kind: 'verdict', verdict: Verdict.park('why') }), 'set aside')
+  assert.equal(reasonFor({ kind: 'verdict', verdict: Verdict.reject('why', 'retry') }), 'set aside')
   assert.equal(reasonFor(failed('corruption')), 'corrupt')
   assert.equal(reasonFor(failed('validation')), 'set aside')
   assert.equal(reasonFor(failed('business conflict')), 'set aside')

@@ -112,7 +112,7 @@ describe('the breaker', () => {
 
   for (const code of ['53000', '53100', '53300', '57P03', '58030'])
     for (const breaker of [{ failuresMax: 3, pauseMs: 1_000, pauseMaxMs: 4_000 }, false] as const)
-      test(`a database that cannot serve anyone (${code}) uses no attempt, ${breaker ? 'however few messages fail' : 'also without a breaker'}`, async () => {
+      test(`a database that cannot serve any client (${code}) uses no attempt, ${breaker ? 'however few messages fail' : 'also without a breaker'}`, async () => {
         const rig = new Outage()
         rig.publish({ id: 'm0' }, { id: 'm1' })
         const one = await rig.start({

@@ -295,7 +295,7 @@ describe('stopping', () => {
     assert.equal(rig.store.memory.committed.attempts.size, 0, 'leaving is no failed attempt')
   })
 
-  test('stopping twice is stopping once', async () => {
+  test('a second stop changes nothing', async () => {
     const rig = new ConsumerRig()
     const one = await rig.start()
     await Promise.all([one.drain(), one.drain()])

@@ -58,7 +58,7 @@ describe('the failure section', () => {
     assert.equal(rulesOf({ jitter: false }).jitter, false)
   })
 
-  test('a retry queue has a level for every delay the policy can come to', () => {
+  test('a retry queue has a level for every delay the policy can produce', () => {
     const { retryLevelsMs } = rulesOf(
       {
         mode: 'retry queue',

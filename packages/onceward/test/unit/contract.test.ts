@@ -47,6 +47,12 @@ const refusals: readonly Refusal[] = [
   { what: 'generation 0', changes: { generation: 0 }, place: 'generation', text: /from 1/ },
   { what: 'no source', changes: { source: undefined }, place: 'source', text: /queue\(/ },
   {
+    what: 'tls: true beside an address of RabbitMQ',
+    changes: { source: { kind: 'rabbitmq', queue: 'q', tls: true } },
+    place: 'source.tls',
+    text: /amqps:/,
+  },
+  {
     what: 'an unknown order',
     changes: { order: 'total' },
     place: 'order',

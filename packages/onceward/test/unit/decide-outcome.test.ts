@@ -520,7 +520,8 @@ const policies: readonly PolicyRow[] = [
     fact: verdict(retryAfter(70)),
     attempt: { byClass: { verdict: 3 } },
     outcome: 'parked',
-    exhausted: 'verdict',
+    failureClass: 'retry',
+    exhausted: 'retry',
   },
   ...[
     failed('unclassified'),

@@ -23,7 +23,7 @@ const decide = (
 const ended = (state: string) => ({ state, delayMs: null })
 
 describe('the next state of an external effect', () => {
-  test('done is done, also after a doubt', () => {
+  test('a completed call ends every doubt', () => {
     for (const policy of ['keyed', 'query first', 'at most once', 'manual'] as const)
       assert.deepEqual(decide(policy, doubtful, 'completed', { mustNotRepeat: true }), ended('completed'))
   })

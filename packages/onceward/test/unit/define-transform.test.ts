@@ -49,13 +49,14 @@ describe('the contract of a transform', () => {
     ['dead letters among its outputs', { failure: { deadLetter: { to: 'paid' } } }, ['failure.deadLetter']],
     ['a store', { retention: {}, order: 'key' }, ['retention', 'order']],
     ['stored retries', { failure: { mode: 'defer' } }, ['failure.mode']],
+    ['a count of deliveries', { failure: { redelivery: { countMax: 3 } } }, ['failure.redelivery']],
     ['a business key', { identity: { id: () => 'a', businessKey: () => 'b' } }, ['identity.businessKey']],
     ['money that passes a dead letter', { risk: 'money' }, ['failure.deadLetter.passingAcceptedBy']],
   ] as const) {
     test(`refuses ${what}`, () => assert.deepEqual(problemsOf(changes), places))
   }
 
-  test('takes money when an owner accepts that, when nothing passes, and when it halts', () => {
+  test('may have risk money if a named owner accepts gaps, if exhausted records stop it, or without a dead-letter topic', () => {
     const accepted = { deadLetter: { to: 'orders.dead', passingAcceptedBy: 'head of orders' } }
     assert.deepEqual(problemsOf({ risk: 'money', failure: accepted }), [])
     assert.deepEqual(

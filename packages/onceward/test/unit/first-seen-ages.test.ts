@@ -96,7 +96,7 @@ describe('first-seen times', () => {
     await watch.stop()
   })
 
-  test('count from this process while the database is away', async () => {
+  test('count from this process while the database is unavailable', async () => {
     const { watch, messages, calls, advance, lose } = open({ a: 60_000 })
     lose(true)
     messages.set('a', {})

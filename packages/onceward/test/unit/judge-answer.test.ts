@@ -124,7 +124,7 @@ describe('the judgement of an answer', () => {
     })
   })
 
-  test('a stored answer that says nothing is not asked for again; a stored refusal ends all doubt', () => {
+  test('a stored answer without a result is not requested again; a stored refusal ends all doubt', () => {
     for (const status of [302, 500, 503]) {
       const stored = judge(answered(status, { replayed: true }))
       assert.deepEqual([stored.result, stored.mustNotRepeat, stored.endsDoubt], ['unknown', true, false])

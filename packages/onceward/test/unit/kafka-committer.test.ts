@@ -63,7 +63,7 @@ describe('the committer', () => {
     assert.deepEqual(committed(0), ['0@5', '1@5'])
   })
 
-  test('a waiting caller is answered when the position it saw is committed, and not before', async t => {
+  test('a waiting caller resumes when the position it saw is committed, and not before', async t => {
     const { committer, sent, lease } = rig(t, 60_000)
     const one = lease(0)
     one.progress.pass('1')

@@ -42,7 +42,7 @@ describe('on a store that takes one statement at a time', () => {
     assert.equal(rig.store.memory.committed.held.size, 0)
   })
 
-  test('after one that wrote and failed no other is called in vain: the next round has them all', async () => {
+  test('after one that wrote and failed no other is called: the next round runs them all', async () => {
     const rig = inTurn()
     const called: string[] = []
     rig.publish(...['a', 'bad', 'c'].map(id => ({ id })))

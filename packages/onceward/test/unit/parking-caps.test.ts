@@ -42,7 +42,7 @@ describe('the limits of parking', () => {
     assert.deepEqual(alerts, [])
   })
 
-  test('nothing is asked when no key is parked', async () => {
+  test('no query is sent when no key is parked', async () => {
     const { context, session, asked } = scene(99)
     const behind = await behindBlocked(blocked(['r', true, 9]), session, context)
     assert.deepEqual([behind('r'), asked()], [null, 0])
@@ -62,7 +62,7 @@ describe('the limits of parking', () => {
     assert.deepEqual(alerts, told)
   })
 
-  test('workers apply released keys, a store of messages does not ask', () => {
+  test('workers apply released keys; a stage that only stores sends no query', () => {
     const keys = blocked(['r', true, 0], ['p', false, 0], ['s', true, 0])
     const released = (stage: ConsumerContext['stage']) => releasedKeys(keys, scene(0, stage).context)
     assert.deepEqual(
@@ -97,7 +97,7 @@ describe('the limits of parking', () => {
     assert.deepEqual(await cap(9, poison), { decisions: [poison], alerts: [], asked: 1 })
   })
 
-  test('messages that only wait behind others need no question', async () => {
+  test('messages that only wait behind others need no query', async () => {
     const behind = decision('parked', 'order')
     assert.deepEqual(await cap(10, behind), { decisions: [behind], alerts: [], asked: 0 })
     assert.deepEqual(await cap(10, decision('dead-lettered')), {

@@ -111,7 +111,7 @@ describe('the retention of a contract', () => {
   })
 
   const refusals: readonly [RetentionSection & Record<string, unknown>, RegExp][] = [
-    [{ markers: 'soon' }, /retention\.markers: must be a number of milliseconds or a text such as/],
+    [{ markers: 'soon' }, /retention\.markers: must be a number of milliseconds or a string such as/],
     [{ marker: '3d' } as never, /did you mean 'markers'/],
     [{ markers: '30d', businessKeys: '7d' }, /retention\.businessKeys: is 7d, shorter than markers \(30d\)/],
     [{ markers: '30d', effects: '29d' }, /retention\.effects/],

@@ -68,7 +68,7 @@ describe("a stream's extent", () => {
     assert.equal(await confirmExtent({ ...script, ...reaches(14_554), prove: unproved }), full)
   })
 
-  test('that is short counts when the leader serves what it had and has proved itself', async () => {
+  test('that ends before the position is accepted when the leader has proved that it still leads', async () => {
     const short = extent(0, 4_999)
     let proofs = 0
     const prove = async () => void proofs++
@@ -79,7 +79,7 @@ describe("a stream's extent", () => {
     await assert.rejects(confirmExtent({ ...refused, ...reaches(14_554), prove: unproved }), /another leader/)
   })
 
-  test('that grows past the position while it is requested is still short', async () => {
+  test('that grows past the position while it is requested still ends before it', async () => {
     const growing = Array.from({ length: 40 }, (_, index) =>
       extent(0, 4_999 + index * 500, 1, 5_400 + index * 500),
     )
@@ -87,7 +87,7 @@ describe("a stream's extent", () => {
     assert.ok(found.end < 7_000, `${found.end}`)
   })
 
-  test('without a proof counts after three seconds', async () => {
+  test('is accepted without a proof after three seconds', async () => {
     const script = scripted(recovering, extent(0, 4_999))
     assert.equal((await confirmExtent({ ...script, ...reaches(14_554) })).end, 5_000)
     assert.ok(script.tookMs() <= 4_000, `${script.tookMs()} ms`)

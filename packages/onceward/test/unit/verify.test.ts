@@ -196,7 +196,7 @@ describe('verify, without servers', () => {
       failures: [
         {
           what: 'wrong <b>',
-          mend: 'mend & go',
+          fix: 'fix & go',
           class: 'twice',
           fault: 'twice',
           lines: [1],
@@ -206,7 +206,7 @@ describe('verify, without servers', () => {
           alike: 2,
         },
       ],
-      warnings: [{ what: 'a random <b>key</b>', mend: 'derive it' }],
+      warnings: [{ what: 'a random <b>key</b>', fix: 'derive it' }],
       volatile: [{ column: 'booking.at', from: 'database' }],
       notes: ['a note'],
       messages: 1,
@@ -220,7 +220,7 @@ describe('verify, without servers', () => {
       assert.match(text, /wrong &lt;b&gt;/)
     }
     const text = reportText(report)
-    assert.match(text, /WARNING a random <b>key<\/b>\n {2}mend {4}derive it/)
+    assert.match(text, /WARNING a random <b>key<\/b>\n {2}fix {5}derive it/)
     assert.match(text, /0 of 1 {4}twice/)
     assert.match(text, /clean run +this run\n +\(no such row\)/)
     assert.match(text, /and with 2 other faults/)
@@ -231,7 +231,7 @@ describe('verify, without servers', () => {
     const long = 'a sentence about what is wrong with the handler '.repeat(4).trim()
     const row = { id: 'p-1', note: 'x'.repeat(90), amount: 1 }
     const text = failureText({
-      ...{ what: long, mend: long, class: 'twice', fault: 'twice', lines: [1], seed: 1, alike: 0 },
+      ...{ what: long, fix: long, class: 'twice', fault: 'twice', lines: [1], seed: 1, alike: 0 },
       differences: [{ where: 'booking', missing: [row], extra: [{ ...row, amount: 2 }] }],
       repeat: `onceward verify ${'folder/'.repeat(20)}some.ts`,
     })

@@ -65,7 +65,7 @@ describe('the facts of one key against its row', () => {
     assert.deepEqual(walk(row(5), [fact(5, { digest: null })]).verdicts, duplicate)
   })
 
-  test('a gap is asked about with what was found, and only where skips are not allowed', () => {
+  test('a gap is reported with the version that was found, and only where skips are not allowed', () => {
     const asked: unknown[] = []
     const accept: OnGap<null> = ({ version }, found) => {
       asked.push([version, found])
@@ -95,7 +95,7 @@ describe('the facts of one key against its row', () => {
     })
   })
 
-  test('a repair fills a gap without a question', () => {
+  test('a repair fills a gap without a verdict', () => {
     const never: OnGap<null> = () => assert.fail('asked')
     assert.deepEqual(walk(row(2), [fact(7, { item: null })], never).steps, [[7, ['repaired'], 2]])
   })

@@ -11,6 +11,7 @@ import {
 } from '../../src/engine/batch/decide-outcome.ts'
 import type { Decision, Fact, Failure } from '../../src/engine/batch/outcome.ts'
 import { Verdict } from '../../src/engine/batch/verdicts.ts'
+import { haltingCodes } from '../../src/engine/retry/known-failures.ts'
 
 const rulesOf = (failure: ConsumerContract['failure'] = {}) =>
   failureRules({
@@ -121,6 +122,22 @@ describe('every part of a decision', () => {
       { ...quarantined, reason: 'no JSON', failureClass: 'validation', code: 'invalid', attempts: 2 },
       { rules: invalid, unreadable: 'parked' },
     )
+    is(
+      { kind: 'unreadable', problem: { kind: 'unknown schema', text: 'schema 7' } },
+      { ...unexpected, ...poison, reason: 'schema 7', code: 'unknown_schema', attempts: 2 },
+      { unreadable: 'quarantined', unexpected: 'quarantined' },
+    )
+    is(
+      { kind: 'unreadable', problem: { kind: 'registry unavailable', text: 'no answer' } },
+      {
+        outcome: 'retry',
+        reason: 'no answer',
+        failureClass: 'transient',
+        code: 'registry_unavailable',
+        outage: true,
+        retryDelayMs: 1_000,
+      },
+    )
     const earlier = { deaths: 1, attempts: 4 }
     const died = { failureClass: 'poison', code: 'process_died', attempts: 4, exhausted: 'poison' }
     const reason = 'its process crashed 1 time'
@@ -169,9 +186,10 @@ describe('every part of a decision', () => {
     is(verdict(Verdict.retryAfter(7, 'r')), { ...said, outcome: 'retry', code: 'retry', retryDelayMs: 7 })
     const spent = {
       ...said,
+      failureClass: 'retry',
       attempts: 3,
       code: 'retry',
-      exhausted: 'verdict',
+      exhausted: 'retry',
       reason: 'attempts exhausted: r',
     }
     is(verdict(Verdict.retryAfter(7, 'r')), { ...spent, outcome: 'parked', status: 'parked' }, {}, 3)
@@ -199,6 +217,19 @@ describe('every part of a decision', () => {
     )
     is(failure('transient'), again, { mode: 'retry topic', retryLevelsMs: [100] })
     is(failure('transient'), { ...again, attempts: 9, retryDelayMs: 1_000 }, { exhausted: 'stop' }, 9)
+  })
+
+  test('of a failure that halts, by class and code together', () => {
+    const outcome = (fact: Fact) => decideOutcome(fact, noAttempts, policy).outcome
+    for (const code of haltingCodes) {
+      assert.equal(outcome(failure('configuration', code)), 'halted')
+      assert.equal(outcome(failure('transient', code)), 'retry')
+    }
+  })
+
+  test('of a failure with attempts of a class that no longer exists', () => {
+    const attempt = { ...noAttempts, total: 2, byClass: { former: 1, transient: 1 } }
+    assert.equal(decideOutcome(failure('transient'), attempt, policy).retryDelayMs, 200)
   })
 
   test('of a failure that ends the message', () => {
@@ -233,6 +264,13 @@ describe('every part of a decision', () => {
       outage: true,
       retryDelayMs: 9,
     })
+    const { transient } = policy.rules
+    const others = { rules: { ...policy.rules, transient: { ...transient, breaker: false } } }
+    assert.equal(decide({ outageMs: 9 }, others).outage, false)
+    const { failure: plainly } = failure('transient') as Extract<Fact, { kind: 'failed' }>
+    const wide = { kind: 'failed', failure: { ...plainly, databaseWide: 'always' } } as const
+    const attempt = { ...noAttempts, outageMs: 9 }
+    assert.equal(decideOutcome(wide, attempt, { ...policy, ...others }).outage, true)
     const paused = 'its event type is paused, because most of its messages fail'
     for (const mode of ['block', 'retry topic'] as const)
       assert.deepEqual(decide({ brakedMs: 9 }, { mode, retryLevelsMs: [50] }), {
@@ -342,7 +380,7 @@ describe('whether an attempt is counted', () => {
   const counts = (fact: Fact, outageMs: number | null = null, rules = policy.rules) =>
     countsAsAttempt(fact, { rules }, outageMs)
 
-  test('of verdicts: those that try in vain', () => {
+  test('of verdicts: those that retry without success', () => {
     const counted = (
       ['retryAfter', 'park', 'reject', 'quarantine', 'ignore', 'applied', 'stale', 'duplicate'] as const
     ).filter(kind => counts({ kind: 'verdict', verdict: Verdict[kind]('r' as never) }))
@@ -352,6 +390,7 @@ describe('whether an attempt is counted', () => {
   test('of unreadable bytes once, of redeliveries when they end, of other facts never', () => {
     const problem = { kind: 'undecodable', text: 't' } as const
     assert.equal(counts({ kind: 'unreadable', problem }), true)
+    assert.equal(counts({ kind: 'unreadable', problem: { kind: 'registry unavailable', text: 't' } }), false)
     const earlier = { deaths: 1, attempts: 1 }
     assert.equal(counts({ kind: 'unreadable', problem: { ...problem, earlier } as never }), false)
     assert.equal(counts({ kind: 'redelivered', count: 4, delayMs: 9 }), false)
@@ -372,5 +411,8 @@ describe('whether an attempt is counted', () => {
     }
     assert.equal(counts(failure('transient'), 9, rules({ terminal: 'parked' })), false)
     assert.equal(counts(failure('transient'), 9, rules({ terminal: 'parked', breaker: false })), true)
+    const { failure: plainly } = failure('transient') as Extract<Fact, { kind: 'failed' }>
+    const wide = { kind: 'failed', failure: { ...plainly, databaseWide: 'always' } } as const
+    assert.equal(counts(wide, 9, rules({ terminal: 'parked', breaker: false })), false)
   })
 })

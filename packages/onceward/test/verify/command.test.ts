@@ -73,6 +73,19 @@ describe('onceward verify', await skipWithout('postgres'), () => {
     assert.match(stderr, /1 of 1 faults, 1 failed, about \d+ s left/)
   })
 
+  it('is not green when no fault ran, and says what budget would do', async () => {
+    const samples = join(folder, 'one.jsonl')
+    writeFileSync(samples, `${JSON.stringify({ id: 'p-1', account: 'a', amount: 1, version: 1 })}\n`)
+    const { code, stdout, stderr } = await verify([consumer, '--samples', samples, '--budget', '1ms'], {
+      ONCEWARD_VERIFY_DATABASE_URL: await postgresUrl(),
+    })
+    assert.equal(code, 1, stderr)
+    assert.match(stdout, /FAILED The budget ended before the clean runs did, so no fault was staged\./)
+    assert.match(stdout, /mend +--budget \d+s should suffice/)
+    assert.match(stdout, /repeat +onceward verify .*one\.jsonl --seed 1 --budget \d+s/)
+    assert.match(stdout, /read_write is not proven: /)
+  })
+
   it('refuses wrong use before anything runs', async () => {
     for (const [args, says] of [
       [[consumer, '--fault', 'kill:3'], /"kill:3" is not a fault/],

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it, type TestContext } from 'node:test'
@@ -35,6 +35,25 @@ INSERT INTO public.balance VALUES ('a', 0);
 \\unrestrict eZ1u
 `
 
+const total = payments.reduce((sum, { amount }) => sum + amount, 0)
+
+/** A program that applies a file to the database of the environment, as migration tools do. */
+function migration(file: string): string {
+  const program = join(folder, 'migrate.mjs')
+  writeFileSync(
+    program,
+    `import { readFileSync } from 'node:fs'
+     import pg from '${import.meta.resolve('pg')}'
+     const { DATABASE_URL, ONCEWARD_DATABASE_URL } = process.env
+     if (DATABASE_URL !== ONCEWARD_DATABASE_URL) throw new Error('two addresses')
+     const client = new pg.Client(DATABASE_URL)
+     await client.connect()
+     await client.query(readFileSync(process.argv[2], 'utf8'))
+     await client.end()`,
+  )
+  return `'${process.execPath}' '${program}' '${file}'`
+}
+
 function schemaFile(): string {
   const path = join(folder, 'dump.sql')
   writeFileSync(path, dump)
@@ -65,11 +84,11 @@ async function databaseWithParked(t: TestContext): Promise<string> {
     payments.map(one => ({ body: JSON.stringify(one) })),
   )
   const running = await runConsumer(parking, { databaseUrl: database.url })
-  t.after(() => running.drain())
   await until('all are parked', async () => {
     const { rows } = await pool.query(`select count(*)::int as n from onceward.held where state = 'parked'`)
     return rows[0].n === payments.length
   })
+  await running.drain()
   return database.url
 }
 
@@ -106,8 +125,7 @@ describe('what verify is given', await skipWithout('postgres'), () => {
     const example = join(import.meta.dirname, '../../../../examples/01-payment-capture')
     const report = await verifyConsumer({
       file: join(example, 'payment-capture.ts'),
-      migrate: `cp ${join(example, 'tables.sql')} ${join(folder, 'migrated.sql')}`,
-      schema: join(example, 'tables.sql'),
+      migrate: migration(join(example, 'tables.sql')),
       prepare: async pool =>
         void (await pool.query(
           `insert into merchant select 'merchantId-' || n from generate_series(1, 3) n`,
@@ -120,6 +138,45 @@ describe('what verify is given', await skipWithout('postgres'), () => {
     assert.match(report.notes.join('\n'), /8 messages were generated from the schema/)
     const restart = report.classes.find(one => one.class === 'restart')!
     assert.deepEqual([restart.survived, restart.of, restart.note], [1, 1, ''])
-    assert.match(readFileSync(join(folder, 'migrated.sql'), 'utf8'), /create table/)
+  })
+
+  it('a migration command that fails is named with what it said, and nothing is run', async () => {
+    const given = { file: consumer, databaseUrl: await postgresUrl(), samples: payments, fault: 'batch' }
+    await assert.rejects(
+      verifyConsumer({ ...given, migrate: migration(join(folder, 'no such file.sql')) }),
+      /The migration command ended with 1: .*ENOENT.*Nothing was run/s,
+    )
+  })
+
+  it('invariants from a module hold after every run, or are named with the rows that break them', async () => {
+    const module = join(folder, 'invariants.ts')
+    writeFileSync(
+      module,
+      `export const noDebt = query => query('select * from balance where total < 0')
+       export const allBooked = query => query('select * from balance where total <> $1', [${total}])
+       export const unused = 7`,
+    )
+    const samples = join(folder, 'samples.jsonl')
+    writeFileSync(samples, payments.map(one => `${JSON.stringify(one)}\n`).join(''))
+    const given = {
+      file: consumer,
+      databaseUrl: await postgresUrl(),
+      schema: schemaFile(),
+      samples,
+      fault: 'batch',
+      shrink: false,
+      budgetMs: 600_000,
+    }
+    const { failures } = await verifyConsumer({ ...given, invariantsFile: module })
+    const places = failures.flatMap(({ differences }) => differences.map(({ where }) => where))
+    assert.deepEqual(places, ['balance', 'invariant allBooked'])
+    assert.match(failures[0]!.repeat, /--invariants .*invariants\.ts/)
+    for (const [name, text, says] of [
+      ['empty.ts', 'export const none = 1', /exports no function/],
+      ['broken.ts', 'export const =', /broken\.ts cannot be loaded/],
+    ] as const) {
+      writeFileSync(join(folder, name), text)
+      await assert.rejects(verifyConsumer({ ...given, invariantsFile: join(folder, name) }), says)
+    }
   })
 })

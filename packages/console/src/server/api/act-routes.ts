@@ -176,17 +176,18 @@ async function assertHeldBy(call: Call, id: string, consumer: string): Promise<v
 async function freeze(call: Call, body: { consumer: string; q?: string; ids?: string[]; limit: number }) {
   const { consumer } = body
   await call.assertAllowed(consumer)
-  const search = await readSearch(call, body.q ?? '')
+  const search = await readSearch(call, body.q ?? '', consumer)
   if (search.filter.consumer !== undefined && search.filter.consumer !== consumer)
     throw new Problem(
       400,
       'usage',
       'An act is on the messages of one consumer: add it to the search. Nothing was changed.',
     )
-  const payload = (await call.reach()).payloadFor(consumer)
+  const reach = await call.reach()
+  const payload = reach.payloadFor(consumer)
   if (search.readsPayload) assertFull(payload)
   const filter = { ...search.filter, ...(body.ids && { ids: body.ids }), consumer, countMax: body.limit }
-  const ids = search.readsPayload ? await searchedIds(call, filter, search.member) : undefined
+  const ids = search.readsPayload ? await searchedIds(call, filter, search.members) : undefined
   const preview = await previewParked(
     call.pool,
     ids === undefined ? filter : { ids: [...ids], consumer, countMax: body.limit },
@@ -205,7 +206,7 @@ async function freeze(call: Call, body: { consumer: string; q?: string; ids?: st
     ids: rows.map(({ id }) => id),
     digest,
     flags: searchFlags(search),
-    byIds: body.ids !== undefined || search.member !== null,
+    byIds: body.ids !== undefined || search.members.length > 0 || search.filter.ids !== undefined,
   })
   const { words, flags } = sameRows(frozen)
   const command = (verb: string) => cliCommand(['parked', verb, ...words], { ...flags, because: '…' })
@@ -218,14 +219,23 @@ async function freeze(call: Call, body: { consumer: string; q?: string; ids?: st
     behind: behind.reduce((sum, { count }) => sum + count, 0),
     keys: behind.length,
     waitsForApproval: rows.filter(({ fixWaits }) => fixWaits !== null).length,
-    sample: rows.slice(0, 20).map(row => shownRow(row, payload)),
+    sample: rows.slice(0, 20).map(row => shownRow(row, payload, call.showsKeys(reach, consumer))),
     commands: {
       ...Object.fromEntries(
         ['redrive', 'skip', 'quarantine', 'delete'].map(verb => [verb, command(verb)] as const),
       ),
-      classify: cliCommand(['parked', 'classify', ...frozen.ids.slice(0, 1_000)], { consumer }),
+      classify: classifyCommand(frozen),
     },
   }
+}
+
+/** Its options set label and assignee, so they cannot select by them: many ids come from a list. */
+export function classifyCommand(frozen: FrozenSelection): string {
+  const { words, flags } = sameRows(frozen)
+  if (words.length > 0) return cliCommand(['parked', 'classify', ...words], flags)
+  const { expect: _, ...filter } = flags as Readonly<Record<string, unknown>>
+  const list = cliCommand(['parked', 'list'], { ...filter, ids: true })
+  return `${list} | ${cliCommand(['parked', 'classify'], { 'ids-from': '-', consumer: frozen.consumer })}`
 }
 
 const freezeMs = 10_000
@@ -234,10 +244,10 @@ const freezeMs = 10_000
 async function searchedIds(
   call: Call,
   filter: Parameters<typeof searchPayload>[1],
-  member: Parameters<typeof searchPayload>[2],
+  members: Parameters<typeof searchPayload>[2],
 ) {
   const { signal } = call
-  const found = await searchPayload(call.pool, filter, member, {
+  const found = await searchPayload(call.pool, filter, members, {
     timeoutMs: freezeMs,
     nowMs: () => performance.now(),
     signal,

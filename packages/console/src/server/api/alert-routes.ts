@@ -1,6 +1,6 @@
 import { checkContract, releaseBrake, renderRunbook, runbooksFor } from 'onceward/operations'
 import { z } from 'zod'
-import { Problem } from '../http/problem.ts'
+import { missingAs, notFound, Problem } from '../http/problem.ts'
 import { Ticker } from '../live/ticker.ts'
 import type { Call, Route } from './route.ts'
 
@@ -19,9 +19,9 @@ export const alertRoutes: readonly Route[] = [
     handle: async (call, { params }) => {
       await call.assertAllowed(params.name!)
       const consumer = contractOf(call, params.name!) as never
-      const [runbook] = runbooksFor(consumer, params.runbook!)
-      const markdown = renderRunbook(runbook!, { consumer, file: `${params.name}.ts` })
-      return { name: runbook!.name, markdown }
+      const runbook = runbookOf(consumer, params.runbook!)
+      const markdown = renderRunbook(runbook, { consumer, file: `${params.name}.ts` })
+      return { name: runbook.name, markdown }
     },
   },
   {
@@ -59,4 +59,12 @@ function contractOf({ contracts }: Call, name: string) {
   const contract = contracts.get(name)
   if (contract !== undefined) return contract
   throw new Problem(409, 'no_contract', `The console was started without the contract of ${name}.`)
+}
+
+function runbookOf(consumer: never, name: string) {
+  try {
+    return runbooksFor(consumer, name)[0]!
+  } catch (error) {
+    return missingAs(notFound(`Runbook ${name}`))(error)
+  }
 }

@@ -3,6 +3,7 @@ import {
   type DeletionRequest,
   declineRequest,
   deleteParked,
+  findApproval,
   listApprovals,
   listFixes,
   showParked,
@@ -15,6 +16,8 @@ import type { Reach } from '../rights/reach.ts'
 import { cliCommand } from './cli-command.ts'
 import type { Call, Route } from './route.ts'
 
+const openStates = ['requested', 'approved'] as const
+const pastStates = ['executed', 'declined', 'expired'] as const
 const request = z.looseObject({ id: z.string(), verb: z.string(), state: z.string() })
 
 export const approvalRoutes: readonly Route[] = [
@@ -22,16 +25,16 @@ export const approvalRoutes: readonly Route[] = [
     method: 'get',
     path: '/approvals',
     isLive: true,
-    summary: 'Requests that need a second person, newest first',
+    summary: 'Requests that need a person, newest first, and then the last that were decided',
     role: 'viewer',
     answer: z.object({ approvals: z.array(request) }),
     handle: async call => {
       const reach = await call.reach()
-      const approvals = await listApprovals(call.pool, 200)
-      const shown = approvals.filter(({ consumer }) => reach.sees(consumer))
-      const rows = shown.map(one => ({
+      const filter = { consumers: reach.visible, idsMax: 50 }
+      const open = await listApprovals(call.pool, { ...filter, states: openStates, countMax: 1_000 })
+      const past = await listApprovals(call.pool, { ...filter, states: pastStates, countMax: 100 })
+      const rows = [...open, ...past].map(one => ({
         ...one,
-        ids: one.ids.slice(0, 50),
         mine: samePerson(one.requestedBy, call.session.identity.name),
         commands: commandsOf(one),
       }))
@@ -113,9 +116,9 @@ function shownRequest<Row extends { readonly consumer: string }>(row: Row, reach
 }
 
 async function find(call: Call, id: string) {
-  const found = (await listApprovals(call.pool, 1_000)).find(one => one.id === id)
   const missing = notFound(`Request ${id}`)
-  if (found === undefined) throw missing
+  const found = /^\d{1,18}$/.test(id) ? await findApproval(call.pool, id) : null
+  if (found === null) throw missing
   await call.assertAllowed(found.consumer, missing)
   return found
 }

@@ -1,4 +1,4 @@
-import type { DeletionRequest, Status } from 'onceward/operations'
+import type { Status, WaitingRequests } from 'onceward/operations'
 import type { Overview } from './screens.ts'
 
 /** Something that needs a person, the most urgent first. */
@@ -12,26 +12,39 @@ export interface Attention {
 
 export function findAttention(
   status: Status,
-  waiting: readonly DeletionRequest[],
   { brakes, trouble }: Pick<Overview, 'brakes' | 'trouble'>,
 ): readonly Attention[] {
   const found = [
+    ...restoreOf(trouble),
     ...lossesOf(status),
     ...stopsOf(brakes, trouble),
     ...status.consumers.flatMap(ofConsumer),
     ...ofEffects(status),
     ...ofOutbox(status),
-    ...waiting.map(request => ({
-      severity: 'warning' as const,
-      consumer: request.consumer,
-      text: `${request.verb === 'fix' ? 'A fixed payload waits' : `The deletion of ${counted(request.rows, 'message')} waits`} for a second person`,
-      page: 'approvals',
-    })),
+    ...trouble.requests.map(ofRequests),
   ]
   return found.toSorted((a, b) => rank(a) - rank(b))
 }
 
 const rank = ({ severity }: Attention) => (severity === 'critical' ? 0 : 1)
+
+function restoreOf({ openIncarnation }: Overview['trouble']): Attention[] {
+  if (openIncarnation === null) return []
+  const text = `This copy of the database is to be accepted: every consumer halts until then (${openIncarnation.why})`
+  return [{ severity: 'critical', consumer: null, text, page: 'decisions' }]
+}
+
+const requested = {
+  deletion: ['A deletion', 'deletions'],
+  fix: ['A fixed payload', 'fixed payloads'],
+  campaign: ['A campaign', 'campaigns'],
+} as const
+
+function ofRequests({ consumer, kind, count }: WaitingRequests): Attention {
+  const [one, many] = requested[kind]
+  const subject = count === 1 ? `${one} waits` : `${count.toLocaleString('en')} ${many} wait`
+  return { severity: 'warning', consumer, text: `${subject} for a second person`, page: 'approvals' }
+}
 
 function lossesOf({ openLosses }: Status): Attention[] {
   if (openLosses === 0) return []

@@ -65,12 +65,12 @@ export const campaignRoutes: readonly Route[] = [
       const reach = await call.reach()
       const found = await listCampaigns(call.pool, {
         consumer: query.consumer,
+        consumers: reach.visible,
         open: query.open === 'true',
         countMax: 200,
       })
-      const campaigns = found.filter(({ consumer }) => reach.sees(consumer))
       const canRun = [...call.contracts.keys()].some(name => call.campaigns.canRun(name))
-      return { campaigns: campaigns.map(one => shownCampaign(reach, one)), canRun }
+      return { campaigns: found.map(one => shownCampaign(call, reach, one)), canRun }
     },
   },
   {
@@ -208,10 +208,12 @@ export const campaignRoutes: readonly Route[] = [
     answer: z.looseObject({ campaign: campaignAnswer }),
     handle: async (call, { params, body }) => {
       const campaign = await find(call, params.id!)
-      const { acceptMissing, acceptUnknown } = body
+      const { acceptMissing, acceptUnknown, because } = body
       const accept = Object.fromEntries(body.accept.map((table: string) => [table, body.because]))
-      const given = { acceptMissing, acceptUnknown, accept, waitMaxMs: 20_000 }
-      return call.campaigns.act(stepOf(call, campaign, 'swap'), replay => replay.swap(campaign.id, given))
+      const given = { acceptMissing, acceptUnknown, accept, because, waitMaxMs: 20_000 }
+      return call.campaigns.act(stepOf(call, campaign, 'swap', body), replay =>
+        replay.swap(campaign.id, given),
+      )
     },
   },
   {
@@ -251,10 +253,10 @@ async function find(call: Call, id: string): Promise<Campaign> {
   return found
 }
 
-const stepOf = (call: Call, { id, consumer }: Campaign, act: string): CampaignStep => ({
+const stepOf = (call: Call, { id, consumer }: Campaign, act: string, given: Given = {}): CampaignStep => ({
   consumer,
   actor: call.actor,
-  command: commandOf(act, id, consumer),
+  command: commandOf(act, id, consumer, given),
 })
 
 /** Only a rebuild has tables to drop. */
@@ -277,7 +279,7 @@ async function showCampaign(call: Call, { id, consumer }: Campaign) {
   const conducted = call.campaigns.conducted(id)
   const allowed = actsOf(campaign)
   return {
-    campaign: shownCampaign(reach, campaign),
+    campaign: shownCampaign(call, reach, campaign),
     progress,
     events: await campaignHistory(call.pool, id),
     findings: findings.map(finding => (full ? finding : { ...finding, reason: null })),
@@ -287,17 +289,23 @@ async function showCampaign(call: Call, { id, consumer }: Campaign) {
     acts: allowed,
     canRun: call.campaigns.canRun(consumer),
     commands: Object.fromEntries(
-      allowed.map(act => [act, commandOf(act, id, consumer, campaign.planDigest)]),
+      allowed.map(act => [act, commandOf(act, id, consumer, { plan: campaign.planDigest })]),
     ),
   }
 }
 
-/** Keys of a selection are values of payloads. */
-function shownCampaign(reach: Reach, campaign: Campaign): object {
-  if (reach.payloadFor(campaign.consumer) === 'full') return campaign
+/** The keys of a selection are order keys. */
+function shownCampaign(call: Call, reach: Reach, campaign: Campaign): object {
+  const waitsForApproval = waitsForSecond(campaign)
+  if (call.showsKeys(reach, campaign.consumer)) return { ...campaign, waitsForApproval }
   const { selection, plan, ...rest } = campaign
   const hidden = { keys: selection.keys === undefined ? undefined : [] }
-  return { ...rest, selection: { ...selection, ...hidden }, plan: plan && { ...plan, keys: null } }
+  return {
+    ...rest,
+    waitsForApproval,
+    selection: { ...selection, ...hidden },
+    plan: plan && { ...plan, keys: null },
+  }
 }
 
 type CampaignAct =
@@ -312,14 +320,22 @@ type CampaignAct =
   | 'rollback'
   | 'finish'
 
+/** Its plan has no approval, or one that has expired. */
+const lacksApproval = ({ needsApproval, approvedBy, approvalExpiresAt }: Campaign) =>
+  needsApproval && (approvedBy === null || (approvalExpiresAt !== null && approvalExpiresAt < new Date()))
+
+const waitsForSecond = (campaign: Campaign) =>
+  lacksApproval(campaign) && ['previewed', 'paused', 'failed'].includes(campaign.state)
+
 /** What the state allows. The database decides. */
-function actsOf({ state, mode, needsApproval, approvedBy, held }: Campaign): readonly CampaignAct[] {
+function actsOf(campaign: Campaign): readonly CampaignAct[] {
+  const { state, mode, held } = campaign
   const rebuild = mode === 'rebuild'
   const isOpen = !['swapped', 'finished', 'cancelled'].includes(state)
-  const approved = !needsApproval || approvedBy !== null
+  const approved = !lacksApproval(campaign)
   const allowed: Readonly<Record<CampaignAct, boolean>> = {
     preview: state === 'created' || state === 'previewed',
-    approve: needsApproval && approvedBy === null && ['previewed', 'paused', 'failed'].includes(state),
+    approve: waitsForSecond(campaign),
     run: approved && (['previewed', 'paused', 'failed'].includes(state) || (state === 'running' && !held)),
     pause: state === 'running',
     verify: state === 'ran' || state === 'verified',
@@ -334,11 +350,24 @@ function actsOf({ state, mode, needsApproval, approvedBy, held }: Campaign): rea
 
 const withContract: readonly string[] = ['preview', 'run', 'compare', 'swap', 'rollback']
 
-function commandOf(act: string, id: string, consumer: string, plan: string | null = null): string {
+/** What a person gave with an act. The page adds what is chosen there. */
+interface Given {
+  readonly plan?: string | null
+  readonly because?: string
+  readonly acceptMissing?: boolean
+  readonly acceptUnknown?: boolean
+  readonly accept?: readonly string[]
+}
+
+function commandOf(act: string, id: string, consumer: string, given: Given): string {
+  const { plan = null, because = '…', acceptMissing, acceptUnknown, accept } = given
   const file = withContract.includes(act) ? [`${consumer}.ts`] : []
   return cliCommand(['replay', act, ...file, id], {
     consumer: ['approve', 'cancel', 'finish', 'swap', 'rollback'].includes(act) && consumer,
     plan: act === 'approve' && plan,
-    because: ['approve', 'pause', 'cancel'].includes(act) && '…',
+    'accept-missing': acceptMissing,
+    'accept-unknown': acceptUnknown,
+    accept,
+    because: ['approve', 'pause', 'cancel', 'swap'].includes(act) && because,
   })
 }

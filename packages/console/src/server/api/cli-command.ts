@@ -5,7 +5,7 @@ export function cliCommand(words: readonly string[], flags: Readonly<Record<stri
   const given = Object.entries(flags).flatMap(([name, value]) => {
     if (value === undefined || value === null || value === false) return []
     if (value === true) return [`--${name}`]
-    return [`--${name}`, ...(Array.isArray(value) ? value : [value]).map(one => quote(String(one)))]
+    return [value].flat().flatMap(one => [`--${name}`, quote(String(one))])
   })
   return ['onceward', ...words.map(quote), ...given].join(' ')
 }
@@ -15,7 +15,7 @@ function quote(word: string): string {
 }
 
 /** The options of `onceward parked …` for a search. */
-export function searchFlags({ filter, member }: Search): Readonly<Record<string, unknown>> {
+export function searchFlags({ filter, members }: Search): Readonly<Record<string, unknown>> {
   return {
     consumer: filter.consumer,
     state: filter.states,
@@ -30,7 +30,8 @@ export function searchFlags({ filter, member }: Search): Readonly<Record<string,
     assignee: filter.assignee,
     since: filter.since?.toISOString(),
     until: filter.until?.toISOString(),
-    text: filter.payloadHas?.[0],
-    member: member && `${member.path.join('.')}=${member.value}`,
+    text: filter.payloadHasAll,
+    member: members.map(({ path, value }) => `${path.join('.')}=${value}`),
+    id: filter.ids,
   }
 }

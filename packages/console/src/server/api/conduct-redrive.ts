@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { defaultRamp, rampRedrive, runRedrive, type SqlPool } from 'onceward/operations'
 
-/** Redrives that this process moves, with the reason why it stopped. The database has everything else. */
+/** Redrives that this process moves, and the error that interrupted one. The database has everything else. */
 export const conducted = new Map<string, { ended: boolean; text: string | null }>()
 
 const pause = (ms: number) => setTimeout(ms)
@@ -16,17 +16,12 @@ export function conductRedrive(pool: SqlPool, requestId: string, ramp: boolean):
   const note: { ended: boolean; text: string | null } = { ended: false, text: null }
   conducted.set(requestId, note)
   const run = ramp
-    ? rampRedrive(pool, requestId, defaultRamp, { pause }).then(({ stoppedBecause }) => stoppedBecause)
-    : runRedrive(pool, requestId, { pause }).then(() => null)
+    ? rampRedrive(pool, requestId, defaultRamp, { pause })
+    : runRedrive(pool, requestId, { pause })
   void run
-    .then(
-      text => {
-        note.text = text
-      },
-      error => {
-        note.text = `It was interrupted: ${(error as Error).message} Continue it.`
-      },
-    )
+    .catch(error => {
+      note.text = `It was interrupted: ${(error as Error).message} Continue it.`
+    })
     .finally(() => {
       note.ended = true
     })

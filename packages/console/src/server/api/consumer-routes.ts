@@ -1,6 +1,7 @@
 import { contractPage, groupParked, readConsumerDetail, renderPage } from 'onceward/operations'
 import { z } from 'zod'
 import { notFound } from '../http/problem.ts'
+import { withoutKeys } from '../rights/hide-keys.ts'
 import { activeAlerts } from './active-alerts.ts'
 import { flowOf } from './flow.ts'
 import type { Call, Route } from './route.ts'
@@ -34,6 +35,8 @@ async function showConsumer(call: Call, name: string): Promise<object> {
     runs: shownRuns,
     blockedKeys: shownKeys + 1,
   })
+  const seesKeys = call.showsKeys(await call.reach(), name)
+  const shownBlocked = blockedKeys.slice(0, shownKeys)
   const alive = new Set(runs.filter(run => run.alive).map(({ instance }) => instance))
   const behind = new Map(of(rates.lag).map(one => [one.partition, one.behind]))
   return {
@@ -47,7 +50,7 @@ async function showConsumer(call: Call, name: string): Promise<object> {
       lag: behind.get(one.partition) ?? null,
       alive: alive.has(one.owner),
     })),
-    blockedKeys: blockedKeys.slice(0, shownKeys),
+    blockedKeys: seesKeys ? shownBlocked : withoutKeys(shownBlocked),
     blockedKeysMore: blockedKeys.length > shownKeys,
     alerts: activeAlerts(name, overview, flow, contract),
     effects: of(status.ledger),

@@ -54,8 +54,7 @@ export const decisionRoutes: readonly Route[] = [
     answer: done,
     handle: async (call, { params, body }) => {
       await call.assertAllowed(body.consumer)
-      const id = Number(params.id)
-      if (!Number.isSafeInteger(id)) throw notFound(`Loss ${params.id}`)
+      const id = rowNumber(params.id!, 'Loss')
       return acceptLoss(call.acts, { id, consumer: body.consumer, seen: body.digest, because: body.because })
     },
   },
@@ -69,7 +68,7 @@ export const decisionRoutes: readonly Route[] = [
     answer: done,
     handle: async (call, { params, body }) => {
       await call.assertUnscoped()
-      return acceptServer(call.acts, Number(params.id), body.because)
+      return acceptServer(call.acts, rowNumber(params.id!, 'Incarnation'), body.because)
     },
   },
   {
@@ -114,3 +113,9 @@ export const decisionRoutes: readonly Route[] = [
     },
   },
 ]
+
+/** The database would refuse another text with an error that says nothing. */
+function rowNumber(id: string, what: string): number {
+  if (/^\d{1,15}$/.test(id)) return Number(id)
+  throw notFound(`${what} ${id}`)
+}

@@ -1,5 +1,7 @@
 import {
   dropStuck,
+  type LedgerDetail,
+  type LedgerEntry,
   listDestinations,
   listLedger,
   listStuck,
@@ -10,6 +12,8 @@ import {
 import { z } from 'zod'
 import { missingAs, notFound } from '../http/problem.ts'
 import { shownDigests } from '../rights/hide-digests.ts'
+import { withoutKeys } from '../rights/hide-keys.ts'
+import type { Reach } from '../rights/reach.ts'
 import { assertNumber } from './act-routes.ts'
 import { cliCommand } from './cli-command.ts'
 import type { Call, Route } from './route.ts'
@@ -32,12 +36,8 @@ export const ledgerRoutes: readonly Route[] = [
     answer: z.object({ effects: z.array(effect) }),
     handle: async (call, { query }) => {
       const reach = await call.reach()
-      const effects = await listLedger(call.pool, { ...query, limit: 500 })
-      return {
-        effects: effects
-          .filter(({ consumer }) => reach.sees(consumer))
-          .map(effect => shownDigests(effect, reach)),
-      }
+      const effects = await listLedger(call.pool, { ...query, consumers: reach.visible, limit: 500 })
+      return { effects: effects.map(effect => shownEffect(call, reach, effect)) }
     },
   },
   {
@@ -50,11 +50,8 @@ export const ledgerRoutes: readonly Route[] = [
     handle: async (call, { params }) => {
       const found = await ofScope(call, params.id!)
       const reach = await call.reach()
-      const full = reach.payloadFor(found.consumer) === 'full'
-      const { responseExcerpt, ...facts } = shownDigests(found, reach)
       return {
-        ...facts,
-        responseExcerpt: full ? responseExcerpt : null,
+        ...shownDetail(call, reach, found),
         commands: {
           reconcile: cliCommand(['ledger', 'reconcile', found.id], {
             as: 'completed',
@@ -77,7 +74,7 @@ export const ledgerRoutes: readonly Route[] = [
     handle: async (call, { params, body }) => {
       const { id, consumer } = await ofScope(call, params.id!)
       const done = await reconcileEffect(call.acts, { id, consumer, because: body.because }, body.as)
-      return shownDigests(done, await call.reach())
+      return shownDetail(call, await call.reach(), done)
     },
   },
   {
@@ -91,7 +88,7 @@ export const ledgerRoutes: readonly Route[] = [
     handle: async (call, { params, body }) => {
       const { id, consumer } = await ofScope(call, params.id!)
       const done = await retryEffect(call.acts, { id, consumer, because: body.because })
-      return shownDigests(done, await call.reach())
+      return shownDetail(call, await call.reach(), done)
     },
   },
   {
@@ -105,11 +102,12 @@ export const ledgerRoutes: readonly Route[] = [
       // Rows of the outbox do not name their consumer.
       await call.assertUnscoped()
       const { status } = await call.screens.overview.now()
+      const stuck = await listStuck(call.pool, 200)
       return {
         outbox: status.outbox,
         relays: status.relays,
         destinations: await listDestinations(call.pool),
-        stuck: await listStuck(call.pool, 200),
+        stuck: (await call.reach()).readable === undefined ? stuck : withoutKeys(stuck),
       }
     },
   },
@@ -128,6 +126,19 @@ export const ledgerRoutes: readonly Route[] = [
     },
   },
 ]
+
+/** The keys of a call come from its message, and the text of an error may quote it. */
+function shownEffect<Row extends LedgerEntry>(call: Call, reach: Reach, row: Row): Row {
+  const full = reach.payloadFor(row.consumer) === 'full'
+  const shown = shownDigests(full ? row : { ...row, note: null }, reach)
+  return call.showsKeys(reach, row.consumer) ? shown : withoutKeys(shown)
+}
+
+/** What was sent and answered is shown to those who see whole payloads. */
+function shownDetail(call: Call, reach: Reach, found: LedgerDetail): LedgerDetail {
+  const shown = shownEffect(call, reach, found)
+  return reach.payloadFor(found.consumer) === 'full' ? shown : { ...shown, mail: null, responseExcerpt: null }
+}
 
 async function ofScope(call: Call, id: string) {
   assertNumber(id)

@@ -3,6 +3,7 @@ import {
   listFixes,
   listParked,
   type ParkedRow,
+  parkedCsv,
   readBody,
   searchPayload,
   showKey,
@@ -12,10 +13,11 @@ import { z } from 'zod'
 import { notFound, Problem } from '../http/problem.ts'
 import { withoutDigests } from '../rights/hide-digests.ts'
 import { errorTexts, shownRow, without } from '../rights/hide-errors.ts'
+import { withoutKeys } from '../rights/hide-keys.ts'
 import { maskPayload } from '../rights/mask-payload.ts'
+import type { Reach } from '../rights/reach.ts'
 import { most, type PayloadRight } from '../rights/rights.ts'
 import { cliCommand, searchFlags } from './cli-command.ts'
-import { exportCsv } from './export-csv.ts'
 import { parseSearch, type Search } from './parse-search.ts'
 import { type Call, FileAnswer, type Route } from './route.ts'
 
@@ -56,7 +58,7 @@ export const messageRoutes: readonly Route[] = [
       const found = await page(call, search, query.before, query.limit)
       const command = cliCommand(['parked', 'list'], { ...searchFlags(search), limit: query.limit })
       const reach = await call.reach()
-      return { ...found, rows: found.rows.map(row => shownRow(row, reach.payloadFor(row.consumer))), command }
+      return { ...found, rows: found.rows.map(row => shown(call, reach, row)), command }
     },
   },
   {
@@ -72,10 +74,10 @@ export const messageRoutes: readonly Route[] = [
     handle: async (call, { query }) => {
       const found = await exportedRows(call, await readSearch(call, query.q))
       const reach = await call.reach()
-      const rows = found.rows.map(row => shownRow(row, reach.payloadFor(row.consumer)))
+      const rows = found.rows.map(row => shown(call, reach, row))
       const headers = { 'x-onceward-complete': String(found.complete) }
       return query.format === 'csv'
-        ? new FileAnswer('messages.csv', 'text/csv; charset=utf-8', exportCsv(rows), headers)
+        ? new FileAnswer('messages.csv', 'text/csv; charset=utf-8', parkedCsv(rows), headers)
         : new FileAnswer('messages.json', 'application/json', JSON.stringify(rows, null, 2), headers)
     },
   },
@@ -102,15 +104,33 @@ export const messageRoutes: readonly Route[] = [
   },
 ]
 
-/** A search on payloads would show what they contain, so it needs the right to see them. */
-export async function readSearch(call: Call, q: string): Promise<Search> {
+const shown = (call: Call, reach: Reach, row: ParkedRow) =>
+  shownRow(row, reach.payloadFor(row.consumer), call.showsKeys(reach, row.consumer))
+
+/**
+ * A search on payloads or keys would show what they contain, so it needs the right to see them. `of`: the
+ * consumer whose messages it is about.
+ */
+export async function readSearch(call: Call, q: string, of?: string): Promise<Search> {
   const search = parseSearch(q, new Date())
-  if (!search.readsPayload) return search
-  const { consumer } = search.filter
-  const payloads = call.session.rights.map(({ payload }) => payload)
-  assertFull(consumer === undefined ? most(payloads) : (await call.reach()).payloadFor(consumer))
+  const consumer = of ?? search.filter.consumer
+  const reach = await call.reach()
+  const right =
+    consumer === undefined
+      ? most(call.session.rights.map(({ payload }) => payload))
+      : reach.payloadFor(consumer)
+  if (search.readsPayload) assertFull(right)
+  const seesKeys = consumer === undefined ? right === 'full' : call.showsKeys(reach, consumer)
+  if (readsKeys(search) && !seesKeys)
+    throw new Problem(
+      403,
+      'payload',
+      'Your role does not show the keys of these messages, so it cannot search for them. Name a consumer whose keys you see.',
+    )
   return search
 }
+
+const readsKeys = ({ filter }: Search) => filter.key !== undefined || filter.businessKey !== undefined
 
 export function assertFull(right: PayloadRight): void {
   if (right !== 'full')
@@ -123,11 +143,12 @@ export function assertFull(right: PayloadRight): void {
 
 async function page(call: Call, search: Search, before: string | undefined, limit: number) {
   const { visible, readable } = await call.reach()
-  const consumers = search.readsPayload ? readable : visible
+  const isGuess = search.readsPayload || (readsKeys(search) && search.filter.consumer === undefined)
+  const consumers = isGuess ? readable : visible
   const filter = { ...search.filter, consumers, before, newestFirst: true }
   if (search.readsPayload) {
     const limits = { timeoutMs: searchMs, nowMs: () => performance.now(), signal: call.signal }
-    return searchPayload(call.pool, { ...filter, countMax: limit }, search.member, limits)
+    return searchPayload(call.pool, { ...filter, countMax: limit }, search.members, limits)
   }
   const rows = await listParked(call.pool, { ...filter, countMax: limit + 1 })
   const shown = rows.slice(0, limit)
@@ -160,7 +181,9 @@ export async function findMessage(call: Call, id: string): Promise<ParkedRow> {
 async function showMessage(call: Call, id: string) {
   const row = await findMessage(call, id)
   const { body, headers, properties, ...message } = await showParked(call.pool, id)
-  const payload = (await call.reach()).payloadFor(row.consumer)
+  const reach = await call.reach()
+  const payload = reach.payloadFor(row.consumer)
+  const keys = <T>(value: T) => (call.showsKeys(reach, row.consumer) ? value : withoutKeys(value))
   const full = payload === 'full'
   const asked = { by: 'message' as const, id: row.messageId ?? '' }
   const explained =
@@ -169,16 +192,23 @@ async function showMessage(call: Call, id: string) {
   const hidden = full ? [] : errorTexts(message, story)
   const digests = <T>(value: T) => (full ? value : withoutDigests(value))
   const key = row.key === null ? null : await showKey(call.pool, row.consumer, row.key)
-  return {
+  const { message: facts, story: shownStory } = keys({
     message: digests(without(message, hidden)),
+    story: digests(without(story, hidden)),
+  })
+  return {
+    message: facts,
     headers: full ? headers : null,
     properties: full ? properties : null,
     payload: shownPayload(body, payload, call.maskedMembers(row.consumer)),
-    story: digests(without(story, hidden)),
+    story: shownStory,
     limits: explained?.limits ?? [],
     fixes: digests(await fixesOf(call, id, full)),
-    key: key && digests({ ...key, messages: key.messages.map(one => (full ? one : { ...one, reason: '' })) }),
+    key:
+      key &&
+      keys(digests({ ...key, messages: key.messages.map(one => (full ? one : { ...one, reason: '' })) })),
     fixable: call.contracts.has(row.consumer),
+    schema: full ? jsonSchemaOf(call.contracts.get(row.consumer)?.message.schema) : null,
     command: cliCommand(['parked', 'show', id], {}),
   }
 }
@@ -187,6 +217,17 @@ async function showMessage(call: Call, id: string) {
 async function fixesOf(call: Call, id: string, full: boolean) {
   const fixes = await listFixes(call.pool, id)
   return full ? fixes : fixes.map(({ diff: _, ...fix }) => fix)
+}
+
+/** Of schemas that describe themselves (Standard JSON Schema); null for others. */
+function jsonSchemaOf(schema: unknown): unknown {
+  type Capable = { '~standard'?: { jsonSchema?: { input?: (options: { target: string }) => unknown } } }
+  try {
+    return (schema as Capable)?.['~standard']?.jsonSchema?.input?.({ target: 'draft-2020-12' }) ?? null
+  } catch {
+    // It has a part that JSON Schema cannot express.
+    return null
+  }
 }
 
 function shownPayload(

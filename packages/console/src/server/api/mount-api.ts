@@ -3,10 +3,12 @@ import { type ActingPool, actingAs, isListedPerson, readConsoleLogin } from 'onc
 import { currentSession } from '../auth/current-session.ts'
 import type { Session } from '../auth/sessions.ts'
 import { isAway } from '../http/answer-error.ts'
+import { clientAddress } from '../http/client-address.ts'
 import { assertOrigin } from '../http/origins.ts'
 import { notFound, notSignedIn, Problem } from '../http/problem.ts'
-import { RateLimit } from '../http/rate-limit.ts'
 import type { Parts } from '../parts.ts'
+import { showsKeys } from '../rights/hide-keys.ts'
+import { actorOf } from '../rights/person-name.ts'
 import { Reach } from '../rights/reach.ts'
 import { hasRole, type Role } from '../rights/rights.ts'
 import { readInput } from './read-input.ts'
@@ -14,16 +16,16 @@ import { recordRefused } from './record-refused.ts'
 import { type Call, FileAnswer, type Route } from './route.ts'
 import { routes } from './routes.ts'
 
-/** Every route passes here: session, origin, CSRF token, rate, role, then the schemas of its input. */
+/** Every route passes here: session, rate, origin, CSRF token, role, then the schemas of its input. */
 export function mountApi(app: Hono, parts: Parts): void {
-  const limit = new RateLimit(20, 100)
   for (const route of routes) {
     const path = `/api${route.path.replaceAll(/\{(\w+)\}/g, ':$1')}`
     app.on(route.method.toUpperCase(), path, async context => {
-      const session = signedIn(parts, context)
-      if (!limit.allows(session.csrf)) throw new Problem(429, 'too_many', 'Too many requests. Wait a moment.')
-      const acts = actsOf(parts, route, session, context)
+      let session: Session | undefined
+      let acts: ActingPool | undefined
       try {
+        session = signedIn(parts, context)
+        acts = actsOf(parts, route, session, context)
         assertOrigin(parts.options.auth, context.req.raw)
         if (route.method !== 'get') assertToken(session, context)
         await assertRole(parts, route, session)
@@ -32,7 +34,7 @@ export function mountApi(app: Hono, parts: Parts): void {
         if (route.method !== 'get') parts.screens.reads.forget()
         return answer(context, acts.repeated ? { ...(value as object), repeated: true } : value)
       } catch (error) {
-        await recordRefused(parts.pool, { route, acts, actor: actorOf(session), context, error })
+        await recordRefused(parts, { route, acts, identity: session?.identity, context, error })
         throw route.act !== undefined && isAway(error) ? unknownOutcome(context) : error
       }
     })
@@ -42,9 +44,13 @@ export function mountApi(app: Hono, parts: Parts): void {
   })
 }
 
-export function signedIn(parts: Parts, context: Context): Session {
-  const current = currentSession(parts, context.req.raw)
-  if (current === null) throw notSignedIn()
+/** `isLive`: a stream that an open page keeps is not a sign of its person. */
+export function signedIn(parts: Parts, context: Context, isLive = false): Session {
+  const current = currentSession(parts, context.req.raw, isLive)
+  if (current === null) {
+    parts.limits.assertStranger(clientAddress(parts.options.auth, context.req.raw.headers, context.env))
+    throw notSignedIn()
+  }
   if (current.cookie !== null) context.header('set-cookie', current.cookie)
   return current.session
 }
@@ -91,7 +97,7 @@ export function actsOf({ pool }: Parts, { act }: Route, session: Session, contex
   const key = keyOf(context)
   const action = [act, ...Object.values(context.req.param())].join(' ')
   const isKeyed = act !== undefined && key !== undefined
-  return actingAs(pool, actorOf(session), isKeyed ? { key, action } : undefined)
+  return actingAs(pool, actorOf(session.identity), isKeyed ? { key, action } : undefined)
 }
 
 /** After a lost connection it is not known whether the transaction was committed. */
@@ -101,11 +107,6 @@ function unknownOutcome(context: Context): Problem {
       ? 'It is not known whether this was done: look before you repeat it.'
       : 'Repeat the request under the same key: it is done once.'
   return new Problem(503, 'database_away', `The database does not answer. ${next}`)
-}
-
-/** The person as the audit records them: name, issuer and subject. The database compares the name only. */
-export function actorOf({ identity: { name, issuer, subject } }: Session): string {
-  return issuer === 'link' ? `${name} (via link)` : `${name} (via ${issuer} ${subject})`
 }
 
 export function callOf(
@@ -118,7 +119,7 @@ export function callOf(
   const { pool, screens, selections, campaigns, options } = parts
   const reach = async () => reachOf(parts, session)
   const role = route.role ?? 'viewer'
-  const actor = actorOf(session)
+  const actor = actorOf(session.identity)
   return {
     session,
     actor,
@@ -132,6 +133,12 @@ export function callOf(
     database: options.database,
     contracts: parts.contracts,
     maskedMembers: consumer => maskedMembers(parts, consumer),
+    showsKeys: (reached, consumer) =>
+      showsKeys(
+        reached.payloadFor(consumer),
+        parts.contracts.get(consumer)?.identity,
+        maskedMembers(parts, consumer),
+      ),
     signal: context.req.raw.signal,
     headline: options.headline,
     reach,

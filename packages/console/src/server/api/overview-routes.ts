@@ -80,7 +80,9 @@ export function shownOverview(
     attention: overview.attention.filter(({ consumer }) => isShown(consumer)),
     consumers,
     groups: overview.groups.filter(({ consumer }) => isShown(consumer)),
-    approvals: overview.approvals.filter(({ consumer }) => isShown(consumer)).length,
+    approvals: overview.trouble.requests
+      .filter(({ consumer }) => isShown(consumer))
+      .reduce((sum, { count }) => sum + count, 0),
     redrives: overview.redrives.filter(({ consumer }) => isShown(consumer)),
     outbox: visible === undefined ? status.outbox : [],
   }

@@ -4,8 +4,8 @@ import { Problem } from '../http/problem.ts'
 /** A search as typed: `consumer:orders code:no_account since:2h payload.order.id:7 "some text"`. */
 export interface Search {
   readonly filter: Omit<ParkedFilter, 'countMax'>
-  /** A member of the JSON payload. */
-  readonly member: PayloadMember | null
+  /** Members that the JSON payload has, all of them. */
+  readonly members: readonly PayloadMember[]
   /** The search reads payloads. */
   readonly readsPayload: boolean
 }
@@ -28,21 +28,59 @@ const token = /(?:([a-z]+(?:\.[^\s:"]+)?):)?(?:"((?:[^"\\]|\\.)*)"|(\S+))/g
 
 export function parseSearch(text: string, now: Date): Search {
   const filter: { -readonly [Name in keyof ParkedFilter]?: ParkedFilter[Name] } = {}
-  let member: PayloadMember | null = null
-  const free: string[] = []
+  const members: PayloadMember[] = []
+  const texts = new Texts()
+  const given = new Map<string, string>()
   for (const [whole, name, quoted, bare] of text.matchAll(token)) {
     const value = quoted === undefined ? bare! : quoted.replaceAll(/\\(.)/g, '$1')
-    if (name === undefined) free.push(value)
-    else if (name.startsWith('payload.')) member = { path: name.slice(8).split('.'), value }
+    const isLink = name !== undefined && /^https?$/.test(name)
+    if (name === undefined || isLink) {
+      texts.add(isLink ? whole : value, quoted !== undefined)
+      continue
+    }
+    texts.end()
+    assertOnce(given, name, value)
+    if (name.startsWith('payload.')) members.push({ path: name.slice(8).split('.'), value })
     else if (Object.hasOwn(named, name)) Object.assign(filter, { [named[name]!]: value })
     else if (name === 'state') filter.states = statesOf(value)
     else if (name === 'since' || name === 'until') filter[name] = timeOf(name, value, now)
     else if (name === 'id') filter.ids = idsOf(value)
-    else if (/^https?$/.test(name)) free.push(whole)
     else throw unclear(`There is no qualifier "${name}:". Use ${qualifiers.join(', ')}, or text in quotes.`)
   }
-  if (free.length > 0) filter.payloadHas = [free.join(' ')]
-  return { filter, member, readsPayload: member !== null || free.length > 0 }
+  if (texts.all.length > 0) filter.payloadHasAll = texts.all
+  return { filter, members, readsPayload: members.length + texts.all.length > 0 }
+}
+
+/** Texts that the payload has, all of them. Words without quotes that stand together are one text. */
+class Texts {
+  readonly #all: string[] = []
+  #isOpen = false
+
+  get all(): readonly string[] {
+    return [...this.#all]
+  }
+
+  add(text: string, isQuoted: boolean): void {
+    if (this.#isOpen && !isQuoted) this.#all.push(`${this.#all.pop()} ${text}`)
+    else this.#all.push(text)
+    this.#isOpen = !isQuoted
+  }
+
+  end(): void {
+    this.#isOpen = false
+  }
+}
+
+/** A message has one value of each: of two different ones, the search would silently keep one. */
+function assertOnce(given: Map<string, string>, name: string, value: string): void {
+  const before = given.get(name)
+  given.set(name, value)
+  if (before === undefined || before === value) return
+  const lists =
+    name === 'state' || name === 'id' ? ` Separate several by commas: ${name}:${before},${value}.` : ''
+  throw unclear(
+    `"${name}:" is given twice, as ${JSON.stringify(before)} and ${JSON.stringify(value)}. Leave one of them out.${lists}`,
+  )
 }
 
 function statesOf(value: string): readonly ParkedState[] {

@@ -67,7 +67,7 @@ export const redriveRoutes: readonly Route[] = [
       return {
         ...shown,
         conducted: note !== undefined && !note.ended,
-        note: note?.text ?? null,
+        note: redrive.stoppedBecause ?? note?.text ?? null,
         commands: commandsOf(redrive),
       }
     },

@@ -30,6 +30,8 @@ export interface Call {
   readonly contracts: ReadonlyMap<string, Consumer<never, never>>
   /** Undefined: every value of a masked payload is hidden. */
   maskedMembers(consumer: string): readonly string[] | undefined
+  /** Whether a person with this reach sees the order keys and business keys of a consumer. */
+  showsKeys(reach: Reach, consumer: string): boolean
   readonly signal: AbortSignal
   /** Undefined unless the program that serves the console shows one. */
   readonly headline: (() => Headline | null) | undefined

@@ -1,8 +1,6 @@
 import {
   type ConsumerTrouble,
-  type DeletionRequest,
   groupParked,
-  listApprovals,
   listReaders,
   listRedrives,
   type ParkedGroup,
@@ -24,7 +22,6 @@ export interface Overview {
   readonly status: Status
   readonly readers: Awaited<ReturnType<typeof listReaders>>
   readonly groups: readonly ParkedGroup[]
-  readonly approvals: readonly DeletionRequest[]
   readonly redrives: readonly RedriveSummary[]
   readonly attention: readonly Attention[]
   readonly brakes: Awaited<ReturnType<typeof readBrakes>>
@@ -45,30 +42,40 @@ export class Screens {
     this.reads = new SharedReads(pool)
     // Each of its parts asks for the version of the schema; the shared reads ask once.
     this.overview = new Ticker(() => readOverview(this.reads))
-    this.rates = new Ticker(() => readRates(pool), 5_000)
+    this.rates = new Ticker(async () => wholeMinutes(await readRates(pool)), 5_000)
   }
 }
 
+/** The running minute has counted only a part: a line would end in a fall. */
+function wholeMinutes({ consumers, ...rates }: Rates): Rates {
+  const whole = (values: readonly (number | null)[]) =>
+    values.slice(0, -1).some(value => value !== null) ? [...values.slice(0, -1), null] : values
+  const shown = consumers.map(one => ({
+    ...one,
+    applied: whole(one.applied),
+    duplicates: whole(one.duplicates),
+    setAside: whole(one.setAside),
+    failed: whole(one.failed),
+  }))
+  return { ...rates, consumers: shown }
+}
+
 async function readOverview(pool: SqlPool): Promise<Overview> {
-  const [status, readers, groups, approvals, redrives, brakes, trouble] = await Promise.all([
+  const [status, readers, groups, redrives, brakes, trouble] = await Promise.all([
     readStatus(pool),
     listReaders(pool),
     groupParked(pool, { countMax: 200 }),
-    listApprovals(pool, 200),
-    listRedrives(pool, { countMax: 20 }),
+    listRedrives(pool, { state: 'moving', countMax: 100 }),
     readBrakes(pool),
     readTrouble(pool),
   ])
-  const waiting = approvals.filter(({ state }) => state === 'requested')
-  const moving = redrives.filter(({ state }) => state === 'moving')
-  const attention = findAttention(status, waiting, { brakes, trouble })
+  const attention = findAttention(status, { brakes, trouble })
   return {
     at: new Date(),
     status,
     readers,
     groups,
-    approvals: waiting,
-    redrives: moving,
+    redrives,
     attention,
     brakes,
     trouble,

@@ -13,6 +13,11 @@ export interface ProxyAuth {
   /** The address that browsers use, such as `https://console.example.com`. */
   readonly origin: string
   readonly grants: readonly Grant[]
+  /**
+   * Header in which the proxy in front of the console writes the address of the client, such as
+   * `x-forwarded-for`; its last value counts. Limits for people who are not signed in are by this address.
+   */
+  readonly addressHeader?: string | undefined
   /** Names of the headers. Defaults: x-onceward-proxy-secret, x-forwarded-user, x-forwarded-groups. */
   readonly headers?:
     | { readonly secret?: string; readonly user?: string; readonly groups?: string }
@@ -34,6 +39,11 @@ export interface OpenIdAuth {
   readonly nameClaim?: string | undefined
   /** Default `groups`. */
   readonly groupsClaim?: string | undefined
+  /**
+   * Header in which the proxy in front of the console writes the address of the client, such as
+   * `x-forwarded-for`; its last value counts. Limits for people who are not signed in are by this address.
+   */
+  readonly addressHeader?: string | undefined
   /** For a provider on loopback without TLS. */
   readonly allowInsecure?: boolean | undefined
 }

@@ -1,8 +1,8 @@
 import type { Context, Hono } from 'hono'
+import { clientAddress } from '../http/client-address.ts'
 import { cookieNames, isSecure, readCookie, writeCookie } from '../http/cookies.ts'
 import { assertOrigin } from '../http/origins.ts'
 import { Problem } from '../http/problem.ts'
-import { RateLimit } from '../http/rate-limit.ts'
 import type { Parts } from '../parts.ts'
 import { isPersonName } from '../rights/person-name.ts'
 import type { Identity, Rights } from '../rights/rights.ts'
@@ -11,11 +11,11 @@ import { newSecret } from './sessions.ts'
 
 /** Sign-in by link or OpenID Connect, and sign-out. Each sign-in opens a session under a new id. */
 export function mountSignIn(app: Hono, parts: Parts): void {
-  const { options, basePath, sessions, links } = parts
+  const { options, basePath, sessions, links, limits } = parts
   const { auth } = options
   const names = cookieNames(auth)
-  const attempts = new RateLimit(1, 20)
 
+  const addressOf = (context: Context) => clientAddress(auth, context.req.raw.headers, context.env)
   const open = (context: Context, identity: Identity, rights: Rights) => {
     const { id } = sessions.open(identity, rights, readCookie(context.req.raw, names.session))
     context.header('set-cookie', writeCookie(names.session, id, isSecure(auth)), { append: true })
@@ -26,9 +26,10 @@ export function mountSignIn(app: Hono, parts: Parts): void {
   app.post('/api/sign-in', async context => {
     assertOrigin(auth, context.req.raw)
     if (auth.kind !== 'link') throw new Problem(404, 'not_found', 'This console has no sign-in links.')
-    if (!attempts.allows('link')) throw new Problem(429, 'too_many', 'Too many attempts. Wait a moment.')
     const { token } = (await context.req.json().catch(() => ({}))) as { token?: unknown }
     const link = typeof token === 'string' ? links.redeem(token) : null
+    // A token cannot be guessed, so a valid one is not refused for what others try.
+    if (link === null) limits.assertSignIn(addressOf(context))
     if (link === null)
       throw new Problem(
         401,
@@ -51,7 +52,7 @@ export function mountSignIn(app: Hono, parts: Parts): void {
   const openId = new OpenId(auth, `${new URL(auth.origin).origin}${basePath}auth/callback`)
 
   app.get('/auth/start', async context => {
-    if (!attempts.allows('openid')) throw new Problem(429, 'too_many', 'Too many attempts. Wait a moment.')
+    limits.assertSignIn(addressOf(context))
     const id = newSecret()
     const url = await openId.begin(id)
     context.header('set-cookie', writeCookie(names.signIn, id, isSecure(auth), 600))

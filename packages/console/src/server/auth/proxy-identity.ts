@@ -19,6 +19,12 @@ export function proxyIdentity(
   return rights === null ? null : { identity: { name, issuer: 'proxy', subject: name }, rights }
 }
 
+/** The name in a request that came past the proxy: it does not have the proxy's secret. */
+export function forgedName(auth: ProxyAuth, headers: Headers): string | null {
+  const names = { ...defaults, ...auth.headers }
+  return sameSecret(headers.get(names.secret) ?? '', auth.secret) ? null : headers.get(names.user)
+}
+
 function sameSecret(given: string, secret: string): boolean {
   const [one, other] = [given, secret].map(text => createHash('sha256').update(text).digest())
   return given !== '' && timingSafeEqual(one!, other!)

@@ -61,7 +61,8 @@ export class Sessions {
     return next
   }
 
-  find(id: string | undefined): Session | null {
+  /** `counts`: the request is a person's, not one that an open page makes by itself. */
+  find(id: string | undefined, counts = true): Session | null {
     if (id === undefined) return null
     const entry = this.#byDigest.get(digestOf(id))
     if (entry === undefined) return null
@@ -74,7 +75,7 @@ export class Sessions {
       this.close(id)
       return null
     }
-    session.seen = this.#now()
+    if (counts) session.seen = this.#now()
     return session
   }
 

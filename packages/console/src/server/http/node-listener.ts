@@ -12,7 +12,7 @@ interface Mounted {
 
 /** A listener for Node's requests, below any path and behind any parser of bodies. */
 export function nodeListener(
-  fetch: (request: Request) => Promise<Response>,
+  fetch: (request: Request, bindings?: object) => Promise<Response>,
 ): (request: IncomingMessage, response: ServerResponse) => void {
   const listen = getRequestListener(fetch, { overrideGlobalObjects: false })
   return (request, response) => {

@@ -27,7 +27,7 @@ export function mountLive(app: Hono, parts: Parts): void {
     else streams.set(session, open)
   }
   app.get('/api/live', context => {
-    const session = signedIn(parts, context)
+    const session = signedIn(parts, context, true)
     if ((streams.get(session) ?? 0) >= streamsOfSessionMax)
       throw new Problem(429, 'too_many', 'Too many open streams. Close some pages.')
     const screens = (context.req.queries('screen') ?? []).slice(0, screensMax).map(findScreen)

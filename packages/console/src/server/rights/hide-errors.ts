@@ -1,4 +1,5 @@
 import type { ParkedRow, Story } from 'onceward/operations'
+import { withoutKeys } from './hide-keys.ts'
 import type { PayloadRight } from './rights.ts'
 
 /**
@@ -6,14 +7,16 @@ import type { PayloadRight } from './rights.ts'
  * handler wrote with its verdict is meant to be read.
  */
 const isOwnWords = ({ failureClass }: Pick<ParkedRow, 'failureClass'>) =>
-  failureClass === 'verdict' || failureClass === 'order'
+  ['verdict', 'retry', 'order'].includes(failureClass)
 
-/** A row of a list or of an export, as this person may see it. */
-export function shownRow<Row extends Pick<ParkedRow, 'failureClass' | 'reason'>>(
+/** A row of a list or of an export, as this person may see it. `keys`: whether its keys may be seen. */
+export function shownRow<Row extends Pick<ParkedRow, 'failureClass' | 'reason' | 'key' | 'businessKey'>>(
   row: Row,
   right: PayloadRight,
+  keys: boolean,
 ): Row {
-  return right === 'full' || isOwnWords(row) ? row : { ...row, reason: '' }
+  const shown = right === 'full' || isOwnWords(row) ? row : { ...row, reason: '' }
+  return keys ? shown : withoutKeys(shown)
 }
 
 /** The texts of errors of one message. */
@@ -21,10 +24,14 @@ export function errorTexts(
   row: ParkedRow & { readonly error: string | null },
   story: Story | null,
 ): readonly string[] {
-  const attempts = (story?.timeline ?? []).flatMap(({ text, facts: { failureClass, code } }) =>
+  const timeline = story?.timeline ?? []
+  const attempts = timeline.flatMap(({ text, facts: { failureClass, code } }) =>
     typeof failureClass === 'string' ? [text.slice(`${failureClass}: ${code}: `.length)] : [],
   )
-  const texts = [row.error ?? '', isOwnWords(row) ? '' : row.reason, ...attempts]
+  const calls = timeline.flatMap(({ what, text }) =>
+    what === 'external call' ? [/ after \d+ calls?: (.*)$/s.exec(text)?.[1] ?? ''] : [],
+  )
+  const texts = [row.error ?? '', isOwnWords(row) ? '' : row.reason, ...attempts, ...calls]
   return [...new Set(texts.flatMap(text => [text, ...text.split('\n')]))]
     .filter(text => text.trim().length > 3)
     .toSorted((a, b) => b.length - a.length)

@@ -1,5 +1,14 @@
+/** Since Node 22; the types do not know it yet. A raw number is written as it was read. */
+const exact = JSON as unknown as {
+  parse(text: string, revive: (name: string, value: unknown, at: { source?: string }) => unknown): unknown
+  rawJSON(text: string): object
+  isRawJSON(value: unknown): boolean
+}
+const isValue = (value: unknown) => typeof value !== 'object' || value === null || exact.isRawJSON(value)
+
 /** Hidden values keep their type in sight: text, number, boolean or null. */
-const hidden = (value: unknown) => (typeof value === 'string' ? '•••' : `••• (${typeof value})`)
+const hidden = (value: unknown) =>
+  typeof value === 'string' ? '•••' : `••• (${exact.isRawJSON(value) ? 'number' : typeof value})`
 
 /**
  * A JSON text with hidden values. `paths`: members such as `customer.iban` or `lines.price`, also below
@@ -9,7 +18,9 @@ const hidden = (value: unknown) => (typeof value === 'string' ? '•••' : `�
 export function maskPayload(text: string, paths: readonly string[] | undefined): string | null {
   let value: unknown
   try {
-    value = JSON.parse(text)
+    value = exact.parse(text, (_, one, { source }) =>
+      typeof one === 'number' && source !== undefined ? exact.rawJSON(source) : one,
+    )
   } catch {
     return null
   }
@@ -20,15 +31,15 @@ export function maskPayload(text: string, paths: readonly string[] | undefined):
 
 function hideAll(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(hideAll)
-  if (typeof value !== 'object' || value === null) return hidden(value)
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, hideAll(member)]))
+  if (isValue(value)) return hidden(value)
+  return Object.fromEntries(Object.entries(value as object).map(([name, member]) => [name, hideAll(member)]))
 }
 
 /** Whether the path leads to a value, in every element of the arrays on its way. */
 function has(value: unknown, path: readonly string[]): boolean {
   const [first, ...rest] = path
   if (first === undefined) return true
-  if (typeof value !== 'object' || value === null) return false
+  if (typeof value !== 'object' || value === null || isValue(value)) return false
   if (isPassed(value, first)) return value.every(one => has(one, path))
   if (first === '*') return Object.values(value).every(member => has(member, rest))
   return Object.hasOwn(value, first) && has((value as Record<string, unknown>)[first], rest)
@@ -37,7 +48,7 @@ function has(value: unknown, path: readonly string[]): boolean {
 function hideAt(value: unknown, path: readonly string[]): unknown {
   const [first, ...rest] = path
   if (first === undefined) return hideAll(value)
-  if (typeof value !== 'object' || value === null) return value
+  if (typeof value !== 'object' || value === null || isValue(value)) return value
   if (isPassed(value, first)) return value.map(one => hideAt(one, path))
   const step = ([name, member]: readonly [string, unknown]) =>
     [name, first === '*' || first === name ? hideAt(member, rest) : member] as const

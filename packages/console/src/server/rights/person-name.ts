@@ -1,3 +1,5 @@
+import type { Identity } from './rights.ts'
+
 /** Every blank but single spaces: the database takes them for one space. */
 const blanks = /(?! )[\s\u0085\u2800]| {2}/u
 
@@ -18,4 +20,9 @@ export function samePerson(actor: string, name: string): boolean {
       .trim()
       .toLowerCase()
   return plain(actor) === plain(name)
+}
+
+/** The person as the audit records them: name, issuer and subject. The database compares the name only. */
+export function actorOf({ name, issuer, subject }: Identity): string {
+  return issuer === 'link' ? `${name} (via link)` : `${name} (via ${issuer} ${subject})`
 }

@@ -17,8 +17,7 @@ export function ApprovalsPage() {
     asked.value = one
   }
   const waiting: readonly Json[] = (campaigns.value.value?.campaigns ?? []).filter(
-    ({ state, needsApproval, approvedBy }: Json) =>
-      state === 'previewed' && needsApproval && approvedBy === null,
+    ({ waitsForApproval }: Json) => waitsForApproval,
   )
   return (
     <div class="stack">

@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { get, type Json } from '../api.ts'
 import { overview } from '../live.ts'
-import { Card, Empty, Head, Table } from '../parts/layout.tsx'
+import { Card, Empty, Head, Problem, Table } from '../parts/layout.tsx'
 import { Loaded, useLoad } from '../parts/load.tsx'
 import { counted } from '../parts/numbers.ts'
 import { Badge, Copy, Who } from '../parts/text.tsx'
@@ -13,10 +13,16 @@ import { go, place } from '../router.ts'
 export function AuditPage() {
   const consumer = place.value.query.get('consumer') ?? ''
   const verdict = useSignal<Json | null>(null)
+  const problem = useSignal<string | null>(null)
   const busy = useSignal(false)
   const verify = async () => {
     busy.value = true
-    verdict.value = await get('audit/verify').catch(() => verdict.value)
+    try {
+      verdict.value = await get('audit/verify')
+      problem.value = null
+    } catch (error) {
+      problem.value = `The chain was not verified: ${(error as Error).message}`
+    }
     busy.value = false
   }
   useEffect(() => void verify(), [])
@@ -27,7 +33,8 @@ export function AuditPage() {
           {busy.value ? 'Verifying…' : 'Verify the chain'}
         </button>
       </Head>
-      <Verdict of={verdict.value} />
+      <Problem text={problem.value} />
+      {(verdict.value !== null || problem.value === null) && <Verdict of={verdict.value} />}
       <Rows key={consumer} consumer={consumer} />
     </div>
   )

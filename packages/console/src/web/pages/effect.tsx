@@ -4,6 +4,7 @@ import { AskReason } from '../parts/ask-reason.tsx'
 import { report } from '../parts/done.tsx'
 import { Card, Head } from '../parts/layout.tsx'
 import { LoadedPage, useLoad } from '../parts/load.tsx'
+import { bytes } from '../parts/numbers.ts'
 import { Badge, Facts, Who } from '../parts/text.tsx'
 import { Time } from '../parts/time.tsx'
 import { may } from '../session.ts'
@@ -72,6 +73,9 @@ function Effect({ of, reload }: { readonly of: Json; readonly reload: () => void
 function evidenceOf(of: Json) {
   return {
     message: of.messageId,
+    kind: of.type,
+    'mail to': of.mail?.to.join(', '),
+    'mail subject': of.mail && <bdi>{of.mail.subject}</bdi>,
     'business key': of.businessKey,
     attempts: String(of.attempts),
     requested: <Time at={of.createdAt} both />,
@@ -79,8 +83,14 @@ function evidenceOf(of: Json) {
     'in doubt since': of.doubtSince === null ? null : <Time at={of.doubtSince} both />,
     'answer status': of.responseStatus === null ? null : String(of.responseStatus),
     answer: of.responseExcerpt,
+    completed: of.completedAt === null ? null : <Time at={of.completedAt} both />,
     note: of.note,
-    request: <code>{of.requestDigest}</code>,
+    request: (
+      <>
+        <code>{of.requestDigest}</code> {of.contentType}, {bytes(of.bodyBytes)}
+      </>
+    ),
+    'answer digest': of.responseDigest && <code>{of.responseDigest}</code>,
   }
 }
 

@@ -155,6 +155,7 @@ function Acts({ of, reload }: { readonly of: Json; readonly reload: () => void }
         <FixDialog
           message={message}
           content={payload.content}
+          schema={of.schema}
           close={() => (dialog.value = null)}
           done={reload}
         />

@@ -48,7 +48,12 @@ function Redrive({ of, reload }: { readonly of: Json; readonly reload: () => voi
           </button>
         )}
       </Head>
-      {of.note !== null && <p class="notice warn">Stopped: {of.note}.</p>}
+      {of.note !== null && (
+        <p class="notice warn">
+          {of.state === 'stopped' && 'Stopped: '}
+          <bdi>{of.note}</bdi>
+        </p>
+      )}
       {isOpen && !of.conducted && (
         <p class="notice warn">No process of this console moves it. Continue it; nothing is moved twice.</p>
       )}

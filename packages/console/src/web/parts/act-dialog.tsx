@@ -3,11 +3,11 @@ import { useEffect, useRef } from 'preact/hooks'
 import { type Json, post } from '../api.ts'
 import { go } from '../router.ts'
 import { type Choices, RedriveChoices } from './act-choices.tsx'
-import { shell } from './ask-reason.tsx'
 import { Dialog, Reason } from './dialog.tsx'
 import { report } from './done.tsx'
 import { Problem } from './layout.tsx'
 import { count, counted } from './numbers.ts'
+import { shell } from './shell.ts'
 import { Command } from './text.tsx'
 
 /** An act on exact messages: ids, or everything that matches a search. */

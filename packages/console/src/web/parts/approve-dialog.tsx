@@ -1,10 +1,10 @@
+import { indentJson } from '../../../../onceward/src/operations/parking/json-layout.ts'
 import { type Json, post } from '../api.ts'
 import { AskReason } from './ask-reason.tsx'
 import { report } from './done.tsx'
 import { Diff } from './fix-dialog.tsx'
 import { useLoad } from './load.tsx'
 import { counted } from './numbers.ts'
-import { pretty } from './payload-card.tsx'
 import { Who } from './text.tsx'
 
 interface Props {
@@ -49,7 +49,7 @@ export function ApproveDialog({ of, close, done }: Props) {
           <span class="small muted">The new payload, exactly as it will be applied</span>
           {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard */}
           <pre class="payload" tabIndex={0}>
-            {pretty(shown.payload.content)}
+            {indentJson(shown.payload.content)}
           </pre>
         </div>
       )}

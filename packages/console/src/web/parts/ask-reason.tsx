@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { Dialog, Reason } from './dialog.tsx'
+import { shell } from './shell.ts'
 import { Command } from './text.tsx'
 
 /** An act that is confirmed, with a reason if the audit records one. */
@@ -42,8 +43,4 @@ export function AskReason(props: {
       )}
     </Dialog>
   )
-}
-
-export function shell(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`
 }

@@ -1,8 +1,9 @@
 import { useSignal } from '@preact/signals'
 import { post } from '../api.ts'
-import { AskReason, shell } from './ask-reason.tsx'
+import { AskReason } from './ask-reason.tsx'
 import { report } from './done.tsx'
 import { SelectField, TextField } from './fields.tsx'
+import { shell } from './shell.ts'
 
 export function BrokerDialog({ close, done }: { readonly close: () => void; readonly done: () => void }) {
   const kind = useSignal('kafka')

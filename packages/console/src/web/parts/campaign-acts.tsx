@@ -4,7 +4,8 @@ import { may } from '../session.ts'
 import { AskReason } from './ask-reason.tsx'
 import { report } from './done.tsx'
 import { Problem } from './layout.tsx'
-import { type Accepted, nothingAccepted, SwapChoices } from './swap-choices.tsx'
+import { type Accepted, swapFlags } from './shell.ts'
+import { nothingAccepted, SwapChoices } from './swap-choices.tsx'
 import { Command } from './text.tsx'
 
 export type CampaignAct =
@@ -71,6 +72,9 @@ const words: Readonly<Record<CampaignAct, Words>> = {
     meaning: 'The campaign is closed. A rebuild drops its old tables.',
   },
 }
+/** Done without a dialog, which would show the command. */
+const isDirect = (act: CampaignAct) => words[act].meaning === undefined
+
 /** What these need beside the contract is a login that may write tables; the server has it or not. */
 const needsLogin: readonly CampaignAct[] = ['run', 'compare', 'swap', 'rollback']
 
@@ -106,9 +110,7 @@ export function CampaignActs({ of, onAnswer }: { readonly of: Json; readonly onA
             type="button"
             class={`button ${act === next ? 'primary' : words[act].danger ? 'danger' : ''}`}
             disabled={busy.value !== null}
-            onClick={() =>
-              words[act].meaning === undefined ? void direct(act) : (asked.value = { act, of })
-            }
+            onClick={() => (isDirect(act) ? void direct(act) : (asked.value = { act, of }))}
           >
             {busy.value === act ? 'Working…' : words[act].title}
           </button>
@@ -121,6 +123,14 @@ export function CampaignActs({ of, onAnswer }: { readonly of: Json; readonly onA
       {elsewhere.map(act => (
         <Command text={of.commands[act]} />
       ))}
+      {here.some(isDirect) && (
+        <details class="small muted">
+          <summary>The same on the command line</summary>
+          {here.filter(isDirect).map(act => (
+            <Command text={of.commands[act]} label={false} />
+          ))}
+        </details>
+      )}
       {asked.value !== null && (
         <ConfirmAct {...asked.value} close={() => (asked.value = null)} onAnswer={onAnswer} />
       )}
@@ -145,7 +155,7 @@ function ConfirmAct(props: Asked & { readonly close: () => void; readonly onAnsw
       verb={name}
       danger={danger}
       asksReason={!withoutReason}
-      command={of.commands[act]}
+      command={act === 'swap' ? `${of.commands.swap}${swapFlags(accepted.value)}` : of.commands[act]}
       close={close}
       act={async because => {
         onAnswer(act, await send(of, act, because, accepted.value))

@@ -1,7 +1,7 @@
 import type { Json } from '../api.ts'
 import { Card, Empty, Table } from './layout.tsx'
 import { count } from './numbers.ts'
-import { Badge, Id } from './text.tsx'
+import { Badge, Id, isHidden } from './text.tsx'
 import { duration, Time } from './time.tsx'
 
 export function Runs({ rows }: { readonly rows: readonly Json[] }) {
@@ -81,7 +81,7 @@ export function BlockedKeys({ of }: { readonly of: Json }) {
         {rows.map(row => (
           <tr>
             <td>
-              <Id text={row.key} href={search(row.key)} />
+              {isHidden(row.key) ? <Id text={row.key} /> : <Id text={row.key} href={search(row.key)} />}
             </td>
             <td>
               {row.head === null ? (

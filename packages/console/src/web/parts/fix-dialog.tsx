@@ -2,31 +2,35 @@ import { useSignal } from '@preact/signals'
 import { type Json, post } from '../api.ts'
 import { Dialog, Reason } from './dialog.tsx'
 import { report } from './done.tsx'
-import { pretty } from './payload-card.tsx'
+import { beginEdit, edit, savedText, shownText } from './edited-text.ts'
+import { shell } from './shell.ts'
 import { Command } from './text.tsx'
 
 /** Edit, look at the difference, then save. The contract decodes the new bytes before anything is stored. */
 export function FixDialog(props: {
   readonly message: Json
   readonly content: string
+  /** The contract's JSON Schema; null if its schema does not describe itself. */
+  readonly schema: Json | null
   readonly close: () => void
   readonly done: () => void
 }) {
   const { message, close, done } = props
-  const payload = useSignal(pretty(props.content))
+  const text = useSignal(beginEdit(props.content))
+  const payload = savedText(text.value)
   const because = useSignal('')
   const seen = useSignal<{ readonly payload: string; readonly answer: Json } | null>(null)
-  const isSeen = seen.value?.payload === payload.value
+  const isSeen = seen.value?.payload === payload
   const send = (dryRun: boolean) =>
     post(`messages/${message.id}/fix`, {
       consumer: message.consumer,
-      payload: payload.value,
+      payload,
       because: because.value || '…',
       dryRun,
     })
   const act = async () => {
     if (!isSeen) {
-      seen.value = { payload: payload.value, answer: await send(true) }
+      seen.value = { payload, answer: await send(true) }
       return
     }
     await send(false)
@@ -45,14 +49,28 @@ export function FixDialog(props: {
     >
       <p class="muted">
         Message id, business key and order key must stay the same. The original is kept. With risk money or
-        regulatory, a second person approves the new bytes.
+        regulatory, a second person approves the new bytes. The contract decodes them and checks its schema
+        before the difference is shown, and again before they are saved.
       </p>
-      <Editor of={payload.value} set={text => (payload.value = text)} />
+      {props.schema !== null && (
+        <details class="small">
+          <summary>Schema of the contract</summary>
+          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard */}
+          <pre class="payload" tabIndex={0}>
+            {JSON.stringify(props.schema, null, 2)}
+          </pre>
+        </details>
+      )}
+      <Editor of={shownText(text.value)} set={shown => (text.value = edit(text.value, shown))} />
       {isSeen && (
         <>
           <Diff lines={seen.value!.answer.diff} />
           <Reason value={because.value} onInput={text => (because.value = text)} />
-          <Command text={seen.value!.answer.command} />
+          <Command
+            text={seen.value!.answer.command.replace("'…'", () =>
+              because.value === '' ? "'…'" : shell(because.value),
+            )}
+          />
         </>
       )}
     </Dialog>

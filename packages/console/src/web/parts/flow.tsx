@@ -10,7 +10,7 @@ import { duration } from './time.tsx'
 export function Flow({ of }: { readonly of: Json }) {
   const held = heldBy(of)
   const oldest = of.lag?.oldestSeconds ?? of.oldestPendingSeconds
-  const waits = (of.lag?.messages ?? of.queued ?? 0) + of.pending
+  const waits = waitingFor(of)
   return (
     <article class="flow" aria-label={of.name}>
       <div class="path">
@@ -39,13 +39,20 @@ export function Flow({ of }: { readonly of: Json }) {
         <Figure name="applied" value={perSecond(of.rate?.perSecond)}>
           <Spark of={of.rate?.applied} label={`Applied by ${of.name}`} />
         </Figure>
-        <Figure name="waiting" value={count(waits)} />
+        <Figure name="waiting" value={waits === null ? '–' : count(waits)} />
         <Figure name="oldest" value={duration(oldest)} />
         <Figure name="held" value={count(held)} hot={held > 0} />
       </dl>
       <Flags of={of} />
     </article>
   )
+}
+
+/** Null while no process has reported what waits at a broker. */
+function waitingFor({ lag, queued = 0, pending, sources }: Json): number | null {
+  const isHere = sources.length === 0 || sources.some(({ kind }: Json) => kind === 'postgres')
+  if ((lag?.messages ?? null) === null && !isHere) return pending > 0 ? pending : null
+  return (lag?.messages ?? queued) + pending
 }
 
 export function heldBy(of: Json): number {

@@ -1,7 +1,7 @@
 import type { Json } from '../api.ts'
 import { Card } from './layout.tsx'
 import { count } from './numbers.ts'
-import { Badge, Id } from './text.tsx'
+import { Badge, Id, isHidden } from './text.tsx'
 import { Time } from './time.tsx'
 
 /** An order key as one object: whether it is blocked, and its messages in the order in which they go. */
@@ -11,7 +11,7 @@ export function KeyCard({ of, self }: { readonly of: Json; readonly self: string
   return (
     <Card
       title="Its key"
-      about={<Id text={of.key} href={search} />}
+      about={isHidden(of.key) ? <Id text={of.key} /> : <Id text={of.key} href={search} />}
       side={<Badge state={state}>{names[state] ?? 'not blocked'}</Badge>}
     >
       <div class="stack tight">

@@ -1,10 +1,11 @@
 import { useSignal } from '@preact/signals'
 import { type Json, post } from '../api.ts'
 import { may } from '../session.ts'
-import { AskReason, shell } from './ask-reason.tsx'
+import { AskReason } from './ask-reason.tsx'
 import { report } from './done.tsx'
 import { SelectField, TextField, useChoice } from './fields.tsx'
 import { Card, Empty, Table } from './layout.tsx'
+import { shell } from './shell.ts'
 import { Id } from './text.tsx'
 import { Time } from './time.tsx'
 

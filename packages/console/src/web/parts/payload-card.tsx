@@ -1,3 +1,4 @@
+import { indentJson } from '../../../../onceward/src/operations/parking/json-layout.ts'
 import type { Json } from '../api.ts'
 import { Card, Empty } from './layout.tsx'
 import { bytes } from './numbers.ts'
@@ -20,7 +21,7 @@ export function PayloadCard({ of }: { readonly of: Json }) {
       ) : (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
         <pre class="payload" tabIndex={0} role="region" aria-label="Payload">
-          {payload.as === 'text' ? pretty(payload.content) : payload.content}
+          {payload.as === 'text' ? indentJson(payload.content) : payload.content}
           {!payload.whole && `\n… the first part of ${bytes(payload.bytes)}; download the whole payload`}
         </pre>
       )}
@@ -49,12 +50,4 @@ function Side({ of, id }: { readonly of: Json; readonly id: string }) {
       )}
     </div>
   )
-}
-
-export function pretty(text: string): string {
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2)
-  } catch {
-    return text
-  }
 }

@@ -2,9 +2,9 @@ import { useSignal } from '@preact/signals'
 import { type Json, post } from '../api.ts'
 import { overview } from '../live.ts'
 import { go } from '../router.ts'
-import { shell } from './ask-reason.tsx'
 import { Dialog, Reason } from './dialog.tsx'
 import { SelectField, TextField, useChoice } from './fields.tsx'
+import { shell } from './shell.ts'
 import { Command } from './text.tsx'
 
 const modes = {

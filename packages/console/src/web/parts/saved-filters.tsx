@@ -1,8 +1,8 @@
 import { useSignal } from '@preact/signals'
 import { type Json, post } from '../api.ts'
-import { shell } from './ask-reason.tsx'
 import { Dialog } from './dialog.tsx'
 import { useLoad } from './load.tsx'
+import { shell } from './shell.ts'
 import { Command } from './text.tsx'
 
 /** Searches that this person has named. They are kept in the database, so they follow to another browser. */

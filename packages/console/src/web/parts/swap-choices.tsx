@@ -1,12 +1,5 @@
 import type { ComponentChildren } from 'preact'
-
-/** Differences that a person accepts for a swap; the server refuses it with the others. */
-export interface Accepted {
-  readonly acceptMissing: boolean
-  readonly acceptUnknown: boolean
-  /** Tables whose rows may differ. */
-  readonly accept: readonly string[]
-}
+import type { Accepted } from './shell.ts'
 
 export const nothingAccepted: Accepted = { acceptMissing: false, acceptUnknown: false, accept: [] }
 

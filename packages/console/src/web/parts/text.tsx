@@ -57,6 +57,9 @@ export function Id({ text, href }: { readonly text: string; readonly href?: stri
   )
 }
 
+/** The server hides keys from people who may not see them. */
+export const isHidden = (key: string) => key === '•••'
+
 /** Who acted: the name, with issuer and login on hover. */
 export function Who({ actor }: { readonly actor: string | null }) {
   if (actor === null || actor === undefined) return <span class="muted">–</span>
@@ -89,7 +92,8 @@ export function Command({ text, label = true }: { readonly text: string; readonl
     <div class="stack tight">
       {label && <span class="small muted">The same on the command line</span>}
       <div class="command">
-        <code>
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard */}
+        <code tabIndex={0}>
           {text.split(' ').map((word, index) => (
             <>
               {index > 0 && ' '}

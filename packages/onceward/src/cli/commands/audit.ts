@@ -4,7 +4,8 @@ import { type Reconciliation, reconcile } from '../../evidence/reconcile/reconci
 import { listAudit, verifyAudit } from '../../operations/parking/verify-audit.ts'
 import { loadConsumer } from '../../runtime/load-consumer.ts'
 import { withPool } from '../database.ts'
-import { consoleLog, counted, print, safe, table } from '../output.ts'
+import { consoleLog, counted, print, safe } from '../output.ts'
+import { table } from '../table.ts'
 import { wholeNumber } from '../whole-number.ts'
 
 type Flags = { json?: boolean }
@@ -23,7 +24,7 @@ export function auditCommand(): Command {
 function listCommand(): Command {
   return new Command('list')
     .description('list audit rows, newest first')
-    .option('--consumer <name>', 'only of this consumer')
+    .option('--consumer <name>', "only this consumer's")
     .option('--limit <count>', 'maximum number of rows', '50')
     .option('--json', 'print one JSON object')
     .action((flags: Flags & { consumer?: string; limit: string }) =>

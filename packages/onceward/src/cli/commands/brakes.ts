@@ -3,7 +3,8 @@ import type { BrakeRow } from '../../drivers/postgres/run/brakes.ts'
 import { readBrakes, releaseBrake } from '../../operations/brakes.ts'
 import { type ActFlags, actOptions } from '../act-flags.ts'
 import { withPool } from '../database.ts'
-import { print, table } from '../output.ts'
+import { print } from '../output.ts'
+import { table } from '../table.ts'
 
 interface Flags {
   json?: boolean

@@ -1,8 +1,9 @@
 import { Argument, Command } from 'commander'
 import { acceptBroker, listBrokers } from '../../operations/server/brokers.ts'
 import { withPool } from '../database.ts'
-import { print, table } from '../output.ts'
+import { print } from '../output.ts'
 import { passJson } from '../pass-json.ts'
+import { table } from '../table.ts'
 
 interface Flags {
   json?: boolean

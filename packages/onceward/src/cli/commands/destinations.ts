@@ -1,8 +1,9 @@
 import { Command } from 'commander'
 import { listDestinations, retireDestination } from '../../operations/server/destinations.ts'
 import { withPool } from '../database.ts'
-import { counted, oneLine, print, table } from '../output.ts'
+import { counted, oneLine, print } from '../output.ts'
 import { passJson } from '../pass-json.ts'
+import { table } from '../table.ts'
 
 interface Flags {
   json?: boolean

@@ -30,12 +30,12 @@ export function explainCommand(): Command {
     .option('--aggregate <id>', 'by aggregate; without --contract, only held messages are searched')
     .option('--aggregate-version <version>', 'only the messages up to this version')
     .option('--effect <key>', 'by the key of an external effect')
-    .option('--target <name>', 'only of this target')
+    .option('--target <name>', 'only for this target')
     .option(
       '--row <table:key>',
       'by a row that records its cause: cases:42, or lines:{"order_id": 7, "line": 1}',
     )
-    .option('--consumer <name>', 'only of this consumer')
+    .option('--consumer <name>', "only this consumer's")
     .option('--contract <file>', 'consumer file; its tables and targets are searched too')
     .option('--payload', 'include bodies and column values')
     .option('--json', 'print one JSON object')

@@ -12,7 +12,8 @@ import {
 } from '../../telemetry/ledger.ts'
 import { type ActFlags, actOptions } from '../act-flags.ts'
 import { withPool } from '../database.ts'
-import { oneLine, print, safe, table } from '../output.ts'
+import { oneLine, print, safe } from '../output.ts'
+import { table } from '../table.ts'
 import { rowNumber, wholeNumber } from '../whole-number.ts'
 
 const lister = 'onceward ledger list'
@@ -31,8 +32,8 @@ export function ledgerCommand(): Command {
 function listCommand(): Command {
   return new Command('list')
     .description('list effects that need attention, or all of a message or key; oldest first')
-    .option('--consumer <name>', 'only of this consumer')
-    .option('--target <name>', 'only of this target')
+    .option('--consumer <name>', "only this consumer's")
+    .option('--target <name>', 'only for this target')
     .option('--type <kind>', 'only of targets of this kind')
     .option('--key <key>', 'only under this effect key')
     .option('--message <id>', 'only requested by this message')

@@ -3,7 +3,8 @@ import type { DeclaredLoss } from '../../drivers/postgres/losses/read-losses.ts'
 import { acceptLoss, readLosses } from '../../operations/losses.ts'
 import { type ActFlags, actOptions } from '../act-flags.ts'
 import { withPool } from '../database.ts'
-import { print, table } from '../output.ts'
+import { print } from '../output.ts'
+import { table } from '../table.ts'
 import { wholeNumber } from '../whole-number.ts'
 
 interface Flags {

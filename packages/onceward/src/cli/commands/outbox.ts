@@ -2,8 +2,9 @@ import { Command } from 'commander'
 import type { StuckMessage } from '../../drivers/postgres/outbox/read-stuck.ts'
 import { dropStuck, listStuck } from '../../operations/stuck-outbox.ts'
 import { withPool } from '../database.ts'
-import { counted, oneLine, print, table } from '../output.ts'
+import { counted, oneLine, print } from '../output.ts'
 import { passJson } from '../pass-json.ts'
+import { table } from '../table.ts'
 import { rowNumber } from '../whole-number.ts'
 
 interface Flags {

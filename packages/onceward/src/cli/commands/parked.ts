@@ -9,9 +9,11 @@ import {
 } from './parked/delete.ts'
 import { filtersCommand } from './parked/filters.ts'
 import { fixCommand } from './parked/fix.ts'
+import { keyCommand } from './parked/key.ts'
 import { closedCommand, groupsCommand, listCommand, showCommand } from './parked/list.ts'
 import { quarantineCommand } from './parked/quarantine.ts'
 import { redriveCommand, resultCommand, stopCommand } from './parked/redrive.ts'
+import { redrivesCommand } from './parked/redrives.ts'
 import { skipCommand } from './parked/skip.ts'
 
 /** The parking lot: messages that need attention, and the acts on them. */
@@ -23,9 +25,11 @@ export function parkedCommand(): Command {
     listCommand(),
     groupsCommand(),
     showCommand(),
+    keyCommand(),
     classifyCommand(),
     fixCommand(),
     redriveCommand(),
+    redrivesCommand(),
     resultCommand(),
     stopCommand(),
     skipCommand(),

@@ -7,8 +7,9 @@ import {
   readRestore,
 } from '../../operations/server/incarnations.ts'
 import { withPool } from '../database.ts'
-import { counted, oneLine, print, table } from '../output.ts'
+import { counted, oneLine, print } from '../output.ts'
 import { passJson } from '../pass-json.ts'
+import { table } from '../table.ts'
 import { wholeNumber } from '../whole-number.ts'
 
 interface Flags {

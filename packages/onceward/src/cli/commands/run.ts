@@ -34,7 +34,7 @@ export function runCommand(): Command {
     )
     .option(
       '--drain <seconds>',
-      'how long to wait for running work after SIGTERM: below the grace of what stops it',
+      "how long to wait for running work after SIGTERM: shorter than the supervisor's grace period",
       '25',
     )
     .option(

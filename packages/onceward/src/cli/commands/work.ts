@@ -3,9 +3,10 @@ import { releaseHeld } from '../../operations/work/release-held.ts'
 import { type HeldDetails, type HeldWork, heldStates, listHeld, showHeld } from '../../telemetry/held-work.ts'
 import { type ActFlags, actOptions } from '../act-flags.ts'
 import { withPool } from '../database.ts'
-import { print, safe, table } from '../output.ts'
+import { print, safe } from '../output.ts'
+import { table } from '../table.ts'
 import { rowNumber, wholeNumber } from '../whole-number.ts'
-import { originText } from './parked/preview.ts'
+import { originText } from './parked/parked-table.ts'
 
 const lister = 'onceward work list'
 
@@ -25,7 +26,7 @@ export function workCommand(): Command {
 function listCommand(): Command {
   return new Command('list')
     .description('list held work, oldest first')
-    .option('--consumer <name>', 'only of this consumer')
+    .option('--consumer <name>', "only this consumer's")
     .addOption(new Option('--state <state>', 'only in this state').choices(heldStates))
     .option('--limit <count>', 'maximum number of rows', '50')
     .option('--json', 'print one JSON object')
@@ -58,7 +59,7 @@ function releaseCommand(): Command {
       'make a message due now: end its lease, wait or delay, or redrive it with its key if it is parked',
     )
     .argument('<id>', 'row id, from "onceward work list"')
-    .option('--leases <count>', 'lease count you saw; refused if a worker has leased the row since')
+    .option('--leases <count>', "lease count from 'work show'; refused if a worker has leased the row since")
   return actOptions(command).action(
     async (id: string, { leases, ...flags }: ActFlags & { leases?: string }) => {
       rowNumber(id, 'id', lister)

@@ -45,7 +45,7 @@ export function duration({
 }: DurationBounds): ValueCheck<Duration> {
   const check = (value: unknown, place: string, wrong: Report) => {
     const ms = durationMs(value)
-    if (ms === null) wrong(place, `must be a number of milliseconds or a text such as ${examples}`)
+    if (ms === null) wrong(place, `must be a number of milliseconds or a string such as ${examples}`)
     else if (ms < min || ms > max)
       wrong(place, outOfRange ?? `must be from ${durationText(min)} to ${durationText(max)}`)
   }

@@ -50,6 +50,11 @@ export const identityOptions = [
   }),
   option('identity.schemaVersion', from, 'the schema version of the message'),
   option(
+    'identity.occurredAt',
+    from,
+    'when the event happened: ISO 8601 with a time zone, or milliseconds since 1970; kept in receipts',
+  ),
+  option(
     'identity.idTime',
     word(['uuidv7', 'ulid']),
     'the kind of message id that contains its creation time',

@@ -2,7 +2,7 @@ import { milliseconds } from './amount-kinds.ts'
 import { address } from './code-kinds.ts'
 import { section, unchecked } from './kind.ts'
 import { option } from './option.ts'
-import { text, word } from './text-kinds.ts'
+import { flag, text, word } from './text-kinds.ts'
 
 const source = section("must be made by a source's own function, such as queue('payments.q')", {
   fits: value => typeof value.kind === 'string',
@@ -23,6 +23,11 @@ export const sourceOptions = [
     'address of the RabbitMQ queue or stream (`amqp://user:password@a,b:5673,c/vhost` for a cluster), or of the database with the PostgreSQL queue',
   ),
   option('source.managementUrl', address, "address of RabbitMQ's management plugin"),
+  option(
+    'source.tls',
+    unchecked(flag),
+    'true: the connection to Kafka is encrypted and trusts what Node trusts; false: neither encrypted nor taken from the environment',
+  ),
   option(
     'source.tls.ca',
     file,

@@ -5,7 +5,7 @@ import type { ValueCheck } from './kind.ts'
 type Fits = (text: string) => boolean
 const notBlank: Fits = text => text.trim() !== ''
 
-export function text(must = 'must be a text', fits = notBlank): ValueCheck<string> {
+export function text(must = 'must be a string', fits = notBlank): ValueCheck<string> {
   const check = (value: unknown, place: string, wrong: Report) => {
     if (typeof value !== 'string' || !fits(value)) wrong(place, must)
   }
@@ -23,7 +23,7 @@ export function textOrNull(must: string, fits: Fits): ValueCheck<string | null> 
 }
 
 export function texts(
-  must = 'must be a list of texts',
+  must = 'must be a list of strings',
   { fits = () => true, least = 0 }: { fits?: Fits; least?: number } = {},
 ): ValueCheck<readonly string[]> {
   const check = (value: unknown, place: string, wrong: Report) => {

@@ -10,9 +10,9 @@ const shared = [
   ...['failure', 'objectives', 'batch', 'batch.sizeMax', 'batch.handlerTimeoutMs'],
 ]
 
-/** Options of those sections that need a store. */
+/** Options of those sections that need a store, or a broker that counts deliveries. */
 const withoutStore = [
-  ...['failure.mode', 'failure.parking', 'failure.deadLetter.manualReviewRequired'],
+  ...['failure.mode', 'failure.parking', 'failure.redelivery', 'failure.deadLetter.manualReviewRequired'],
   ...['message.digestHeaders', 'message.maskedMembers', 'identity.businessKey', 'identity.businessDigest'],
   'identity.idTime',
   ...['objectives.leasesExpiredPerHourMax', 'objectives.outboxAgeMax', 'objectives.parkingShareMax'],

@@ -89,7 +89,7 @@ function decoded(bytes: Uint8Array | string, refuse: Refuse): string | null {
   try {
     text = typeof bytes === 'string' ? bytes : new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
-    refuse(start, [], 'the file is not a text: it is not UTF-8')
+    refuse(start, [], 'the file is not UTF-8 text')
     return null
   }
   // biome-ignore lint/suspicious/noControlCharactersInRegex: a text contains none of these
@@ -97,7 +97,7 @@ function decoded(bytes: Uint8Array | string, refuse: Refuse): string | null {
   if (control === null) return text
   const before = text.slice(0, control.index).split('\n')
   const at = { line: before.length, column: before.at(-1)!.length + 1 }
-  refuse(at, [], 'the file is not a text: it contains a control character')
+  refuse(at, [], 'the file contains a control character')
   return null
 }
 

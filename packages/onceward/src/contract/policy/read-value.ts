@@ -35,7 +35,7 @@ function readSecret(node: Placed, kind: 'secret' | 'address' | 'header'): ReadVa
   if (found !== null) return { value: found }
   if (kind === 'header' && text !== null && !refersSomewhere(text)) return { value: text }
   return kind === 'header'
-    ? { wrong: `must be a text, or end in a reference such as Bearer ${envExample}` }
+    ? { wrong: `must be a string, or end in a reference such as Bearer ${envExample}` }
     : { wrong: `is a secret: write ${envExample} and keep the value in the environment` }
 }
 
@@ -43,13 +43,13 @@ function readPlain(node: Placed, key: ValueKind): ReadValue {
   const value = node.kind === 'scalar' ? node.value : undefined
   switch (key.kind) {
     case 'text':
-      return typeof value === 'string' ? { value } : { wrong: 'must be a text' }
+      return typeof value === 'string' ? { value } : { wrong: 'must be a string' }
     case 'text or none':
       return typeof value === 'string' || value === null
         ? { value }
-        : { wrong: 'must be a text, or null for none' }
+        : { wrong: 'must be a string, or null for none' }
     case 'texts':
-      return readList(node, one => typeof one === 'string', 'must be a list of texts')
+      return readList(node, one => typeof one === 'string', 'must be a list of strings')
     case 'word':
       return key.words.includes(value as string) ? { value } : { wrong: oneOf(key.words, value) }
     case 'words':

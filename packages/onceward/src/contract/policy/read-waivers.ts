@@ -61,7 +61,7 @@ function readField({ name, at, value }: PlacedEntry, path: readonly string[], re
   }
   const text = value.kind === 'scalar' && typeof value.value === 'string' ? value.value.trim() : ''
   if (text === '' || refersSomewhere(text)) {
-    refuse(value, path, `must be a text: ${waiverFields[name as keyof typeof waiverFields]}`)
+    refuse(value, path, `must be a string: ${waiverFields[name as keyof typeof waiverFields]}`)
     return null
   }
   if (name === 'until' && !isDay(text)) {

@@ -1,13 +1,13 @@
 import { basename, dirname } from 'node:path'
 import { OncewardError } from '../../errors.ts'
 import type { Source } from '../../ports/source.ts'
-import { PullSource, type PullWorld } from '../log/pull-source.ts'
+import { type PullEnvironment, PullSource } from '../log/pull-source.ts'
 import type { FileDeclaration } from './declaration.ts'
 import { FileReader } from './file-reader.ts'
 
 /** How a source reads files. */
 export interface FileSourceOptions {
-  readonly env: PullWorld
+  readonly env: PullEnvironment
 }
 
 /** Reads what `file(...)` declares. */

@@ -12,6 +12,8 @@ export interface ClusterState {
   readonly cluster: string | null
   /** How long the broker keeps the offsets of a group without members; null when it does not report that. */
   readonly offsetsKeptMs: number | null
+  /** What the broker did not report although it was asked, or reported as no broker does. */
+  readonly unreported: readonly string[]
   /** Topics that do not exist have no entry. */
   readonly topics: ReadonlyMap<string, TopicState>
 }
@@ -34,15 +36,18 @@ export interface TopicState {
 }
 
 const [topicResource, brokerResource] = [2, 4]
-const topicConfigs = [
-  'retention.ms',
-  'retention.bytes',
-  'segment.ms',
-  'cleanup.policy',
-  'min.insync.replicas',
-  'message.timestamp.type',
-  'unclean.leader.election.enable',
-]
+const wholeNumber = /^-?\d{1,19}$/
+/** What is asked of a topic, and the forms in which brokers report it. */
+const topicConfigs: Readonly<Record<string, RegExp>> = {
+  'retention.ms': wholeNumber,
+  'retention.bytes': wholeNumber,
+  'segment.ms': wholeNumber,
+  'cleanup.policy': /^((compact|delete)(, ?(compact|delete))?)?$/,
+  'min.insync.replicas': /^[1-9]\d{0,9}$/,
+  'message.timestamp.type': /^(CreateTime|LogAppendTime)$/,
+  'unclean.leader.election.enable': /^(true|false)$/,
+}
+const brokerConfigs = { 'offsets.retention.minutes': /^[1-9]\d{0,9}$/ }
 const atATime = 16
 
 export interface AskedTopics {
@@ -61,9 +66,14 @@ export async function describeCluster(
     const brokers = await connections.brokers()
     const connection = await connections.connect('meta', brokers[0]!)
     const names = [...new Set([...read, ...written])]
-    const { topics, clusterId } = await answerOf(metadataV12.api.async(connection, names, false))
+    const {
+      topics,
+      clusterId,
+      brokers: listed,
+    } = await answerOf(metadataV12.api.async(connection, names, false))
     const present = topics.filter(({ errorCode }) => errorCode === 0)
-    const states = new Map(present.map(topic => [topic.name!, toState(topic)]))
+    const nodes = new Set(listed.map(({ nodeId }) => nodeId))
+    const states = new Map(present.map(topic => [topic.name!, topicState(topic, nodes)]))
     const wanted = new Set(read)
     const looked = present.filter(({ name }) => wanted.has(name!)).map(({ name }) => name!)
     const configs = await readConfigs(connection, brokers[0]!.id, looked)
@@ -78,13 +88,20 @@ export async function describeCluster(
       if (errorCode === 0 || troubleOfCode(errorCode).name === 'UNKNOWN_TOPIC_OR_PARTITION') continue
       states.set(name!, { ...nothingKnown, unasked: `topic ${name}: ${troubleOfCode(errorCode).text}` })
     }
-    const minutes = Number(
-      configs.of(brokerResource, String(brokers[0]!.id)).get('offsets.retention.minutes') || Number.NaN,
+    const node = String(brokers[0]!.id)
+    const ofBroker = configs.of(brokerResource, node)
+    const minutes = Number(ofBroker.get('offsets.retention.minutes') || Number.NaN)
+    const unreported = looked.flatMap(name =>
+      configs.trouble(topicResource, name) === null
+        ? oddConfigs(configs.of(topicResource, name), topicConfigs, `topic ${name}`)
+        : [],
     )
+    if (looked.length > 0) unreported.push(...oddConfigs(ofBroker, brokerConfigs, `broker ${node}`))
     return {
       brokers: brokers.length,
       cluster: clusterId ?? null,
       offsetsKeptMs: minutes > 0 ? minutes * 60_000 : null,
+      unreported,
       topics: states,
     }
   } catch (error) {
@@ -122,12 +139,12 @@ async function readConfigs(
         {
           resourceType: brokerResource,
           resourceName: String(broker),
-          configurationKeys: ['offsets.retention.minutes'],
+          configurationKeys: Object.keys(brokerConfigs),
         },
         ...topics.map(resourceName => ({
           resourceType: topicResource,
           resourceName,
-          configurationKeys: topicConfigs,
+          configurationKeys: Object.keys(topicConfigs),
         })),
       ] as never,
       false,
@@ -148,27 +165,49 @@ async function readConfigs(
 
 type DescribedTopic = Awaited<ReturnType<typeof metadataV12.api.async>>['topics'][number]
 
-/** The state as far as metadata contains it. */
-function toState({ partitions }: DescribedTopic): TopicState {
+/** A rule whose setting is missing or unreadable is silent, which must not look like a pass. */
+export function oddConfigs(
+  configs: ReadonlyMap<string, string>,
+  asked: Readonly<Record<string, RegExp>>,
+  of: string,
+): string[] {
+  return Object.entries(asked).flatMap(([name, form]) => {
+    const value = configs.get(name)
+    if (value === undefined) return [`${of} reports no ${name}`]
+    return form.test(value) ? [] : [`${of} reports ${name} as ${JSON.stringify(value.slice(0, 60))}`]
+  })
+}
+
+/** The state as far as metadata contains it. `nodes` are the brokers that the cluster lists. */
+export function topicState(
+  { name, partitions }: Pick<DescribedTopic, 'name' | 'partitions'>,
+  nodes: ReadonlySet<number>,
+): TopicState {
+  if (partitions.length === 0)
+    return { ...nothingKnown, unasked: `topic ${name}: the broker lists no partitions` }
+  const copies = partitions.map(({ replicaNodes, isrNodes }) => {
+    const replicas = new Set(replicaNodes)
+    return { replicas: replicas.size, inSync: new Set(isrNodes.filter(node => replicas.has(node))).size }
+  })
   return {
     ...nothingKnown,
     partitions: partitions.length,
-    replicas: Math.min(...partitions.map(one => one.replicaNodes.length)),
-    inSync: Math.min(...partitions.map(one => one.isrNodes.length)),
-    leaderless: partitions.filter(one => one.leaderId < 0).length,
+    replicas: Math.min(...copies.map(one => one.replicas)),
+    inSync: Math.min(...copies.map(one => one.inSync)),
+    leaderless: partitions.filter(one => !nodes.has(one.leaderId)).length,
   }
 }
 
 function configured(
   name: string,
   all: Configs,
-): Pick<TopicState, 'configs' | 'recordRetentionMs' | 'unasked'> {
+): Pick<TopicState, 'configs' | 'recordRetentionMs'> & Partial<Pick<TopicState, 'unasked'>> {
   const configs = all.of(topicResource, name)
   const trouble = all.trouble(topicResource, name)
   return {
     configs,
     recordRetentionMs: recordRetentionMs(configs),
-    unasked: trouble === null ? null : `the configuration of topic ${name} cannot be read: ${trouble}`,
+    ...(trouble !== null && { unasked: `the configuration of topic ${name} cannot be read: ${trouble}` }),
   }
 }
 

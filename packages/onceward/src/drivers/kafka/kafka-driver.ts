@@ -7,6 +7,7 @@ import { brokenRecord, keptBytesMax } from '../log/broken-record.ts'
 import { type LogDriver, LogSubscription } from '../log/log-subscription.ts'
 import { declaredAgain, withdrawLossAt } from '../log/open-loss.ts'
 import { PartitionProgress } from '../log/partition-progress.ts'
+import { AddedPartitions } from './added-partitions.ts'
 import type {
   FetchEvents,
   Fetcher,
@@ -18,8 +19,9 @@ import type {
   UnreadableAt,
 } from './client/kafka-client.ts'
 import { Committer, type PartitionLease } from './committer.ts'
-import { findStall, type Silences } from './find-stall.ts'
+import type { Silences } from './find-stall.ts'
 import { lossError, outOfRange, recreated, unreadable } from './loss.ts'
+import { readerStall } from './reader-stall.ts'
 import {
   beginPartition,
   partitionName,
@@ -29,7 +31,6 @@ import {
   unstarted,
 } from './take-partitions.ts'
 import type { TopicSettings } from './topic.ts'
-import { untilDrained } from './until-drained.ts'
 import { Watchdog } from './watchdog.ts'
 
 export interface DriverOptions {
@@ -68,14 +69,13 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
   readonly #membership: Membership
   readonly #watchdog: Watchdog
   readonly #warned = new Set<string>()
-  /** Added partitions that are assigned and wait until the earlier ones are drained. */
-  readonly #waiting = new Map<number, Assignment>()
-  /** Added partitions that have finished waiting. */
-  readonly #drained = new Set<number>()
+  readonly #added: AddedPartitions
   /** Unreadable batches with unfinished records before them. */
   readonly #unreadable = new WeakMap<PartitionProgress, UnreadableAt>()
   /** Losses declared earlier, until the log proves to have their records. */
   readonly #openLosses = new WeakMap<PartitionProgress, OpenLoss>()
+  /** Partitions whose log is known to be the one that was read, by the age of its records. */
+  readonly #sameLogs = new WeakSet<PartitionProgress>()
   #connected = false
   /** When the group last confirmed this member. */
   #groupMs = performance.now()
@@ -99,6 +99,13 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
       leaderEpochAt: (partition, offset) => this.#fetcher.leaderEpochAt(partition, offset),
       restMs: restMs[open.log.progress],
       onTrouble: reason => this.onWarning(`committing offsets of ${settings.group}: ${reason}`),
+    })
+    this.#added = new AddedPartitions({
+      client,
+      settings,
+      log: options.log,
+      ordersKeys: open.log.ordersKeys === true,
+      onWarning: reason => this.onWarning(reason),
     })
     this.#membership = client.join(this)
     this.#watchdog = new Watchdog({
@@ -134,24 +141,18 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
   }
 
   stalled(): Stall | null {
-    const reading = [...this.#leases.values()].filter(({ progress }) => this.wants(progress))
-    return findStall({
-      groupMs: performance.now() - this.#groupMs,
-      heartbeatMs: this.#settings.heartbeatMs,
-      owed: reading.map(({ partition, progress }) => ({
-        name: progress.partition,
-        forMs: this.#fetcher.owedMs(partition),
-      })),
-      standing: this.#watchdog.standing().map(({ partition, forMs }) => ({
-        name: partitionName(this.#settings, partition),
-        forMs,
-      })),
+    return readerStall({
+      settings: this.#settings,
+      fetcher: this.#fetcher,
+      watchdog: this.#watchdog,
+      groupMs: this.#groupMs,
+      reading: [...this.#leases.values()].filter(({ progress }) => this.wants(progress)),
       unread: this.#unread().map(partition => this.#describeUnread(partition)),
     })
   }
 
   waitingPartitions(): number {
-    return this.#waiting.size
+    return this.#added.waiting
   }
 
   refresh(): void {
@@ -232,12 +233,12 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
     const { partition, epoch, incarnation } = progress
     const position = { incarnation, next: String(offset) }
     const { checkpoints } = this.#options.open.log
-    withdrawLossAt(checkpoints, { partition, epoch, openLoss }, position, { isSameLog: sameLog }).catch(
-      error =>
-        this.#options.log.warn('a withdrawn loss could not be closed', {
-          partition,
-          reason: errorText(error, 300),
-        }),
+    const isSameLog = sameLog || this.#sameLogs.has(progress)
+    withdrawLossAt(checkpoints, { partition, epoch, openLoss }, position, { isSameLog }).catch(error =>
+      this.#options.log.warn('a withdrawn loss could not be closed', {
+        partition,
+        reason: errorText(error, 300),
+      }),
     )
   }
 
@@ -343,8 +344,8 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
     for (const one of taken) {
       const { decision, incarnation, partition, name } = one
       if (decision.kind !== 'read') continue
-      if (decision.isNew && one.wasAdded && this.#mustWait(partition)) {
-        void this.#ownOnceDrained(partition, name, assignment)
+      if (decision.isNew && one.wasAdded && this.#added.mustWait(partition)) {
+        void this.#ownOnceDrained(partition, assignment)
         continue
       }
       const position = { incarnation, next: String(decision.offset) }
@@ -357,45 +358,21 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
       this.#options.open.onEvent({ kind: 'assigned', partitions: names, reason: 'by the group' })
   }
 
-  #mustWait(partition: number): boolean {
-    return this.#options.open.log.ordersKeys === true && !this.#drained.has(partition)
-  }
-
   /** Takes the partition again afterwards, because another member may have owned it meanwhile. */
-  async #ownOnceDrained(partition: number, name: string, assignment: Assignment): Promise<void> {
-    const { addedPartitionsWaitMs } = this.#settings
+  async #ownOnceDrained(partition: number, assignment: Assignment): Promise<void> {
     const waits = () => this.#assignments.get(partition) === assignment && this.#closing === null
-    this.#waiting.set(partition, assignment)
-    const found = await untilDrained({
-      client: this.#options.client,
-      member: assignment.member,
-      partition,
-      limitMs: addedPartitionsWaitMs,
-      waits,
-      onTrouble: reason => this.#options.log.warn('added partition waits', { partition: name, reason }),
-    })
-    if (this.#waiting.get(partition) === assignment) this.#waiting.delete(partition)
-    if (found.kind === 'gone') return
-    this.#drained.add(partition)
-    if (found.kind === 'late') {
-      const names = found.behind.map(other => partitionName(this.#settings, other)).join(', ')
-      const behind =
-        names === '' ? 'it is not known whether the others are drained' : `${names} is not drained`
-      this.onWarning(
-        `${name} was added and is read after ${addedPartitionsWaitMs} ms, although ${behind}: records of a key that moved may be applied before its earlier ones`,
-      )
-    }
-    await this.#own([partition], assignment)
+    if (await this.#added.untilDrained(partition, assignment, waits)) await this.#own([partition], assignment)
   }
 
   #start(
-    { partition, name, epoch, metadata, openLoss }: TakenPartition,
+    { partition, name, epoch, metadata, openLoss, isSameLog }: TakenPartition,
     position: Position,
     leaderEpoch: number,
     member: Member,
   ): void {
     const progress = new PartitionProgress(name, epoch, position)
-    if (openLoss !== undefined) this.#openLosses.set(progress, openLoss)
+    if (openLoss !== undefined && !openLoss.accepted) this.#openLosses.set(progress, openLoss)
+    if (isSameLog) this.#sameLogs.add(progress)
     this.#leases.set(partition, { partition, progress, member, metadata, confirmed: position.next })
     this.subscription.own(progress)
     this.#fetcher.add(partition, progress, Number(position.next), leaderEpoch)
@@ -437,9 +414,8 @@ export class KafkaDriver implements LogDriver, MembershipEvents, FetchEvents {
    * Assigned partitions that are not read: they are still being taken, or the store recorded another owner.
    */
   #unread(): number[] {
-    const isWaiting = (partition: number) => this.#waiting.has(partition)
     return [...this.#assignments.keys()].filter(
-      partition => this.#isUnread(partition) && !isWaiting(partition),
+      partition => this.#isUnread(partition) && !this.#added.isWaiting(partition),
     )
   }
 

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { OncewardError } from '../../errors.ts'
 import type { LogRecord } from '../../ports/log-record.ts'
 import type { Edge, Edges, LogRange, Page, RangeReader } from '../../ports/range-reader.ts'
@@ -22,6 +23,9 @@ export interface KafkaRangeOptions extends KafkaConnectionOptions {
 const fetchBytesMax = 1024 * 1024
 const decodedBytesMax = 4 * 1024 * 1024
 const damagedReadsMax = 3
+const askAgainMs = 200
+/** An offset beyond the end counts as lost once leaders have said so for this long, as in the live reader. */
+const misfitMs = 3_000
 
 /** Reads a topic's records between two positions from the leaders. Joins no group and commits nothing. */
 export class KafkaRangeReader implements RangeReader {
@@ -60,10 +64,9 @@ export class KafkaRangeReader implements RangeReader {
   }
 
   async read(partition: string, from: Position): Promise<Page> {
-    const topic = this.#topic ?? (await this.#describe())
-    if (topic.id !== from.incarnation) return lost(`topic ${this.origin} was deleted and created again`)
-    const number = numberOf(partition)
-    const answer = await this.#fetch(topic, number, BigInt(from.next)).catch(error => {
+    const { id } = this.#topic ?? (await this.#describe())
+    if (id !== from.incarnation) return lost(`topic ${this.origin} was deleted and created again`)
+    const answer = await this.#ask(numberOf(partition), Number(from.next)).catch(error => {
       this.#topic = null
       throw error
     })
@@ -130,7 +133,22 @@ export class KafkaRangeReader implements RangeReader {
     )
   }
 
-  /** Null when the log has no such offset. */
+  /**
+   * Null when the log has no such offset. A leader that is new, or was replaced, may not know the newest
+   * records.
+   */
+  async #ask(partition: number, offset: number): Promise<FetchedPartition | null> {
+    for (const beganMs = performance.now(); ; await sleep(askAgainMs, undefined, { ref: false })) {
+      const answer = await this.#fetch(this.#topic ?? (await this.#describe()), partition, BigInt(offset))
+      if (answer !== null || performance.now() - beganMs >= misfitMs) return answer
+      const first = (await this.#offsets([partition], 'first')).get(partition)!
+      if (offset < first) return null
+      this.#connections.forgetTopic(this.origin)
+      this.#topic = null
+    }
+  }
+
+  /** Null when the leader says that its log has no such offset. */
   async #fetch(topic: TopicDescription, partition: number, offset: bigint): Promise<FetchedPartition | null> {
     const { leader, leaderEpoch } = topic.partitions[partition]!
     const connection = await this.#connections.connect('fetch', leader)

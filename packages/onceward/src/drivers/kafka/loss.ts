@@ -2,6 +2,8 @@ import { OncewardError } from '../../errors.ts'
 import type { LogOptions, Loss, Ownership, Position } from '../../ports/source.ts'
 import type { Bounds, CommittedOffset, OutOfRange } from './client/kafka-client.ts'
 
+const writtenAnew = 'and rewritten'
+
 /** Everything known about a partition when this member is assigned to it. */
 export interface PartitionStanding {
   readonly progress: LogOptions['progress']
@@ -84,7 +86,7 @@ export function outOfRange(
   const readsAgain = progress === 'broker' || progress === 'store'
   if (found.kind === 'truncated') {
     const where = found.at === null ? 'somewhere before our position' : `to ${found.at}`
-    const reason = `the log was cut back ${where} (leader epoch ${found.leaderEpoch}) and written anew: records read earlier are no longer in it, and others took their place`
+    const reason = `the log was truncated ${where} (leader epoch ${found.leaderEpoch}) ${writtenAnew}: records read earlier are no longer in it, and others took their place`
     const parts = found.at ?? (readsAgain ? start : at)
     return { partition, from, to: upTo(Math.min(parts, at)), records: null, reason }
   }
@@ -94,8 +96,15 @@ export function outOfRange(
   }
   if (at <= end) return null
   const again = readsAgain ? start : end
-  const reason = `the log ends at ${end}, before our position: it was cut back or restored from an older copy. Its present records may never have been read; ${again === end ? 'resuming at its end may skip records' : 'resuming at its start reads everything again, and records with a marker are recognised'}`
+  const reason = `the log ends at ${end}, before our position: it was truncated or restored from an older copy. Its current records may never have been read; ${again === end ? 'resuming at its end may skip records' : 'resuming at its start reads everything again, and records with a marker are recognised'}`
   return { partition, from, to: upTo(again), records: null, reason }
+}
+
+/**
+ * True for a loss whose log had other records at the position, not too few: their age says nothing about it.
+ */
+export function isWrittenAnew({ reason }: Pick<Loss, 'reason'>): boolean {
+  return reason.includes(writtenAnew)
 }
 
 /** A topic that was deleted and created again under the same name. */

@@ -41,6 +41,11 @@ export async function sampleKeys(connections: KafkaConnections, name: string): P
     const [start, end] = [startOf.get(partition) ?? 0, Number(offset ?? 0)]
     return { partition, start, end, from: Math.max(start, end - recordsPerPartition) }
   })
+  const odd = spans.find(({ start, end }) => !(start >= 0 && end >= start))
+  if (odd !== undefined)
+    throw new Error(
+      `the broker says that partition ${odd.partition} starts at ${odd.start} and ends at ${odd.end}`,
+    )
   const wanted = spans.filter(span => span.end > span.start)
   const byLeader = Map.groupBy(wanted, span => topic.partitions[span.partition]!.leader)
   const answers = await Promise.all(

@@ -1,9 +1,9 @@
 import { OncewardError } from '../../errors.ts'
 import type { LogOptions, OpenLoss, Position } from '../../ports/source.ts'
-import { declaredAgain, goesBack, isDeclaredAt, stillLost } from '../log/open-loss.ts'
+import { declaredAgain, goesBack, isDeclaredAt, stillLost, withdrawLossAt } from '../log/open-loss.ts'
 import type { CommittedOffset, KafkaClient, Member, TopicFacts } from './client/kafka-client.ts'
 import { confirmBounds } from './confirm-bounds.ts'
-import { decidePosition, type PartitionResume } from './loss.ts'
+import { decidePosition, isWrittenAnew, type PartitionResume } from './loss.ts'
 import type { TopicSettings } from './topic.ts'
 
 /** An assigned partition and the decision where to resume it. */
@@ -18,6 +18,8 @@ export interface TakenPartition {
   /** The partition was added to the topic after this group had begun. */
   readonly wasAdded: boolean
   readonly openLoss?: OpenLoss
+  /** The age of the records shows that the log at the position of the open loss is the one that was read. */
+  readonly isSameLog?: true
 }
 
 export interface TakeOptions {
@@ -44,9 +46,10 @@ export async function takePartitions(
   const names = new Map(partitions.map(partition => [partitionName(settings, partition), partition]))
   const ownerships = await log.checkpoints.take([...names.keys()])
   const expected = new Map(
-    ownerships.map(({ partition, stored, resumeAt }) => {
+    ownerships.map(({ partition, stored, resumeAt, openLoss }) => {
       const number = names.get(partition)!
-      const known = [stored, resumeAt].filter(one => one?.incarnation === facts.id)
+      const lostAt = openLoss?.accepted && goesBack(openLoss) ? openLoss.from : null
+      const known = [stored, resumeAt, lostAt].filter(one => one?.incarnation === facts.id)
       const ends = [committed.get(number)?.offset ?? 0, ...known.map(one => Number(one!.next))]
       return [
         number,
@@ -80,23 +83,61 @@ export async function takePartitions(
       ...(ownership.openLoss !== undefined && { openLoss: ownership.openLoss }),
     }
   })
-  return Promise.all(taken.map(async one => ({ ...one, decision: await withOpenLoss(client, one) })))
+  return Promise.all(taken.map(one => withOpenLoss(client, one)))
 }
 
 /**
  * Applies an open loss to the decision. Without a leader epoch, only the timestamps can show whether the log
- * at the position is the one that was read. Records written since the loss was declared are different ones.
+ * at the position is the one that was read.
  */
-async function withOpenLoss(client: KafkaClient, taken: TakenPartition): Promise<PartitionResume> {
-  const { partition, name, incarnation, decision, openLoss } = taken
-  if (openLoss === undefined || openLoss.accepted || decision.kind === 'unstarted') return decision
-  if (decision.kind === 'lost') return { kind: 'lost', loss: declaredAgain(decision.loss, openLoss) }
+async function withOpenLoss(client: KafkaClient, taken: TakenPartition): Promise<TakenPartition> {
+  const { name, incarnation, decision, openLoss } = taken
+  if (openLoss === undefined || decision.kind === 'unstarted') return taken
+  if (openLoss.accepted) return behindAccepted(client, taken, openLoss)
+  if (decision.kind === 'lost') {
+    const loss = declaredAgain(decision.loss, openLoss)
+    const reason = isWrittenAnew(openLoss) ? openLoss.reason : loss.reason
+    return { ...taken, decision: { kind: 'lost', loss: { ...loss, reason } } }
+  }
   const position = { incarnation, next: String(decision.offset) }
-  if (decision.leaderEpoch >= 0 || !isDeclaredAt(openLoss, position) || !goesBack(openLoss)) return decision
+  if (decision.leaderEpoch >= 0 || !isDeclaredAt(openLoss, position) || !goesBack(openLoss)) return taken
+  if (await isWholeAgain(client, taken, openLoss)) return { ...taken, isSameLog: true }
+  const { from, to, reason } = openLoss
+  const loss = isWrittenAnew(openLoss)
+    ? { partition: name, from, to, records: null, reason }
+    : stillLost(name, openLoss)
+  return { ...taken, decision: { kind: 'lost', loss } }
+}
+
+/**
+ * Resumes behind an accepted loss, unless the log only seemed shorter than it is: then going back would apply
+ * records twice.
+ */
+async function behindAccepted(
+  client: KafkaClient,
+  taken: TakenPartition,
+  openLoss: OpenLoss,
+): Promise<TakenPartition> {
+  const { incarnation, decision } = taken
+  const { from } = openLoss
+  if (decision.kind !== 'read' || from.incarnation !== incarnation || !goesBack(openLoss)) return taken
+  if (!(await isWholeAgain(client, taken, openLoss))) return taken
+  const resumed = { kind: 'read', offset: Number(from.next), leaderEpoch: -1, isNew: true } as const
+  return { ...taken, isSameLog: true, decision: resumed }
+}
+
+/**
+ * True when the log reaches the position of the loss again with records that are older than its declaration.
+ * Younger ones are different from those that were read.
+ */
+async function isWholeAgain(
+  client: KafkaClient,
+  { partition }: TakenPartition,
+  openLoss: OpenLoss,
+): Promise<boolean> {
+  if (isWrittenAnew(openLoss)) return false
   const since = await client.offsetsSince([partition], Math.floor(openLoss.declaredMs))
-  return since.get(partition)! >= decision.offset
-    ? decision
-    : { kind: 'lost', loss: stillLost(name, openLoss) }
+  return since.get(partition)! >= Number(openLoss.from.next)
 }
 
 /**
@@ -151,6 +192,7 @@ export function partitionName({ topic }: Pick<TopicSettings, 'topic'>, partition
 
 /**
  * Commits the start of a partition to the broker, then stores it. From then on a missing position is a loss.
+ * An accepted loss that did not happen is withdrawn first: `begin` would close it as read past.
  */
 export async function beginPartition(
   { client, log }: TakeOptions,
@@ -158,7 +200,9 @@ export async function beginPartition(
   position: Position,
   member: Member,
 ): Promise<void> {
-  const { partition, name, epoch, metadata } = taken
+  const { partition, name, epoch, metadata, openLoss, isSameLog } = taken
+  if (openLoss?.accepted && isSameLog)
+    await withdrawLossAt(log.checkpoints, { partition: name, epoch, openLoss }, position, { isSameLog })
   const offset = { partition, offset: Number(position.next), leaderEpoch: -1, metadata }
   const answer = await client.commit([offset], member)
   if (answer.kind === 'refused') {

@@ -19,30 +19,20 @@ import type {
 } from './client/kafka-client.ts'
 import { troubleOf } from './client/kafka-error.ts'
 import type { ConsumedOffset } from './client/transactions.ts'
-import type { PartitionLease } from './committer.ts'
-import { findStall } from './find-stall.ts'
+import {
+  bytesOf,
+  type InputBatch,
+  type InputLease,
+  partOf,
+  putBack,
+  type TakenRecords,
+  takeRecords,
+} from './input-batch.ts'
 import { lossError, outOfRange, unreadable } from './loss.ts'
-import { partitionName, type TakeOptions, takePartitions, unstarted } from './take-partitions.ts'
+import { readerStall } from './reader-stall.ts'
+import { type TakeOptions, takePartitions, unstarted } from './take-partitions.ts'
 import type { TopicSettings } from './topic.ts'
 import { Watchdog } from './watchdog.ts'
-
-/** Records of one transaction and the offsets after them. */
-export interface InputBatch {
-  readonly records: readonly LogDelivery[]
-  readonly offsets: readonly ConsumedOffset[]
-  /**
-   * The membership when the records were taken: the broker refuses the offsets of a member that has left
-   * since.
-   */
-  readonly member: Member
-  readonly leases: ReadonlyMap<InputLease, Taken>
-}
-
-/** The records of one partition in a batch, and the position after them. */
-interface Taken {
-  readonly records: readonly LogRecord[]
-  readonly next: number
-}
 
 export interface TransformInputOptions {
   readonly client: KafkaClient
@@ -62,17 +52,7 @@ export interface TransformInputOptions {
   readonly keepsUnreadable: boolean
 }
 
-interface InputLease extends PartitionLease {
-  records: LogRecord[]
-  bytes: number
-  readOn: number
-  stopped: boolean
-  /** The first record of the outstanding batch. */
-  open: LogRecord | null
-}
-
 const readAheadBytesMax = 1024 * 1024
-const recordOverhead = 200
 const takeRetryMs = 300
 const timerMaxMs = 60_000
 
@@ -164,17 +144,13 @@ export class TransformInput implements MembershipEvents, FetchEvents {
    */
   narrow(batch: InputBatch, stops: ReadonlyMap<string, TransformStop>): InputBatch {
     if (stops.size === 0) return batch
-    const leases = new Map<InputLease, Taken>()
+    const leases = new Map<InputLease, TakenRecords>()
     for (const [lease, taken] of batch.leases) {
       const stop = stops.get(lease.progress.partition)
       const done = stop === undefined ? taken : this.#giveBack(lease, taken, stop)
       if (done.records.length > 0) leases.set(lease, done)
     }
-    const kept = new Set(
-      [...leases.values()].flatMap(({ records }) => records.map(({ position }) => position)),
-    )
-    const records = batch.records.filter(({ position }) => kept.has(position))
-    return { records, offsets: this.#offsets(leases), member: batch.member, leases }
+    return { ...partOf(batch, leases), offsets: this.#offsets(leases) }
   }
 
   /** The batch's transaction has ended, committed or not. */
@@ -214,19 +190,12 @@ export class TransformInput implements MembershipEvents, FetchEvents {
   }
 
   stalled(): Stall | null {
-    const { settings } = this.#options
-    const reading = [...this.#leases.values()].filter(({ progress }) => this.wants(progress))
-    return findStall({
-      groupMs: performance.now() - this.#groupMs,
-      heartbeatMs: settings.heartbeatMs,
-      owed: reading.map(({ partition, progress }) => ({
-        name: progress.partition,
-        forMs: this.#fetcher.owedMs(partition),
-      })),
-      standing: this.#watchdog.standing().map(({ partition, forMs }) => ({
-        name: partitionName(settings, partition),
-        forMs,
-      })),
+    return readerStall({
+      settings: this.#options.settings,
+      fetcher: this.#fetcher,
+      watchdog: this.#watchdog,
+      groupMs: this.#groupMs,
+      reading: [...this.#leases.values()].filter(({ progress }) => this.wants(progress)),
       unread: [],
     })
   }
@@ -392,30 +361,23 @@ export class TransformInput implements MembershipEvents, FetchEvents {
     const first = this.#turn++ % ready.length
     const { member } = ready[first]!
     const deliveries: LogDelivery[] = []
-    const leases = new Map<InputLease, Taken>()
+    const leases = new Map<InputLease, TakenRecords>()
     for (const lease of [...ready.slice(first), ...ready.slice(0, first)]) {
       if (lease.member !== member || deliveries.length >= max) continue
       this.#resumeMs.delete(lease.partition)
-      const records = lease.records.splice(0, max - deliveries.length)
-      lease.bytes -= bytesOf(records)
-      lease.open = records[0]!
-      for (const record of records)
+      const taken = takeRecords(lease, max - deliveries.length)
+      for (const record of taken.records)
         deliveries.push(new LogDelivery(record, lease.progress, this.#options.settings.topic))
-      leases.set(lease, {
-        records,
-        next: lease.records.length === 0 ? lease.readOn : Number(records.at(-1)!.next),
-      })
+      leases.set(lease, taken)
     }
     this.#fetcher.wake()
     return { records: deliveries, offsets: this.#offsets(leases), member, leases }
   }
 
-  #giveBack(lease: InputLease, { records }: Taken, { at, delayMs }: TransformStop): Taken {
+  #giveBack(lease: InputLease, { records }: TakenRecords, { at, delayMs }: TransformStop): TakenRecords {
     const done = records.filter(record => Number(record.at) < at)
-    const rest = records.slice(done.length)
     if (this.#leases.get(lease.partition) === lease && !lease.stopped) {
-      lease.records.unshift(...rest)
-      lease.bytes += bytesOf(rest)
+      putBack(lease, records.slice(done.length))
       // Without a delay a partition that makes no progress would keep the event loop, and the heartbeats.
       const waitMs = done.length === 0 ? Math.max(1, delayMs) : delayMs
       if (waitMs > 0) this.#resumeMs.set(lease.partition, performance.now() + waitMs)
@@ -431,7 +393,7 @@ export class TransformInput implements MembershipEvents, FetchEvents {
     return waiting.length === 0 ? null : Math.min(...waiting) - performance.now()
   }
 
-  #offsets(leases: ReadonlyMap<InputLease, Taken>): readonly ConsumedOffset[] {
+  #offsets(leases: ReadonlyMap<InputLease, TakenRecords>): readonly ConsumedOffset[] {
     return [...leases].map(([{ partition, metadata }, { next }]) => ({
       topic: this.#options.settings.topic,
       partition,
@@ -470,8 +432,4 @@ export class TransformInput implements MembershipEvents, FetchEvents {
 
 function isFinal({ code }: OncewardError): boolean {
   return code === 'configuration' || code === 'records_lost'
-}
-
-function bytesOf(records: readonly LogRecord[]): number {
-  return records.reduce((bytes, { body }) => bytes + body.length + recordOverhead, 0)
 }

@@ -11,8 +11,9 @@ import type { TopicRecord } from './client/producer.ts'
 import { type ConsumedOffset, TransactionalProducer, type TransactionMember } from './client/transactions.ts'
 import { WireClient } from './client/wire-client.ts'
 import { ExclusiveTransactions } from './exclusive-transactions.ts'
+import type { InputBatch } from './input-batch.ts'
 import { settingsOf, type TopicOptions, topic } from './topic.ts'
-import { type InputBatch, TransformInput } from './transform-input.ts'
+import { TransformInput } from './transform-input.ts'
 
 export interface TransformLoopOptions
   extends KafkaConnectionOptions,
@@ -82,6 +83,7 @@ export class TransformLoop {
     this.#client = new WireClient(options, this.#settings)
     this.#producer = new TransactionalProducer(this.#connections, {
       transactionalId: `onceward.${group}.${instance ?? randomUUID()}`,
+      ...(options.reach !== undefined && { reach: options.reach }),
       ...(options.transactionTimeoutMs !== undefined && {
         transactionTimeoutMs: options.transactionTimeoutMs,
       }),

@@ -39,10 +39,10 @@ export interface PullOptions {
    * one, or give each its own partitions. Default 60 s, spread by a quarter.
    */
   readonly standbyMs?: number
-  readonly env: PullWorld
+  readonly env: PullEnvironment
 }
 
-export interface PullWorld {
+export interface PullEnvironment {
   readonly clock: Clock
   readonly timers: Pick<Timers, 'after'>
   readonly random: () => number

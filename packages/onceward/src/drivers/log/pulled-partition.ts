@@ -94,11 +94,23 @@ export class PulledPartition {
     }
   }
 
-  async #start({ partition, epoch, stored, resumeAt }: Ownership): Promise<Position> {
+  async #start(ownership: Ownership): Promise<Position> {
+    const { partition, epoch, stored, resumeAt } = ownership
     if (stored !== null && resumeAt === null) return stored
-    const position = resumeAt ?? (await this.#persist(() => this.#given.reader.begin(partition)))
-    await this.#given.options.log.checkpoints.begin(partition, epoch, position)
+    const { reader, options } = this.#given
+    const { checkpoints } = options.log
+    const found = await this.#findLost(ownership)
+    if (found !== null) await withdrawLossAt(checkpoints, ownership, found, { isSameLog: false })
+    const position = found ?? resumeAt ?? (await this.#persist(() => reader.begin(partition)))
+    await checkpoints.begin(partition, epoch, position)
     return position
+  }
+
+  /** The position of an accepted loss whose records are there after all; null when they are not. */
+  async #findLost({ partition, openLoss }: Ownership): Promise<Position | null> {
+    if (!openLoss?.accepted || goesBack(openLoss)) return null
+    const page = await this.#persist(() => this.#given.reader.read(partition, openLoss.from))
+    return page.kind === 'lost' ? null : openLoss.from
   }
 
   /**
@@ -123,7 +135,8 @@ export class PulledPartition {
       if (page.kind === 'lost') await this.#lose({ ...from, next: progress.position }, page)
       if (cursor === first && isUnaccepted(ownership.openLoss, from))
         await this.#lose(from, { kind: 'lost', ...stillLost(partition, ownership.openLoss) })
-      if (cursor === first)
+      // An accepted loss is closed by the start.
+      if (cursor === first && !ownership.openLoss?.accepted)
         await withdrawLossAt(options.log.checkpoints, ownership, from, { isSameLog: false })
       if (page.kind === 'lost') continue
       if (page.kind === 'moved') {

@@ -8,7 +8,7 @@ import { PartitionProgress } from '../log/partition-progress.ts'
 import type { MemoryGroup } from './log-group.ts'
 import type { MemoryPartition, StoredRecord } from './log-partition.ts'
 
-export interface MemberWorld {
+export interface MemberEnvironment {
   readonly origin: string
   readonly incarnation: () => string
   readonly find: (name: string) => MemoryPartition | undefined
@@ -26,13 +26,13 @@ const readMax = 500
 export class MemoryMember implements LogDriver {
   readonly commitsToBroker = true
   readonly subscription: LogSubscription
-  readonly #env: MemberWorld
+  readonly #env: MemberEnvironment
   readonly #group: MemoryGroup
   readonly #options: OpenOptions
   /** Assigned partitions, with the position to read from once they are taken. */
   readonly #assigned = new Map<string, { readAt: number | null }>()
 
-  constructor(env: MemberWorld, group: MemoryGroup, options: OpenOptions) {
+  constructor(env: MemberEnvironment, group: MemoryGroup, options: OpenOptions) {
     this.#env = env
     this.#group = group
     this.#options = options

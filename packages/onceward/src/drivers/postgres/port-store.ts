@@ -38,58 +38,7 @@ export function createPortStore<Tx>(port: SqlPort<Tx>, options: TransactionOptio
     )
   }
 
-  const turns = new ProcessTurns(false)
-
-  async function work<T>(
-    open: OpenTransaction<Tx>,
-    enrolment: Enrolment,
-    batch: (session: StoreSession<Tx>) => Promise<T>,
-  ): Promise<T> {
-    const { facts, runId } = enrolment
-    const limitMs = serverLimitMs(facts)
-    const handlerTx = (shared: boolean) => new PortHandlerTransaction(open, log, shared)
-    const session = new SqlSession(open, enrolment, handlerTx, { turns })
-    const { rows } = await open.query(settle, [`${lockTimeoutMs}`, `${limitMs}`, `${runId}`])
-    const endHandles = async () => {
-      session.end()
-      const idle = session.idle()
-      if (idle !== null) await endStatements(idle, rows[0], port, limitMs)
-    }
-    try {
-      const result = await batch(session)
-      await endHandles()
-      await prove(open, port.hearsReplication === true)
-      return result
-    } finally {
-      await endHandles()
-    }
-  }
-
-  /** A failed rollback, or an error that the library rewrites, must not hide why the work failed. */
-  async function transaction<T>(
-    enrolment: Enrolment,
-    batch: (session: StoreSession<Tx>) => Promise<T>,
-  ): Promise<T> {
-    let failure: { readonly error: unknown } | undefined
-    const [end] = await Promise.allSettled([
-      port.transaction(isolation, async open => {
-        try {
-          return await work(open, enrolment, batch)
-        } catch (error) {
-          failure = { error }
-          throw error
-        }
-      }),
-    ])
-    if (failure !== undefined || end.status === 'rejected') {
-      const error = failure === undefined ? (end as PromiseRejectedResult).reason : failure.error
-      turns.failed(error)
-      throw error
-    }
-    turns.committed()
-    return end.value
-  }
-
+  const transactions = new PortTransactions(port, { lockTimeoutMs, isolation, log })
   const outside = outsideTransactions(port, options.environment, new ServerIncarnation(), log)
   return {
     ...outside,
@@ -98,7 +47,7 @@ export function createPortStore<Tx>(port: SqlPort<Tx>, options: TransactionOptio
       return outside.enroll(facts)
     },
     capabilities: { ...sqlCapabilities, concurrent: false },
-    transaction,
+    transaction: (enrolment, batch) => transactions.run(enrolment, batch),
     work: workQueue((settings, text, values) =>
       port.transaction('read committed', async open => {
         const all = Object.entries({ lock_timeout: '5s', ...settings })
@@ -106,6 +55,69 @@ export function createPortStore<Tx>(port: SqlPort<Tx>, options: TransactionOptio
         return open.query(text, values)
       }),
     ),
+  }
+}
+
+/** The transactions of batches. */
+class PortTransactions<Tx> {
+  readonly #port: SqlPort<Tx>
+  readonly #options: Required<Pick<TransactionOptions, 'lockTimeoutMs' | 'isolation' | 'log'>>
+  readonly #turns = new ProcessTurns(false)
+
+  constructor(
+    port: SqlPort<Tx>,
+    options: Required<Pick<TransactionOptions, 'lockTimeoutMs' | 'isolation' | 'log'>>,
+  ) {
+    this.#port = port
+    this.#options = options
+  }
+
+  /** A failed rollback, or an error that the library rewrites, must not hide why the work failed. */
+  async run<T>(enrolment: Enrolment, batch: (session: StoreSession<Tx>) => Promise<T>): Promise<T> {
+    let failure: { readonly error: unknown } | undefined
+    const [end] = await Promise.allSettled([
+      this.#port.transaction(this.#options.isolation, async open => {
+        try {
+          return await this.#work(open, enrolment, batch)
+        } catch (error) {
+          failure = { error }
+          throw error
+        }
+      }),
+    ])
+    if (failure !== undefined || end.status === 'rejected') {
+      const error = failure === undefined ? (end as PromiseRejectedResult).reason : failure.error
+      this.#turns.failed(error)
+      throw error
+    }
+    this.#turns.committed()
+    return end.value
+  }
+
+  async #work<T>(
+    open: OpenTransaction<Tx>,
+    enrolment: Enrolment,
+    batch: (session: StoreSession<Tx>) => Promise<T>,
+  ): Promise<T> {
+    const { facts, runId } = enrolment
+    const { lockTimeoutMs, log } = this.#options
+    const limitMs = serverLimitMs(facts)
+    const handlerTx = (shared: boolean) => new PortHandlerTransaction(open, log, shared)
+    const session = new SqlSession(open, enrolment, handlerTx, { turns: this.#turns })
+    const { rows } = await open.query(settle, [`${lockTimeoutMs}`, `${limitMs}`, `${runId}`])
+    const endHandles = async () => {
+      session.end()
+      const idle = session.idle()
+      if (idle !== null) await endStatements(idle, rows[0], this.#port, limitMs)
+    }
+    try {
+      const result = await batch(session)
+      await endHandles()
+      await prove(open, this.#port.hearsReplication === true)
+      return result
+    } finally {
+      await endHandles()
+    }
   }
 }
 

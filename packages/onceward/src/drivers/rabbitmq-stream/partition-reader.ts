@@ -4,17 +4,16 @@ import type { LogOptions, Loss, Position } from '../../ports/source.ts'
 import type { LogSubscription } from '../log/log-subscription.ts'
 import { withdrawLossAt } from '../log/open-loss.ts'
 import { PartitionProgress } from '../log/partition-progress.ts'
-import { confirmGone } from './confirm-extent.ts'
 import { Credit } from './credit.ts'
 import { decidePosition, recordsLost } from './decide-position.ts'
 import type { StreamLeader } from './incarnation.ts'
+import { isMissing, missingStream } from './missing-stream.ts'
 import type { OffsetCommitter } from './offset-committer.ts'
 import type { StreamDeclaration } from './stream.ts'
 import { toRecords, type UnkeptPart } from './to-records.ts'
 import { type Chunk, readChunk } from './wire/chunk.ts'
-import { giveCredit, queryNodes, queryStats, subscribe, unsubscribe } from './wire/commands.ts'
+import { giveCredit, queryStats, subscribe, unsubscribe } from './wire/commands.ts'
 import type { StreamConnection } from './wire/connection.ts'
-import { code, StreamRefusal } from './wire/frame.ts'
 import { within } from './within.ts'
 
 export interface ReaderOptions {
@@ -256,26 +255,11 @@ export class PartitionReader {
     return recordsLost(loss)
   }
 
-  /** A missing stream is a mistake in the contract, unless this consumer has read it before. */
   async #missing(cause: unknown): Promise<unknown> {
     const { partition, log, connection } = this.#options
     const [ownership] = await log.checkpoints.take([partition])
-    const stored = ownership!.stored
-    if (stored === null) {
-      return new OncewardError(
-        'configuration',
-        `Stream ${partition} does not exist. Nothing was consumed. Create it, or correct the name.`,
-        { cause, details: { missing: true } },
-      )
-    }
-    // A broker that has just started may not know the stream yet.
-    const isGone = await confirmGone(
-      () => isUnknown(connection, partition),
-      unknown => unknown,
-    )
-    if (!isGone) return cause
-    const reason = 'the stream was deleted'
-    return this.#lost({ partition, from: stored, to: null, records: null, reason })
+    const found = await missingStream(connection, partition, ownership!.stored, cause)
+    return found.loss === undefined ? found.error : this.#lost(found.loss)
   }
 
   #arrived(frame: Buffer, at: number, committed: number): void {
@@ -412,18 +396,4 @@ export class PartitionReader {
     this.#options.readFromLeader()
     throw new Error(`a replica of ${this.partition} has dropped ${this.#readOn}: the leader is read instead`)
   }
-}
-
-async function isUnknown(connection: StreamConnection, stream: string): Promise<boolean> {
-  return queryNodes(connection, stream).then(
-    () => false,
-    error => {
-      if (isMissing(error)) return true
-      throw error
-    },
-  )
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof StreamRefusal && error.code === code.streamDoesNotExist
 }

@@ -182,7 +182,9 @@ export class StreamSession {
 
   /**
    * Any node with the stream is suitable: the connected one if it has it, else a replica. RabbitMQ recommends
-   * replicas for readers, so that the leader serves only writers.
+   * replicas for readers, so that the leader serves only writers. Rejected: the leader first. It has the
+   * newest committed offset, which matters only to where reading resumes, and that is confirmed with the
+   * leader.
    */
   async #linkTo(partition: string, entrance: StreamLink): Promise<StreamLink> {
     const { knownNodes } = this.#options

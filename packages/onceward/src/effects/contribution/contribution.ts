@@ -1,4 +1,4 @@
-import type { DeclaredEffect, EffectContext } from '../../contract/declared-effect.ts'
+import type { DeclaredEffect, EffectContext, EffectTrace } from '../../contract/declared-effect.ts'
 import { durationText } from '../../contract/duration.ts'
 import type { BatchItem, SqlTransaction } from '../../contract/handler.ts'
 import type { Verdict } from '../../engine/batch/verdicts.ts'
@@ -71,19 +71,7 @@ export function contribution<M>(declared: ContributionDeclaration<M>): Contribut
       contributionProblems(declared, (place, text) => void problems.push({ place, text }))
       return problems
     },
-    traces: () => [
-      {
-        table: declared.facts,
-        message: 'message_id',
-        key: 'key',
-        version: null,
-        at: declared.at === undefined ? null : 'occurred_at',
-        consumer: 'consumer',
-        covers: 'all',
-        shown: ['event_id', 'sign'],
-        content: Object.keys(declared.values ?? {}),
-      },
-    ],
+    traces: () => [traceOf(declared)],
     async verify(query) {
       await prepare(query)
     },
@@ -108,17 +96,41 @@ export function contribution<M>(declared: ContributionDeclaration<M>): Contribut
       await query(sql.rebuild(into))
     },
     async recompute(tx, { from, to }) {
-      if (declared.window === 'none')
-        throw new OncewardError(
-          'usage',
-          `A ledger has no windows to recompute: rebuild ${declared.summary} as a whole. Nothing was changed.`,
-        )
-      const [lock, remove, write] = (ready ?? (await prepare(tx.query.bind(tx)))).sql.recompute
-      await tx.query(lock)
-      await tx.query(remove, [from, to])
-      await tx.query(write, [from, to])
+      const sql = async () => (ready ?? (await prepare(tx.query.bind(tx)))).sql
+      await recomputeWindows(tx, declared, { from, to }, sql)
     },
   }
+}
+
+function traceOf<M>(declared: ContributionDeclaration<M>): EffectTrace {
+  return {
+    table: declared.facts,
+    message: 'message_id',
+    key: 'key',
+    version: null,
+    at: declared.at === undefined ? null : 'occurred_at',
+    consumer: 'consumer',
+    covers: 'all',
+    shown: ['event_id', 'sign'],
+    content: Object.keys(declared.values ?? {}),
+  }
+}
+
+async function recomputeWindows<M>(
+  tx: SqlTransaction,
+  { window, summary }: ContributionDeclaration<M>,
+  { from, to }: { readonly from: Date; readonly to: Date },
+  statements: () => Promise<ContributionStatements>,
+): Promise<void> {
+  if (window === 'none')
+    throw new OncewardError(
+      'usage',
+      `A ledger has no windows to recompute: rebuild ${summary} as a whole. Nothing was changed.`,
+    )
+  const [lock, remove, write] = (await statements()).recompute
+  await tx.query(lock)
+  await tx.query(remove, [from, to])
+  await tx.query(write, [from, to])
 }
 
 function resultOf<M>(

@@ -1,5 +1,6 @@
 import { type InexactNumbers, inexactWithin, whyInexact } from '../../message/inexact-numbers.ts'
 import { columnType } from './column-type.ts'
+import { fitInterval } from './fit-interval.ts'
 import { type Fit, fitNumber, Unfit } from './fit-number.ts'
 import { fitTime } from './fit-time.ts'
 
@@ -13,7 +14,11 @@ export { type Fit, Unfit } from './fit-number.ts'
 export function fitColumn(formatted: string): Fit {
   const { name, isArray, sizes } = columnType(formatted)
   const fit =
-    fitNumber(formatted.replace('[]', '')) ?? fitTime(name, sizes) ?? fitText(name, sizes) ?? exactly
+    fitNumber(formatted.replace('[]', '')) ??
+    fitTime(name, sizes) ??
+    fitInterval(name, sizes) ??
+    fitText(name, sizes) ??
+    exactly
   const orNull: Fit = (value, inexact) => (value == null ? value : fit(value, inexact))
   return isArray ? fitElements(orNull, fit !== exactly && !keepsOrFails.test(formatted)) : orNull
 }
@@ -36,6 +41,7 @@ function fitElements(fit: Fit, mayChange: boolean): Fit {
 const nameBytesMax = 63
 
 function fitText(name: string, [length]: readonly number[]): Fit | null {
+  if (name === '"char"') return sized(text => Buffer.byteLength(text) <= 1, 'it has more than 1 byte')
   if (name === 'name')
     return sized(text => Buffer.byteLength(text) <= nameBytesMax, `it has more than ${nameBytesMax} bytes`)
   if ((name !== 'character varying' && name !== 'character') || length === undefined) return null

@@ -2,7 +2,7 @@ import { readClock, readIsoTime, timeMaxMs, timeMinMs, utcText, whyNoDay } from 
 import { type Fit, Unfit } from './fit-number.ts'
 
 /** The default number of fractional digits of a second. */
-const usualPrecision = 6
+export const usualPrecision = 6
 
 /** For time and date columns; null for others. */
 export function fitTime(name: string, [precision = usualPrecision]: readonly number[]): Fit | null {
@@ -48,7 +48,7 @@ function fitClock(value: unknown, precision: number, zoned: boolean): string {
   return value as string
 }
 
-function assertPrecise(fraction: string, precision: number): void {
+export function assertPrecise(fraction: string, precision: number): void {
   if (fraction.length > precision)
     throw new Unfit(`it has more fractional digits of a second than the ${precision} that the column stores`)
 }

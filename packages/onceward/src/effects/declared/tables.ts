@@ -85,17 +85,22 @@ export async function verifyTables(
 
 /**
  * Of a column `a`. A domain may lie over a domain, and an array may be of one: the type at the bottom is the
- * one that rounds.
+ * one that rounds. A range is `range of` its limits' type, a composite type `row of` its name.
  */
 export const keptType = `(
-  with recursive below (level, type, modifier, list) as (
-    select 0, a.atttypid, a.atttypmod, ''
+  with recursive below (level, type, modifier, within, list) as (
+    select 0, a.atttypid, a.atttypmod, '', ''
     union all
-    select b.level + 1, case d.typtype when 'd' then d.typbasetype else d.typelem end,
-      case d.typtype when 'd' then d.typtypmod else b.modifier end, case d.typtype when 'd' then b.list else '[]' end
+    select b.level + 1, coalesce(r.rngsubtype, m.rngtypid, case d.typtype when 'd' then d.typbasetype else d.typelem end),
+      case d.typtype when 'd' then d.typtypmod when 'b' then b.modifier else -1 end,
+      b.within || case when m.rngtypid is not null then 'multirange of ' when r.rngtypid is not null and b.within = '' then 'range of ' else '' end,
+      case when d.typtype = 'b' and b.within = '' then '[]' else b.list end
     from below b join pg_catalog.pg_type d on d.oid = b.type
-    where d.typtype = 'd' or d.typcategory = 'A' and d.typelem <> 0)
-  select pg_catalog.format_type(type, modifier) || list from below order by level desc limit 1)`
+    left join pg_catalog.pg_range r on r.rngtypid = b.type
+    left join pg_catalog.pg_range m on m.rngmultitypid = b.type
+    where d.typtype in ('d', 'r', 'm') or d.typcategory = 'A' and d.typelem <> 0 and b.within = '')
+  select b.within || case d.typtype when 'c' then 'row of ' else '' end || pg_catalog.format_type(b.type, b.modifier) || b.list
+  from below b join pg_catalog.pg_type d on d.oid = b.type order by b.level desc limit 1)`
 
 async function readShape(query: Query, table: string): Promise<TableShape> {
   const columns = await query<{

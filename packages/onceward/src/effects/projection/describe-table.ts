@@ -42,7 +42,7 @@ const findTable = `
   where c.oid = pg_catalog.to_regclass($1)`
 
 const findColumns = `
-  select a.attname as name, pg_catalog.format_type(a.atttypid, null) as type, ${keptType} as keeps, t.typcategory::text as category,
+  select a.attname as name, pg_catalog.format_type(a.atttypid, -1) as type, ${keptType} as keeps, t.typcategory::text as category,
     a.attnotnull and not a.atthasdef and a.attidentity = '' as required,
     a.attnotnull as "notNull",
     a.attgenerated <> '' or a.attidentity = 'a' as generated,
@@ -72,7 +72,7 @@ export async function describeTable<M>(
   const named = options[place]!
   const name = named.split('.').map(quoted).join('.')
   const problems: string[] = []
-  const wrong = (field: string, text: string) => void problems.push(`  - effect.apply.${field}: ${text}`)
+  const wrong: Wrong = (field, text) => void problems.push(`  - effect.apply.${field}: ${text}`)
   const refuse = () =>
     new OncewardError(
       'configuration',
@@ -85,7 +85,23 @@ export async function describeTable<M>(
   }
   const rows = (await query<CatalogueRow>(findColumns, [found.oid])).rows
   const columns = new Map(rows.map(row => [row.name, row]))
-  const column = (field: string, of: string): CatalogueRow | null => {
+  const table = describeColumns(name, options, columns, columnFinder(named, columns, wrong), wrong)
+  const unique = (await query<{ columns: string[] }>(findUnique, [found.oid])).rows
+  const keyNames = Object.keys(options.key)
+  if (!unique.some(index => sameNames(index.columns, keyNames)))
+    wrong(
+      'key',
+      `${named} has no unique index on (${keyNames.join(', ')}); make it the primary key, or add one`,
+    )
+  checkRequired(rows, options, table, wrong)
+  if (problems.length > 0) throw refuse()
+  return table
+}
+
+type FindColumn = (field: string, of: string) => CatalogueRow | null
+
+function columnFinder(named: string, columns: ReadonlyMap<string, CatalogueRow>, wrong: Wrong): FindColumn {
+  return (field, of) => {
     const row = columns.get(of)
     if (row?.generated) wrong(field, `column ${of} is generated and cannot be written`)
     if (row !== undefined) return row
@@ -93,22 +109,29 @@ export async function describeTable<M>(
     wrong(field, `${named} has no column ${of}${near === null ? '; add it' : `; did you mean ${near}?`}`)
     return null
   }
-  const keyNames = Object.keys(options.key)
+}
+
+function describeColumns<M>(
+  name: string,
+  options: ProjectionOptions<M>,
+  columns: ReadonlyMap<string, CatalogueRow>,
+  column: FindColumn,
+  wrong: Wrong,
+): Table {
   const [versionName] = Object.keys(options.version) as [string]
-  const keys = keyNames.map(of => keyColumn(of, column(`key.${of}`, of), wrong))
+  const keys = Object.keys(options.key).map(of => keyColumn(of, column(`key.${of}`, of), wrong))
   const version = column(`version.${versionName}`, versionName)
   if (version !== null && !versionTypes.has(version.type))
     wrong(
       `version.${versionName}`,
       `column ${versionName} is ${version.type}; a version needs bigint, integer or smallint`,
     )
-  const values = Object.keys(options.columns ?? {}).map(of =>
-    valueColumn(of, column(`columns.${of}`, of), wrong),
-  )
+  const valueNames = Object.keys(options.columns ?? {})
+  const values = valueNames.map(of => valueColumn(of, column(`columns.${of}`, of), wrong))
   if (options.delete !== undefined)
     needsType(options.delete.column, 'delete.column', 'boolean', column, wrong)
   if (options.delete?.when === 'tombstone')
-    for (const name of Object.keys(options.columns ?? {}))
+    for (const name of valueNames)
       if (columns.get(name)?.notNull)
         wrong(
           `columns.${name}`,
@@ -116,28 +139,6 @@ export async function describeTable<M>(
         )
   if (options.digest !== undefined) needsType(options.digest, 'digest', 'bytea', column, wrong)
   const caused = options.cause ? causeColumns.map(([of, type]) => causeColumn(of, type, column, wrong)) : []
-  const unique = (await query<{ columns: string[] }>(findUnique, [found.oid])).rows
-  if (!unique.some(index => sameNames(index.columns, keyNames)))
-    wrong(
-      'key',
-      `${named} has no unique index on (${keyNames.join(', ')}); make it the primary key, or add one`,
-    )
-  const written = [
-    ...keyNames,
-    versionName,
-    ...Object.keys(options.columns ?? {}),
-    options.delete?.column,
-    options.digest,
-    ...caused.map(one => one.plainName),
-  ]
-  for (const row of rows) {
-    if (row.required && !written.includes(row.name))
-      wrong(
-        'columns',
-        `column ${row.name} may not be null and has no default; declare it, or give it a default`,
-      )
-  }
-  if (problems.length > 0) throw refuse()
   return {
     name,
     keys,
@@ -148,18 +149,30 @@ export async function describeTable<M>(
   }
 }
 
+/** Columns that the projection does not write need a default or null. */
+function checkRequired<M>(
+  rows: readonly CatalogueRow[],
+  options: ProjectionOptions<M>,
+  { keys, version, values }: Table,
+  wrong: Wrong,
+): void {
+  const declared = [...keys, version, ...values].map(({ plainName }) => plainName)
+  const written = new Set([...declared, options.delete?.column, options.digest])
+  for (const row of rows)
+    if (row.required && !written.has(row.name))
+      wrong(
+        'columns',
+        `column ${row.name} may not be null and has no default; declare it, or give it a default`,
+      )
+}
+
 /** Written after the declared columns, in this order. */
 const causeColumns = [
   ['caused_by', 'text'],
   ['caused_by_run', 'integer'],
 ] as const
 
-function causeColumn(
-  of: string,
-  type: string,
-  column: (field: string, of: string) => CatalogueRow | null,
-  wrong: Wrong,
-): Column {
+function causeColumn(of: string, type: string, column: FindColumn, wrong: Wrong): Column {
   needsType(of, 'cause', type, column, wrong)
   return { name: quoted(of), plainName: of, type, sent: 'as is', fit: fitColumn(type) }
 }
@@ -186,13 +199,7 @@ function valueColumn(of: string, row: CatalogueRow | null, wrong: Wrong): Column
   return described(of, row)
 }
 
-function needsType(
-  of: string,
-  field: string,
-  type: string,
-  column: (field: string, of: string) => CatalogueRow | null,
-  wrong: Wrong,
-): void {
+function needsType(of: string, field: string, type: string, column: FindColumn, wrong: Wrong): void {
   const row = column(field, of)
   if (row !== null && row.type !== type) wrong(field, `column ${of} is ${row.type}; it must be ${type}`)
 }

@@ -26,11 +26,12 @@ export interface WriteParts {
 
 /**
  * Leaves only index lookups to the planner. It would choose a join by the sizes of both sides and read a
- * table of 50,000 rows completely, at two to three times the cost of a lookup per key. Local to the
- * transaction.
+ * table of 50,000 rows completely, at two to three times the cost of a lookup per key. Up to PostgreSQL 17 a
+ * plan that cannot do without costs so much that JIT would compile it. Local to the transaction.
  */
 export const lookUpByKey = `
-  select set_config('enable_hashjoin', $1, true), set_config('enable_mergejoin', $1, true), set_config('enable_seqscan', $1, true)`
+  select set_config('enable_hashjoin', $1, true), set_config('enable_mergejoin', $1, true), set_config('enable_seqscan', $1, true),
+    set_config('jit', 'off', true)`
 
 export function tableStatements(table: Table): ProjectionStatements {
   const texts = new Map<string, string>()

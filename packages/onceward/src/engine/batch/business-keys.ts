@@ -5,7 +5,7 @@ import type { MarkerStatus } from '../../ports/markers.ts'
 import type { StoreSession } from '../../ports/store-session.ts'
 import type { ConsumerContext } from '../consumer-context.ts'
 import type { ClaimedBatch } from './claim-batch.ts'
-import { isIdentifiedNow } from './identify-work.ts'
+import { isIdentifiedNow } from './held-identities.ts'
 import type { Decision, Fact } from './outcome.ts'
 import { fullDelayMs, keyIsFull } from './parking-caps.ts'
 

@@ -10,7 +10,6 @@ import { appliedByPosition, type StoredPositions } from './log-fence.ts'
 import type { Fact } from './outcome.ts'
 import { behindBlocked, releasedKeys } from './parking-caps.ts'
 import { keepReceipts, receiptsOf } from './receipts.ts'
-import { startWork } from './stored-mode.ts'
 
 /** The result of inserting the markers of a batch. */
 export interface ClaimedBatch<M = unknown> {
@@ -46,7 +45,6 @@ export async function claimBatch<M, Tx>(
   session: StoreSession<Tx>,
 ): Promise<ClaimedBatch<M>> {
   const { batch, context } = attempt
-  if (context.stage === 'work') return startWork(batch, session, context)
   if (context.consumer.dedup === 'checkpoint') return claimByPosition(attempt, session)
   if (context.consumer.dedup === 'version') return claimByVersion(batch, session, context)
   const facts = new Map<Received<M>, Fact>()

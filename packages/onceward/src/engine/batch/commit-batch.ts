@@ -6,7 +6,7 @@ import type { BatchAttempt, Decided } from './batch-attempt.ts'
 import { claimBatch } from './claim-batch.ts'
 import { concludeBatch } from './conclude-batch.ts'
 import { passFence } from './log-fence.ts'
-import { keepAll } from './stored-mode.ts'
+import { keepAll, startWork } from './stored-mode.ts'
 
 /**
  * One round of a batch, in one transaction: insert markers, apply, conclude, commit. If it rejects, nothing
@@ -18,7 +18,10 @@ export async function commitBatch<M, Tx>(attempt: BatchAttempt<M, Tx>): Promise<
   let claimed: ReadonlySet<Received<M>> = new Set()
   try {
     const decided = await store.transaction(enrolment, async session => {
-      const claims = await claimBatch(attempt, session)
+      const claims =
+        stage === 'work'
+          ? await startWork(attempt.batch, session, attempt.context)
+          : await claimBatch(attempt, session)
       claimed = claims.claimed
       env.reach('batch.claimed')
       attempt.context.redelivery.check(claims.fresh, claims.facts)

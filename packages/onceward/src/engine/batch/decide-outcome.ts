@@ -9,6 +9,7 @@ import {
   behindBusinessKey,
   brakedCode,
   type Decision,
+  exhaustedVerdict,
   type Fact,
   type Failure,
   givenUpCode,
@@ -91,7 +92,7 @@ export function countsAsAttempt(
 ): boolean {
   if (fact.kind === 'verdict') return triedInVain.has(fact.verdict.kind)
   if (fact.kind === 'unreadable')
-    return fact.problem.earlier === undefined && fact.problem.kind !== 'registry away'
+    return fact.problem.earlier === undefined && fact.problem.kind !== 'registry unavailable'
   if (fact.kind === 'redelivered') return fact.delayMs === null
   if (fact.kind !== 'failed') return false
   const { attemptsMax, terminal, breaker } = rules[fact.failure.class]
@@ -114,13 +115,13 @@ export const noAttempts: AttemptFacts = {
 export const appliedDecision: Decision = decision('applied', '')
 export const storedDecision: Decision = { ...decision('stored', ''), status: 'stored' }
 
-/** The pause of a transform whose registry is away; a consumer waits before its batch. */
+/** The pause of a transform whose registry is unavailable; a consumer waits before its batch. */
 const registryPauseMs = 1_000
 
 /** Without an id its attempts cannot be counted: it was tried at least once. */
 function unreadable({ kind, text }: Problem, { total }: AttemptFacts, policy: FailurePolicy): Decision {
   const code = kind.replaceAll(' ', '_')
-  if (kind === 'registry away') {
+  if (kind === 'registry unavailable') {
     const outage = { failureClass: 'transient', code, outage: true, retryDelayMs: registryPauseMs }
     return { ...decision('retry', text), ...outage }
   }
@@ -177,7 +178,8 @@ function ofVerdict(verdict: Verdict, attempt: AttemptFacts, policy: FailurePolic
         spent('verdict', attempt, policy) >= policy.rules.verdict.attemptsMax
       ) {
         const reason = `attempts exhausted: ${verdict.reason}`
-        return ended(policy.rules.verdict.terminal, reason, { ...said, exhausted: 'verdict' }, policy)
+        const details = { ...said, failureClass: exhaustedVerdict, exhausted: exhaustedVerdict }
+        return ended(policy.rules.verdict.terminal, reason, details, policy)
       }
       return { ...again(verdict.reason, verdict.delayMs ?? 0, policy), ...said }
   }

@@ -15,3 +15,8 @@ export function heldIdentities(received: Received): HeldIdentities {
     aggregateVersion: known?.aggregateVersion ?? null,
   }
 }
+
+/** Stored without an id, and now read with one. */
+export function isIdentifiedNow({ id, delivery }: Received): boolean {
+  return delivery.held?.messageId === null && id !== null
+}

@@ -3,6 +3,7 @@ import type { StoreSession } from '../../ports/store-session.ts'
 import type { ConsumerContext } from '../consumer-context.ts'
 import { insertBusinessKeys } from './business-keys.ts'
 import { insertMarkers } from './claim-batch.ts'
+import { isIdentifiedNow } from './held-identities.ts'
 import type { Fact } from './outcome.ts'
 
 /** Stored messages whose id is read only now, or that waited for their business key. */
@@ -70,9 +71,4 @@ function isKeyless(received: Received): boolean {
     received.delivery.held?.keyless === true &&
     !isIdentifiedNow(received)
   )
-}
-
-/** Stored without an id, and now read with one. */
-export function isIdentifiedNow({ id, delivery }: Received): boolean {
-  return delivery.held?.messageId === null && id !== null
 }

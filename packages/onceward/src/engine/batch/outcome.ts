@@ -75,6 +75,9 @@ export type Fact =
  */
 export type Leader = 'retry' | 'deferred' | 'parked' | 'gone'
 
+/** The class of a message whose handler asked for another try, without attempts left. */
+export const exhaustedVerdict = 'retry'
+
 /** The code of messages that were not tried because their event type is paused. */
 export const brakedCode = 'braked'
 

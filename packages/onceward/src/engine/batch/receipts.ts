@@ -54,6 +54,7 @@ function identities(received: Received) {
     businessKey: received.readable ? received.businessKey : null,
     aggregateId: known?.aggregateId ?? null,
     aggregateVersion: known?.aggregateVersion ?? null,
+    occurredAtMs: known?.occurredAtMs ?? null,
   }
 }
 

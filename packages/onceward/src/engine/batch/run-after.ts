@@ -1,9 +1,9 @@
 import type { AfterContext } from '../../contract/declared-effect.ts'
 import type { ReadableMessage, Received } from '../../message/received.ts'
 import type { HandlerTransaction } from '../../ports/handler-transaction.ts'
-import { type CallContext, type CallHandle, callInOrder, type HandlerRound } from './call-handler.ts'
 import { factOfError, handled, RoundFailed } from './handler-result.ts'
 import { type Fact, isApplied } from './outcome.ts'
+import { type CallContext, type CallHandle, callInOrder, type HandlerRound } from './run-each.ts'
 
 /** A message that a declared effect changed something for. */
 export interface AppliedMessage<M> {

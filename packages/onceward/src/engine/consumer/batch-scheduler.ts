@@ -112,7 +112,7 @@ export class BatchScheduler<M, Tx> {
   }
 
   get receiving(): boolean {
-    return this.#receiving && !this.#registry.away
+    return this.#receiving && !this.#registry.unavailable
   }
 
   /** The pause of the source: for a dependency of the handlers, or for a registry. */
@@ -175,7 +175,7 @@ export class BatchScheduler<M, Tx> {
     // Retries do not count: they would keep new messages out for as long as they fail.
     const ahead = this.#lanes.untried < this.#size.now
     const mayReceive = ahead || (closed && !alone && this.#batchesInFlight < this.#inFlightMax)
-    if (mayReceive && !this.#receiving && !this.#registry.away) void this.#receive()
+    if (mayReceive && !this.#receiving && !this.#registry.unavailable) void this.#receive()
   }
 
   get #inFlightMax(): number {
@@ -343,7 +343,7 @@ export class BatchScheduler<M, Tx> {
       inFlight = 0
     }
     try {
-      const onBatchDecided = (decided: readonly Decided<M>[]) => {
+      const endBatch = (decided: readonly Decided<M>[]) => {
         this.#options.onBatchDecided()
         ended = decided
         onDecided(decided)
@@ -353,7 +353,7 @@ export class BatchScheduler<M, Tx> {
         leaveSlot()
         this.pump()
       }
-      await this.#runner.run(batch, onBatchDecided, suspect)
+      await this.#runner.run(batch, endBatch, suspect)
     } catch (error) {
       // While the consumer stops, an unfinished batch stays unsettled, and the broker redelivers it.
       const givenUp = signal.aborted || (error instanceof StorePaused && !this.#options.isRunning())

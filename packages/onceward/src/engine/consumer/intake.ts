@@ -1,8 +1,9 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
 import type { Timers } from '../../environment.ts'
 import { matchDeliveryKey } from '../../message/match-delivery-key.ts'
-import { createMessageReader, isRegistryAway, type MessageReader } from '../../message/read-message.ts'
+import { createMessageReader, isRegistryUnavailable, type MessageReader } from '../../message/read-message.ts'
 import type { Received } from '../../message/received.ts'
+import { isUnvalidated } from '../../message/unreadable-message.ts'
 import type { SourceCapabilities } from '../../ports/capabilities.ts'
 import type { Delivery } from '../../ports/source.ts'
 import type { SuspectReader } from '../crash-suspects/suspect-reader.ts'
@@ -11,16 +12,12 @@ import type { RegistryWait } from './registry-wait.ts'
 /** How long the other messages wait for slow reading, if order allows them to pass. */
 const togetherMs = 100
 
-/** True for a message that was not read in time: reading it again may help. */
-export function isUnvalidated(received: Received): boolean {
-  return !received.readable && received.problem.kind === 'unvalidated'
-}
-
 /**
  * Turns deliveries into messages. An asynchronous codec or schema has `handlerTimeoutMs` per message. Without
  * order only the slow messages wait; the failed attempt counts like a handler's, and the delivery is read
  * again after its delay. With order all later messages wait, because the key of a slow one is unknown; it is
- * read again at once until its attempts are used up. Messages whose registry is away wait without attempts.
+ * read again at once until its attempts are used up. Messages whose registry is unavailable wait without
+ * attempts.
  */
 export class Intake<M> {
   readonly #read: MessageReader<M>
@@ -87,12 +84,14 @@ export class Intake<M> {
     suspects: ReadonlyMap<Delivery, Received<M>> | undefined,
   ): Received<M> | Promise<Received<M>> | undefined {
     const suspect = suspects?.get(delivery)
-    return suspect !== undefined && isRegistryAway(suspect) ? Promise.resolve(suspect) : suspect
+    return suspect !== undefined && isRegistryUnavailable(suspect) ? Promise.resolve(suspect) : suspect
   }
 
   async #untilKnown(first: Received<M> | Promise<Received<M>>, delivery: Delivery): Promise<Received<M>> {
     const received = first instanceof Promise ? await first : first
-    return isRegistryAway(received) ? this.#registry.readOut(received, () => this.#read(delivery)) : received
+    return isRegistryUnavailable(received)
+      ? this.#registry.readOut(received, () => this.#read(delivery))
+      : received
   }
 
   async #readOut(first: Promise<Received<M>>, delivery: Delivery): Promise<Received<M>> {

@@ -1,24 +1,24 @@
 import type { FailureRules } from '../../contract/failure-rules.ts'
 import type { Clock, Timers } from '../../environment.ts'
-import { isRegistryAway } from '../../message/read-message.ts'
+import { isRegistryUnavailable } from '../../message/read-message.ts'
 import type { Received } from '../../message/received.ts'
 import type { BreakerEvent, BreakerView } from '../retry/breaker.ts'
 
 /** The pauses of a consumer without a breaker. */
 const defaultPauses = { pauseMs: 1_000, pauseMaxMs: 60_000 }
 
-export const registryAwayCode = 'registry_away'
+export const registryUnavailableCode = 'registry_unavailable'
 
 /**
- * Holds messages whose schema cannot be asked for, because their registry is away:
+ * Holds messages whose schema cannot be read, because their registry is unavailable:
  *
- *   answering ──a read fails──▶ away ──pause ends: one message is read again──▶ answering, all are read
- *                                ▲            └── it fails: twice the pause ──┐
- *                                └────────────────────────────────────────────┘
+ *   answering ──a read fails──▶ unavailable ──pause ends: one message is read again──▶ answering: all are
+ *                               ▲                    └── it fails: twice the pause ──┐
+ *                               └────────────────────────────────────────────────────┘
  *
  * Such a message is in no batch: it has no attempt, no row and no outcome. The breaker could not decide this:
  * it needs failed transactions of several messages, and one message is enough to know that a registry is
- * away.
+ * unavailable.
  */
 export class RegistryWait {
   readonly #pauses: { readonly pauseMs: number; readonly pauseMaxMs: number }
@@ -46,13 +46,13 @@ export class RegistryWait {
   }
 
   /** True while messages wait for the registry: the consumer receives nothing. */
-  get away(): boolean {
+  get unavailable(): boolean {
     return this.#failures > 0
   }
 
   get view(): BreakerView {
-    const state = !this.away ? 'closed' : this.#probing ? 'probing' : 'open'
-    return { state, failures: this.#failures, code: registryAwayCode }
+    const state = !this.unavailable ? 'closed' : this.#probing ? 'probing' : 'open'
+    return { state, failures: this.#failures, code: registryUnavailableCode }
   }
 
   /** The latest error. */
@@ -68,7 +68,7 @@ export class RegistryWait {
   async readOut<M>(first: Received<M>, read: () => Received<M> | Promise<Received<M>>): Promise<Received<M>> {
     let received = first
     let isProbe = false
-    while (isRegistryAway(received)) {
+    while (isRegistryUnavailable(received)) {
       if (this.#stopped) return new Promise(() => {})
       this.#failed(isProbe, received)
       isProbe = await this.#turn()
@@ -91,7 +91,7 @@ export class RegistryWait {
   }
 
   #failed(wasProbe: boolean, received: Received): void {
-    if (this.away && !wasProbe) return
+    if (this.unavailable && !wasProbe) return
     this.#reason = received.readable ? '' : received.problem.text
     this.#probing = false
     const { pauseMs, pauseMaxMs } = this.#pauses
@@ -108,7 +108,7 @@ export class RegistryWait {
   }
 
   #answered(): void {
-    if (!this.away) return
+    if (!this.unavailable) return
     this.#cancel()
     this.#failures = 0
     this.#probing = false

@@ -41,6 +41,7 @@ const openProbesMax = 1_000
 export class Brakes {
   readonly #failure: Pick<FailureRules, 'rules' | 'breaker' | 'brake'>
   readonly #clock: Clock
+  readonly #keyOf: (received: Received) => string
   readonly #recent = new Map<string, Map<string, LatestEnd>>()
   readonly #paused = new Map<string, TypePause>()
   /**
@@ -50,9 +51,14 @@ export class Brakes {
   readonly #probes = new Map<Received, TypePause>()
   readonly #known = new Map<string, number>()
 
-  constructor(failure: Pick<FailureRules, 'rules' | 'breaker' | 'brake'>, clock: Clock) {
+  constructor(
+    failure: Pick<FailureRules, 'rules' | 'breaker' | 'brake'>,
+    clock: Clock,
+    ofKey: (received: Received) => string = keyOf,
+  ) {
     this.#failure = failure
     this.#clock = clock
+    this.#keyOf = ofKey
   }
 
   get engaged(): readonly BrakeView[] {
@@ -68,7 +74,7 @@ export class Brakes {
   resume(type: string, cause: string): void {
     const { brake } = this.#failure
     if (brake === null || this.#paused.has(type)) return
-    this.#paused.set(type, new TypePause(cause, brake, this.#clock.nowMs(), 0))
+    this.#paused.set(type, new TypePause(cause, brake, this.#clock.nowMs(), 0, this.#keyOf))
   }
 
   /**
@@ -205,6 +211,20 @@ export class Brakes {
     return events
   }
 
+  /** A message of a paused type that was not tried yet may be tried now, out of its turn. */
+  wantsAhead(received: Received): boolean {
+    const paused = received.readable ? this.#paused.get(typeOf(received)) : undefined
+    return paused?.kindOf(received) === 'untried' && paused.waitMs('untried', this.#clock.nowMs()) === 0
+  }
+
+  /** A message was tried out of its turn, without effect; `passed`: it would have been applied. */
+  triedAhead(received: Received, passed: boolean): BrakeEvent | null {
+    const type = typeOf(received)
+    if (passed) return this.release(type, 'probe')
+    this.#paused.get(type)?.probeFailed(received, this.#clock.nowMs())
+    return null
+  }
+
   #learnProbes(type: string, decided: readonly Decided[]): BrakeEvent | null {
     if (decided.some(({ decision }) => decision.outcome === 'applied')) return this.release(type, 'probe')
     const paused = this.#paused.get(type)!
@@ -220,7 +240,7 @@ export class Brakes {
     const cause = this.#massFailure(type, recent)
     if (cause === null) return null
     const { brake } = this.#failure
-    const paused = new TypePause(cause, brake!, this.#clock.nowMs(), brake!.pauseMs)
+    const paused = new TypePause(cause, brake!, this.#clock.nowMs(), brake!.pauseMs, this.#keyOf)
     for (const one of decided) if (this.#causeOf(one) === cause) paused.failed(one.received)
     this.#paused.set(type, paused)
     const messages = [...recent.values()].filter(one => one.cause === cause).length
@@ -239,7 +259,7 @@ export class Brakes {
       if (cause === null && one.decision.outcome !== 'applied') continue
       const { received } = one
       recent.delete(received.id!)
-      recent.set(received.id!, { key: keyOf(received), cause })
+      recent.set(received.id!, { key: this.#keyOf(received), cause })
       if (recent.size > countMax) recent.delete(recent.keys().next().value!)
     }
     return recent

@@ -65,8 +65,8 @@ export const byCode: Known = {
 export const haltingCodes: ReadonlySet<string> = new Set(['effect_halted', 'effect_unknown_target'])
 
 /**
- * The database cannot serve anyone: disk full, out of connections, starting up, I/O error. This is never the
- * message's fault.
+ * The database cannot serve any client: disk full, out of connections, starting up, I/O error. This is never
+ * the message's fault.
  */
 const ofDatabase: ReadonlySet<string> = new Set(['53000', '53100', '53300', '57P03', '58030'])
 

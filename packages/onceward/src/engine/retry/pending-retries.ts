@@ -1,8 +1,8 @@
 import type { Timers } from '../../environment.ts'
 import type { Received } from '../../message/received.ts'
+import { isUnvalidated } from '../../message/unreadable-message.ts'
 import type { Decided } from '../batch/batch-attempt.ts'
 import { brakedCode } from '../batch/outcome.ts'
-import { isUnvalidated } from '../consumer/intake.ts'
 import type { Lanes } from '../consumer/lanes.ts'
 
 /** The first message of a lane and those behind it. */

@@ -19,15 +19,23 @@ const rememberedMax = 10_000
 export class TypePause {
   readonly cause: string
   readonly #rules: BrakeRules
+  readonly #keyOf: (received: Received) => string
   readonly #failed = new Set<string>()
   readonly #failedKeys = new Set<string>()
   readonly #schedules: Record<ProbeKind, Schedule>
   #latestTried: string | null = null
 
   /** The first probes are due after `firstPauseMs`. */
-  constructor(cause: string, rules: BrakeRules, nowMs: number, firstPauseMs: number) {
+  constructor(
+    cause: string,
+    rules: BrakeRules,
+    nowMs: number,
+    firstPauseMs: number,
+    ofKey: (received: Received) => string = keyOf,
+  ) {
     this.cause = cause
     this.#rules = rules
+    this.#keyOf = ofKey
     const untilMs = nowMs + firstPauseMs
     this.#schedules = { untried: { failures: 0, untilMs }, tried: { failures: 0, untilMs } }
   }
@@ -54,12 +62,12 @@ export class TypePause {
   /** The message with the highest rank is the probe: one of another key, or the one that was tried before. */
   rank(received: ReadableMessage): number {
     if (this.kindOf(received) === 'tried') return received.id === this.#latestTried ? 1 : 0
-    return this.#failedKeys.has(keyOf(received)) ? 0 : 1
+    return this.#failedKeys.has(this.#keyOf(received)) ? 0 : 1
   }
 
   failed(received: Received): void {
     if (this.#failed.size < rememberedMax) this.#failed.add(received.id!)
-    if (this.#failedKeys.size < rememberedMax) this.#failedKeys.add(keyOf(received))
+    if (this.#failedKeys.size < rememberedMax) this.#failedKeys.add(this.#keyOf(received))
   }
 
   probeFailed(received: Received, nowMs: number): void {

@@ -1,4 +1,5 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
+import { isTransform } from '../../contract/define-transform.ts'
 import type { ProblemKind, Received } from '../../message/received.ts'
 import { messagingSystem } from '../../ports/messaging-system.ts'
 import { processDied } from '../../ports/suspects.ts'
@@ -37,9 +38,11 @@ export function decisionCounter<M, Tx>(
   const typeOf = eventTypeReader(consumer)
   const codes = new Set(consumer.effect?.apply?.codes ?? [])
   const system = messagingSystem(consumer.source.kind)
+  const callsEach = consumer.handle !== undefined || isTransform(consumer)
   return (decided, { seconds, stage }) => {
     const groups = new MessageGroups<M>(name, typeOf)
     const outcomes = new Map<string, number>()
+    const ownTime = callsEach && stage !== 'enqueue'
     let conflicts = 0
     let group: MessageGroup | null = null
     let applied = 0
@@ -55,6 +58,7 @@ export function decisionCounter<M, Tx>(
       const its = groups.of(received)
       if (its !== group) flush()
       group = its
+      if (ownTime) its.seconds.push(handlerSeconds(received))
       if (outcome === 'applied' && isBehindHorizon(received)) its.add('behindHorizon', {})
       if (outcome === 'applied' && code === '') {
         applied++
@@ -70,7 +74,8 @@ export function decisionCounter<M, Tx>(
     for (const one of groups) {
       one.report(metrics)
       const labels = { ...one.labels, stage, 'messaging.system': system }
-      metrics.recordEach('processDuration', Array<number>(one.size).fill(seconds), labels)
+      const times = ownTime ? one.seconds : Array<number>(one.size).fill(seconds)
+      metrics.recordEach('processDuration', times, labels)
     }
     const first = outcomes.get('applied') ?? 0
     if (first > 0) metrics.add('applied', first, { consumer: name })
@@ -78,6 +83,11 @@ export function decisionCounter<M, Tx>(
     if (isReplay && decided.length > 0) metrics.add('replayed', decided.length, { consumer: name })
     return { outcomes, conflicts }
   }
+}
+
+/** Zero if its handler did not run, as for a duplicate. */
+function handlerSeconds(received: Received): number {
+  return received.readable ? (received.handlerMs ?? 0) / 1_000 : 0
 }
 
 function explain({ received, decision, copied }: Decided, group: MessageGroup): void {

@@ -14,6 +14,8 @@ export interface MessageLabels {
 export class MessageGroup {
   readonly labels: MessageLabels
   size = 0
+  /** The processing times of its messages, if each has its own. */
+  readonly seconds: number[] = []
   readonly #counts = new Map<string, Count>()
 
   constructor(labels: MessageLabels) {

@@ -33,14 +33,14 @@ export class AttemptCounts {
     this.#clock = clock
   }
 
-  /** The attempts including this one. Nothing is counted before `keep`. */
-  next({ delivery }: Received, fact: Fact, outageMs: number | null): AttemptFacts {
+  /** The attempts including this one, unless it was a probe. Nothing is counted before `keep`. */
+  next({ delivery }: Received, fact: Fact, outageMs: number | null, isProbe = false): AttemptFacts {
     const { partition } = delivery
     const at = delivery.place!.at
     const before = this.#counts.get(partition)
     if (before === undefined && fact.kind === 'handled') return noAttempts
     const known = before?.at === at ? before : null
-    if (!countsAsAttempt(fact, this.#failure, outageMs)) {
+    if (isProbe || !countsAsAttempt(fact, this.#failure, outageMs)) {
       if (known !== null && fact.kind === 'handled') this.#pending.set(partition, null)
       return { ...facts(known), random: this.#random(), outageMs }
     }

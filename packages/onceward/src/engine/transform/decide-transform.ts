@@ -22,7 +22,7 @@ export function decideTransform(fact: Fact, attempt: AttemptFacts, failure: Fail
  */
 export function endsAtOnce(fact: Fact, failure: FailureRules): boolean {
   if (failure.deadLetter === null) return false
-  if (fact.kind === 'unreadable') return fact.problem.kind !== 'registry away'
+  if (fact.kind === 'unreadable') return fact.problem.kind !== 'registry unavailable'
   if (fact.kind === 'handled') return true
   if (fact.kind === 'verdict') return fact.verdict.kind !== 'retry'
   if (fact.kind !== 'failed' || fact.failure.databaseWide !== undefined) return false

@@ -39,6 +39,12 @@ const ownClasses: Readonly<Record<string, FailureClass>> = {
   publish_unroutable: 'configuration',
 }
 
+export interface HoldBack<M> {
+  /** A fact for a record whose function must not run now, or null. */
+  factOf(received: ReadableMessage<M>): Fact | null
+  ended(received: Received<M>, fact: Fact): void
+}
+
 const handled: Fact = { kind: 'handled' }
 const none: readonly never[] = []
 
@@ -63,7 +69,10 @@ export class RecordMapper<M, Out> {
    * Ends at the first record that may have to wait or to halt, and has it as the last one. Ends early when
    * the records take long: a partition that moves to another member waits for its batch.
    */
-  async mapAll(deliveries: readonly Delivery[]): Promise<MappedRecord<M, Out>[]> {
+  async mapAll(
+    deliveries: readonly Delivery[],
+    hold: HoldBack<M> | null = null,
+  ): Promise<MappedRecord<M, Out>[]> {
     const { transform, signal, env } = this.#options
     const endMs = env.clock.nowMs() + laneCutMs
     const controller = new AbortController()
@@ -73,8 +82,9 @@ export class RecordMapper<M, Out> {
     try {
       for (const delivery of deliveries) {
         signal.throwIfAborted()
-        const one = await this.#map(delivery, controller)
+        const one = await this.#map(delivery, controller, hold)
         mapped.push(one)
+        hold?.ended(one.received, one.fact)
         if (one.fact !== handled && (controller.signal.aborted || !endsAtOnce(one.fact, transform.failure)))
           break
         if (env.clock.nowMs() > endMs) break
@@ -85,16 +95,47 @@ export class RecordMapper<M, Out> {
     }
   }
 
+  /**
+   * Maps the first of these records that is wanted, and drops its outputs. Null when none is wanted. Its
+   * function is pure, so a record may be tried before those in front of it.
+   */
+  async tryAhead(
+    deliveries: readonly Delivery[],
+    isWanted: (received: ReadableMessage<M>) => boolean,
+  ): Promise<MappedRecord<M, Out> | null> {
+    const { signal } = this.#options
+    for (const delivery of deliveries) {
+      signal.throwIfAborted()
+      const received = await this.#read(delivery)
+      if (!received.readable || !isWanted(received)) continue
+      const controller = new AbortController()
+      const cut = () => controller.abort(signal.reason)
+      signal.addEventListener('abort', cut, { once: true })
+      return this.#call(received, controller).finally(() => signal.removeEventListener('abort', cut))
+    }
+    return null
+  }
+
   /** The record after its output was refused: as if its function had failed. */
   async refused(delivery: Delivery, error: unknown): Promise<MappedRecord<M, Out>> {
     return { received: await this.#read(delivery), fact: this.#failed(error), outputs: none }
   }
 
-  async #map(delivery: Delivery, controller: AbortController): Promise<MappedRecord<M, Out>> {
+  async #map(
+    delivery: Delivery,
+    controller: AbortController,
+    hold: HoldBack<M> | null,
+  ): Promise<MappedRecord<M, Out>> {
     const read = this.#read(delivery)
     const received = read instanceof Promise ? await read : read
     if (!received.readable) return { received, fact: unreadableFact(received), outputs: none }
+    const held = hold?.factOf(received) ?? null
+    return held === null ? this.#call(received, controller) : { received, fact: held, outputs: none }
+  }
+
+  async #call(received: ReadableMessage<M>, controller: AbortController): Promise<MappedRecord<M, Out>> {
     const { transform, env, toOutput, signal } = this.#options
+    const startedMs = env.clock.nowMs()
     try {
       const { message, envelope } = received
       const called = transform.map({ message, envelope, signal: controller.signal, log: env.log })
@@ -105,6 +146,8 @@ export class RecordMapper<M, Out> {
       if (signal.aborted) throw error
       const fact: Fact = isVerdict(error) ? { kind: 'verdict', verdict: error } : this.#failed(error)
       return { received, fact, outputs: none }
+    } finally {
+      received.handlerMs = env.clock.nowMs() - startedMs
     }
   }
 

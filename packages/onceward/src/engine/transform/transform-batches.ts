@@ -4,8 +4,10 @@ import { messagingSystem } from '../../ports/messaging-system.ts'
 import type { Delivery } from '../../ports/source.ts'
 import type { TransformPlan, TransformStop, TransformWork } from '../../ports/transform.ts'
 import type { Decided } from '../batch/batch-attempt.ts'
+import type { AttemptFacts } from '../batch/decide-outcome.ts'
 import type { Decision, Fact, Outcome } from '../batch/outcome.ts'
 import { reportOutage } from '../consumer/report-outage.ts'
+import type { BrakeView } from '../retry/brakes.ts'
 import { Breaker, type BreakerView } from '../retry/breaker.ts'
 import { DecidedHalt } from '../retry/halt-cause.ts'
 import { type BatchTime, type Counted, decisionCounter } from '../settle/count-decided.ts'
@@ -13,6 +15,7 @@ import { logDecided } from '../settle/log-decided.ts'
 import { AttemptCounts } from './attempt-counts.ts'
 import { decideTransform } from './decide-transform.ts'
 import { type MapOptions, type MappedRecord, RecordMapper } from './map-records.ts'
+import { TransformBrake } from './transform-brake.ts'
 
 export interface TransformBatchesOptions<M, Out> extends MapOptions<M, Out> {
   /**
@@ -24,6 +27,13 @@ export interface TransformBatchesOptions<M, Out> extends MapOptions<M, Out> {
 
 interface Decisions<Out> extends TransformPlan<Out> {
   readonly decided: readonly Decided[]
+  /** All decisions, also those behind a stop: what the brake learns from. */
+  readonly evidence: readonly Decided[]
+}
+
+interface Judged<M, Out> extends MappedRecord<M, Out> {
+  readonly attempt: AttemptFacts
+  readonly decision: Decision
 }
 
 const refusals: ReadonlySet<string> = new Set(['publish_refused', 'publish_unroutable'])
@@ -37,7 +47,8 @@ const isSetAside: ReadonlySet<Outcome> = new Set(['dead-lettered', 'quarantined'
  *                          ├─ retry ──▶ its partition stops here ┘   and waits; others continue
  *                          └─ halted ──▶ the same, then the transform ends
  *
- * A paused dependency stops every partition and counts no attempt. Nothing is counted, logged or reported
+ * A paused dependency stops every partition and counts no attempt; a mass failure stops those with a record
+ * of its type (`transform-brake.ts`). Nothing is counted, logged or reported
  * before its transaction is committed: a batch that is read again is decided again.
  */
 export class TransformBatches<M, Out> implements TransformWork<Out> {
@@ -45,6 +56,7 @@ export class TransformBatches<M, Out> implements TransformWork<Out> {
   readonly #mapper: RecordMapper<M, Out>
   readonly #attempts: AttemptCounts
   readonly #breaker: Breaker
+  readonly #brake: TransformBrake<M>
   readonly #count: (decided: readonly Decided<M>[], time: BatchTime) => Counted
   readonly #outcomes: Record<string, number> = {}
   /** A transform runs one batch at a time. */
@@ -56,6 +68,7 @@ export class TransformBatches<M, Out> implements TransformWork<Out> {
     this.#mapper = new RecordMapper(options)
     this.#attempts = new AttemptCounts(transform.failure, env.random, env.clock)
     this.#breaker = new Breaker(transform.failure, env.clock)
+    this.#brake = new TransformBrake(transform, env)
     this.#count = decisionCounter(transform as never, env.metrics, false)
   }
 
@@ -69,6 +82,10 @@ export class TransformBatches<M, Out> implements TransformWork<Out> {
 
   get breaker(): BreakerView['state'] {
     return this.#breaker.view.state
+  }
+
+  get braked(): readonly BrakeView[] {
+    return this.#brake.engaged
   }
 
   get outcomes(): Readonly<Record<string, number>> {
@@ -110,7 +127,7 @@ export class TransformBatches<M, Out> implements TransformWork<Out> {
     const { transform, env } = this.#options
     const beganMs = env.clock.nowMs()
     const lanes = [...Map.groupBy(batch, ({ partition }) => partition).values()]
-    const mapped = await Promise.all(lanes.map(lane => this.#mapper.mapAll(lane)))
+    const mapped = await this.#mapAll(lanes)
     env.metrics.record('applyLatency', (env.clock.nowMs() - beganMs) / 1_000, { consumer: transform.name })
     try {
       return await this.#commit(this.#decide(lanes, mapped), commit)
@@ -120,6 +137,22 @@ export class TransformBatches<M, Out> implements TransformWork<Out> {
       const one = await this.#mapper.refused(batch[0]!, error)
       return this.#commit(this.#decide([batch], [[one]]), commit)
     }
+  }
+
+  async #mapAll(lanes: readonly (readonly Delivery[])[]): Promise<(readonly MappedRecord<M, Out>[])[]> {
+    if (this.#brake.engaged.length === 0) return Promise.all(lanes.map(lane => this.#mapper.mapAll(lane)))
+    // One after the other, so that one probe fails at a time.
+    const hold = this.#brake.holdBack()
+    const mapped: (readonly MappedRecord<M, Out>[])[] = []
+    for (const lane of lanes) {
+      const records = await this.#mapper.mapAll(lane, hold)
+      mapped.push(records)
+      const isWanted = this.#brake.wantsAhead(records.at(-1)!)
+      const ahead =
+        isWanted === null ? null : await this.#mapper.tryAhead(lane.slice(records.length), isWanted)
+      if (ahead !== null) this.#brake.triedAhead(ahead)
+    }
+    return mapped
   }
 
   async #commit(
@@ -132,7 +165,7 @@ export class TransformBatches<M, Out> implements TransformWork<Out> {
     } finally {
       if (!committed) this.#attempts.drop()
     }
-    if (committed) this.#settle(plan.decided)
+    if (committed) this.#settle(plan)
     return committed
   }
 
@@ -140,7 +173,7 @@ export class TransformBatches<M, Out> implements TransformWork<Out> {
     lanes: readonly (readonly Delivery[])[],
     mapped: readonly (readonly MappedRecord<M, Out>[])[],
   ): Decisions<Out> {
-    const outageMs = this.#outageMs(mapped.flat())
+    const judged = this.#judge(mapped)
     const outputs: Out[] = []
     const decided: Decided<M>[] = []
     const stops = new Map<string, TransformStop>()
@@ -148,30 +181,53 @@ export class TransformBatches<M, Out> implements TransformWork<Out> {
     for (const [index, lane] of lanes.entries()) {
       let done = 0
       let delayMs = 0
-      for (const { received, fact, outputs: its } of mapped[index]!) {
-        const waitMs = outageMs ?? this.#breaker.databaseOutageMs(received, fact)
-        const attempt = this.#attempts.next(received, fact, waitMs)
-        const decision = decideTransform(fact, attempt, this.#options.transform.failure)
+      for (const { received, fact, decision, outputs: its } of judged[index]!) {
         const written = this.#written(received, decision, its)
         if (written === null) {
           halt ??= this.#halted(received, decision)
           break
         }
+        const waits = fact.kind === 'braked' || decision.braked
+        delayMs = waits ? TransformBrake.waitMs(decision) : decision.retryDelayMs
+        // It was not tried.
+        if (fact.kind === 'braked') break
         decided.push({ received, decision, copied: isSetAside.has(decision.outcome) })
-        delayMs = decision.retryDelayMs
         if (decision.outcome === 'retry') break
         outputs.push(...written)
         done++
       }
       if (done < lane.length) stops.set(lane[done]!.partition, { at: Number(lane[done]!.place!.at), delayMs })
     }
-    return { outputs, stops, halt, decided }
+    return { outputs, stops, halt, decided, evidence: judged.flat() }
+  }
+
+  /** Decides each record; the last one of a partition may have to wait. */
+  #judge(mapped: readonly (readonly MappedRecord<M, Out>[])[]): readonly (readonly Judged<M, Out>[])[] {
+    const { failure } = this.#options.transform
+    const outageMs = this.#outageMs(mapped.flat())
+    const probes = this.#brake.failedProbes(factsOf(mapped.flat()))
+    const judge = (one: MappedRecord<M, Out>): Judged<M, Out> => {
+      const { received, fact } = one
+      const waitMs = outageMs ?? this.#breaker.databaseOutageMs(received, fact)
+      const brakedMs = probes.get(received) ?? null
+      const counted = this.#attempts.next(received, fact, waitMs, brakedMs !== null)
+      const attempt = { ...counted, brakedMs }
+      return { ...one, attempt, decision: decideTransform(fact, attempt, failure) }
+    }
+    const judged = mapped.map(lane => lane.map(judge))
+    const waits = this.#brake.overrule(new Map(judged.flat().map(one => [one.received, one.decision])))
+    if (waits.size === 0) return judged
+    const overruled = (one: Judged<M, Out>): Judged<M, Out> => {
+      const brakedMs = waits.get(one.received)
+      if (brakedMs === undefined) return one
+      return { ...one, decision: decideTransform(one.fact, { ...one.attempt, brakedMs }, failure) }
+    }
+    return judged.map(lane => lane.map(overruled))
   }
 
   #outageMs(mapped: readonly MappedRecord<M, Out>[]): number | null {
     if (!mapped.some(({ fact }) => fact.kind === 'failed')) return null
-    const facts = new Map<Received, Fact>(mapped.map(({ received, fact }) => [received, fact]))
-    return this.#breaker.outageMs(facts, true)
+    return this.#breaker.outageMs(factsOf(mapped), true)
   }
 
   /** What the record adds to the transaction; null when the transform must halt at it. */
@@ -182,7 +238,7 @@ export class TransformBatches<M, Out> implements TransformWork<Out> {
     return letter === null ? null : [letter]
   }
 
-  #settle(decided: readonly Decided[]): void {
+  #settle({ decided, evidence }: Decisions<Out>): void {
     const { transform, env } = this.#options
     this.#attempts.keep()
     logDecided(transform.name, decided, env.log)
@@ -191,6 +247,7 @@ export class TransformBatches<M, Out> implements TransformWork<Out> {
       this.#outcomes[outcome] = (this.#outcomes[outcome] ?? 0) + count
     const event = this.#breaker.learn(decided, true)
     if (event !== null) reportOutage(event, this.#breaker, transform, env)
+    this.#brake.learn(evidence as readonly Decided<M>[])
   }
 
   #halted(received: Received, { failureClass, code, reason, attempts }: Decision): DecidedHalt {
@@ -210,6 +267,10 @@ export class TransformBatches<M, Out> implements TransformWork<Out> {
   get #system(): string {
     return messagingSystem(this.#options.transform.source.kind)
   }
+}
+
+function factsOf<M>(mapped: readonly MappedRecord<M, unknown>[]): Map<Received<M>, Fact> {
+  return new Map(mapped.map(({ received, fact }) => [received, fact]))
 }
 
 function isRefusal(error: unknown): boolean {

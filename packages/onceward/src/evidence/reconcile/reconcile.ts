@@ -1,5 +1,5 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
-import { assertUsable } from '../../drivers/postgres/migrate.ts'
+import { assertUsable } from '../../drivers/postgres/assert-usable.ts'
 import type { SqlPool } from '../../drivers/postgres/pool.ts'
 import type { Sink } from '../../drivers/postgres/reconcile/compare-sink.ts'
 import { type Compared, readPurgedBefore } from '../../drivers/postgres/reconcile/own-drift.ts'

@@ -1,7 +1,8 @@
 import { inert } from '../../crash-points.ts'
 import { acts } from '../../drivers/postgres/acts.ts'
-import { assertUsable } from '../../drivers/postgres/migrate.ts'
+import { assertUsable } from '../../drivers/postgres/assert-usable.ts'
 import {
+  type ApprovalFilter,
   type DeletionRequest,
   readApproval,
   readApprovals,
@@ -11,9 +12,22 @@ import { type ActOptions, act } from '../act.ts'
 import type { Selected } from './skip-parked.ts'
 
 /** Newest first. */
-export async function listApprovals(pool: SqlPool, countMax: number): Promise<readonly DeletionRequest[]> {
+export async function listApprovals(
+  pool: SqlPool,
+  filter: ApprovalFilter,
+): Promise<readonly DeletionRequest[]> {
   await assertUsable(pool)
-  return readApprovals(pool, countMax)
+  return readApprovals(pool, filter)
+}
+
+/** One request with all of its row ids; null if there is no such request. */
+export async function findApproval(pool: SqlPool, id: string): Promise<DeletionRequest | null> {
+  await assertUsable(pool)
+  return (await readApproval(pool, id)) ?? null
+}
+
+async function decided(pool: SqlPool, id: string): Promise<DeletionRequest> {
+  return (await readApproval(pool, id))!
 }
 
 /** Requests approval by a second person. The request covers exactly these rows in their current state. */
@@ -29,7 +43,7 @@ export async function requestDeletion(
     because,
     lastsSeconds,
   ])
-  return readApproval(pool, String(approval))
+  return decided(pool, String(approval))
 }
 
 /** By a person other than the requester. `digest`: of the request; of a fix, SHA-256 of the new bytes. */
@@ -40,13 +54,13 @@ export async function approveRequest(
   because: string,
 ): Promise<DeletionRequest> {
   await act(pool, acts.approve, [id, digest, because])
-  return readApproval(pool, id)
+  return decided(pool, id)
 }
 
 /** By a second person, or by the requester. The request can never be approved after that. */
 export async function declineRequest(pool: SqlPool, id: string, because: string): Promise<DeletionRequest> {
   await act(pool, acts.decline, [id, because])
-  return readApproval(pool, id)
+  return decided(pool, id)
 }
 
 /** Erases the bytes of an approved request. Id, identity and digest stay, here and in the audit. */

@@ -1,19 +1,18 @@
 import { type DiffLine, diffLines } from './diff-lines.ts'
+import { indentJson } from './json-layout.ts'
 
-/** Null when the bodies are not text or too long to compare. */
+/**
+ * Null when the bodies are not text or too long to compare. JSON is compared by lines of one member each; if
+ * only white space between members differs, the texts are compared as they are.
+ */
 export function diffBodies(before: Buffer, after: Buffer): readonly DiffLine[] | null {
-  const texts = [before, after].map(bytes => {
-    const text = bytes.toString('utf8')
-    return Buffer.from(text).equals(bytes) ? pretty(text) : null
-  })
-  return texts[0] == null || texts[1] == null ? null : diffLines(texts[0], texts[1])
+  const [was, is] = [textOf(before), textOf(after)]
+  if (was === null || is === null) return null
+  const [shownWas, shownIs] = [indentJson(was), indentJson(is)]
+  return shownWas === shownIs ? diffLines(was, is) : diffLines(shownWas, shownIs)
 }
 
-/** JSON on several lines, for the diff only. The stored bytes are those given. */
-function pretty(text: string): string {
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2)
-  } catch {
-    return text
-  }
+function textOf(bytes: Buffer): string | null {
+  const text = bytes.toString('utf8')
+  return Buffer.from(text).equals(bytes) ? text : null
 }

@@ -1,4 +1,4 @@
-import { assertUsable } from '../../drivers/postgres/migrate.ts'
+import { assertUsable } from '../../drivers/postgres/assert-usable.ts'
 import { type ParkedGroup, readGroups } from '../../drivers/postgres/parking/read-groups.ts'
 import type { SqlPool } from '../../drivers/postgres/pool.ts'
 

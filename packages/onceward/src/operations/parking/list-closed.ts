@@ -1,4 +1,4 @@
-import { assertUsable } from '../../drivers/postgres/migrate.ts'
+import { assertUsable } from '../../drivers/postgres/assert-usable.ts'
 import { type ClosedFilter, type ClosedRow, readClosed } from '../../drivers/postgres/parking/read-closed.ts'
 import type { SqlPool } from '../../drivers/postgres/pool.ts'
 

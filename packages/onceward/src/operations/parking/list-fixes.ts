@@ -1,4 +1,4 @@
-import { assertUsable } from '../../drivers/postgres/migrate.ts'
+import { assertUsable } from '../../drivers/postgres/assert-usable.ts'
 import { type HeldFix, readFixes } from '../../drivers/postgres/parking/read-fixes.ts'
 import type { SqlPool } from '../../drivers/postgres/pool.ts'
 import { diffBodies } from './diff-bodies.ts'

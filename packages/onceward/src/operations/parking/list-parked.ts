@@ -1,4 +1,4 @@
-import { assertUsable } from '../../drivers/postgres/migrate.ts'
+import { assertUsable } from '../../drivers/postgres/assert-usable.ts'
 import { type ParkedFilter, type ParkedRow, readParked } from '../../drivers/postgres/parking/read-parked.ts'
 import type { SqlPool } from '../../drivers/postgres/pool.ts'
 

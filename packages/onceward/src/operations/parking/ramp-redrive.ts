@@ -1,3 +1,4 @@
+import { readLastMove, readOutcomesSince } from '../../drivers/postgres/parking/read-redrive.ts'
 import type { SqlPool } from '../../drivers/postgres/pool.ts'
 import {
   moveStage,
@@ -23,7 +24,10 @@ export interface RampProgress {
   readonly moved: number
   readonly behind: number
   readonly left: number
-  /** Messages of the redrive that were tried and have an outcome, and how many of them are parked again. */
+  /**
+   * Messages that this run moved and that have an outcome, and how many of them are parked again. What was
+   * moved before the redrive was continued does not count.
+   */
   readonly finished: number
   readonly failed: number
 }
@@ -46,7 +50,7 @@ const stageMax = 2_000
 /**
  * Moves the redrive step by step. After each step it waits until every moved message has an outcome. When the
  * share of messages that are parked again exceeds the limit, it stops the redrive with that reason. An
- * operator can continue the redrive under the same name.
+ * operator can continue the redrive under the same name: the share then counts from that moment.
  */
 export async function rampRedrive(
   pool: SqlPool,
@@ -55,10 +59,11 @@ export async function rampRedrive(
   env: RampEnvironment,
 ): Promise<RampResult> {
   const total = { moved: 0, behind: 0, left: 0 }
+  const since = await readLastMove(pool, requestId)
   for (let step = 0; ; step++) {
     const wanted = ramp.steps[step] ?? Number.POSITIVE_INFINITY
     const state = await moveStep(pool, requestId, wanted, total, env)
-    const counts = await untilNoneAtWork(pool, requestId, env, { step, ...total })
+    const counts = await untilNoneAtWork(pool, { requestId, since }, env, { step, ...total })
     const progress = { step, ...total, ...counts }
     env.onProgress?.(progress)
     if (state !== 'moving') return { ...progress, state, stoppedBecause: null }
@@ -89,19 +94,22 @@ async function moveStep(
   }
 }
 
-/** Waits until no moved message is at work. */
+/** Waits until no moved message is at work. Counts those that were moved after `since`. */
 async function untilNoneAtWork(
   pool: SqlPool,
-  requestId: string,
+  { requestId, since }: { readonly requestId: string; readonly since: string | null },
   env: RampEnvironment,
   before: Omit<RampProgress, 'finished' | 'failed'>,
 ): Promise<{ readonly finished: number; readonly failed: number }> {
   for (;;) {
     const { outcomes, state } = await showRedrive(pool, requestId, 0)
-    const failed = outcomes['parked again'] ?? 0
-    const { 'at work': working = 0, waits: _waits, left: _left, ...done } = outcomes
-    const finished = Object.values(done).reduce((sum, count) => sum + count, 0)
-    if (working === 0 || state === 'stopped') return { finished, failed }
+    const { 'at work': _working, ...done } = await readOutcomesSince(pool, requestId, since)
+    const failed = done['parked again'] ?? 0
+    const finished = Object.entries(done).reduce(
+      (sum, [name, count]) => sum + (name === 'left' ? 0 : count),
+      0,
+    )
+    if ((outcomes['at work'] ?? 0) === 0 || state === 'stopped') return { finished, failed }
     env.onProgress?.({ ...before, finished, failed })
     await env.pause(env.lookMs ?? 250)
   }

@@ -1,6 +1,6 @@
 import { inert, type Reach } from '../../crash-points.ts'
 import { acts } from '../../drivers/postgres/acts.ts'
-import { assertUsable } from '../../drivers/postgres/migrate.ts'
+import { assertUsable } from '../../drivers/postgres/assert-usable.ts'
 import { type RedriveReport, readRedrive } from '../../drivers/postgres/parking/read-redrive.ts'
 import type { SqlPool } from '../../drivers/postgres/pool.ts'
 import { type ActArguments, act, refused } from '../act.ts'

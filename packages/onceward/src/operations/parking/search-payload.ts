@@ -1,4 +1,4 @@
-import { assertUsable } from '../../drivers/postgres/migrate.ts'
+import { assertUsable } from '../../drivers/postgres/assert-usable.ts'
 import { readHeldBody } from '../../drivers/postgres/parking/read-details.ts'
 import type { ParkedFilter, ParkedRow } from '../../drivers/postgres/parking/read-parked.ts'
 import { readSearchWindow } from '../../drivers/postgres/parking/search-window.ts'
@@ -12,7 +12,7 @@ export interface PayloadMember {
 
 /**
  * The filter for messages that may have this member: their payload contains the text of its value, plain or
- * with escaped characters. `hasMember` decides.
+ * with escaped characters. `hasMembers` decides.
  */
 export function mayHave({ value }: PayloadMember): Pick<ParkedFilter, 'payloadHas'> {
   const quoted = JSON.stringify(value).slice(1, -1)
@@ -23,17 +23,30 @@ export function mayHave({ value }: PayloadMember): Pick<ParkedFilter, 'payloadHa
   return { payloadHas: [...new Set([value, quoted, ascii, ascii.toUpperCase().replaceAll('\\U', '\\u')])] }
 }
 
-export function hasMember(body: Buffer, { path, value }: PayloadMember): boolean {
+/** Whether the payload has all of these members. */
+export function hasMembers(body: Buffer, members: readonly PayloadMember[]): boolean {
   try {
-    let at: unknown = JSON.parse(body.toString('utf8'))
-    for (const name of path) {
-      if (typeof at !== 'object' || at === null || !Object.hasOwn(at, name)) return false
-      at = (at as Record<string, unknown>)[name]
-    }
-    return typeof at !== 'object' && String(at) === value
+    const value = exact.parse(body.toString('utf8'), (_, one, { source }) =>
+      Number.isInteger(one) && !Number.isSafeInteger(one) ? source : one,
+    )
+    return members.every(member => hasMember(value, member))
   } catch {
     return false
   }
+}
+
+/** Since Node 22; the types do not know it yet. A number above 2^53 is compared as it is written. */
+const exact = JSON as unknown as {
+  parse(text: string, revive: (name: string, value: unknown, at: { source?: string }) => unknown): unknown
+}
+
+function hasMember(payload: unknown, { path, value }: PayloadMember): boolean {
+  let at = payload
+  for (const name of path) {
+    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, name)) return false
+    at = (at as Record<string, unknown>)[name]
+  }
+  return typeof at !== 'object' && String(at) === value
 }
 
 /** What a search found until it ended. */
@@ -55,28 +68,30 @@ export interface SearchLimits {
 }
 
 /**
- * One page of messages whose payload has the text of `filter.payloadHas`, or this member. It looks at windows
- * of rows, and stops between two windows when the time is over or the signal is aborted.
+ * One page of messages whose payload has the texts of the filter and all of these members. It looks at
+ * windows of rows, and stops when the time is over or the signal is aborted, which cancels the running
+ * statement.
  */
 export async function searchPayload(
   pool: SqlPool,
   filter: ParkedFilter,
-  member: PayloadMember | null,
+  members: readonly PayloadMember[],
   { timeoutMs, nowMs, signal }: SearchLimits,
 ): Promise<SearchResult> {
   await assertUsable(pool)
   const endMs = nowMs() + timeoutMs
   const isOver = () => nowMs() >= endMs || signal?.aborted === true
   const side = filter.newestFirst === true ? 'before' : 'after'
+  const [first] = members.toSorted((a, b) => b.value.length - a.value.length)
   const rows: ParkedRow[] = []
   let next = filter[side] ?? null
   while (!isOver()) {
-    const asked = { ...filter, ...(member !== null && mayHave(member)), [side]: next ?? undefined }
-    const window = await readSearchWindow(pool, asked, endMs - nowMs())
+    const asked = { ...filter, ...(first !== undefined && mayHave(first)), [side]: next ?? undefined }
+    const window = await readSearchWindow(pool, asked, { timeoutMs: endMs - nowMs(), signal })
     if (window === null) break
     for (const row of window.rows) {
       if (isOver()) return { rows, complete: false, next }
-      if (member === null || (await bodyHas(pool, row.id, member))) rows.push(row)
+      if (first === undefined || (await bodyHas(pool, row.id, members))) rows.push(row)
       next = row.id
       if (rows.length === filter.countMax) return { rows, complete: true, next }
     }
@@ -87,7 +102,7 @@ export async function searchPayload(
 }
 
 /** False for a message that was settled in the meantime. */
-async function bodyHas(pool: SqlPool, id: string, member: PayloadMember): Promise<boolean> {
+async function bodyHas(pool: SqlPool, id: string, members: readonly PayloadMember[]): Promise<boolean> {
   const body = await readHeldBody(pool, id)
-  return body !== null && hasMember(body, member)
+  return body !== null && hasMembers(body, members)
 }

@@ -1,4 +1,4 @@
-import { assertUsable } from '../../drivers/postgres/migrate.ts'
+import { assertUsable } from '../../drivers/postgres/assert-usable.ts'
 import { type KeyView, readKey } from '../../drivers/postgres/parking/read-key.ts'
 import type { SqlPool } from '../../drivers/postgres/pool.ts'
 

@@ -1,4 +1,4 @@
-import { assertUsable } from '../../drivers/postgres/migrate.ts'
+import { assertUsable } from '../../drivers/postgres/assert-usable.ts'
 import {
   type ParkedEvent,
   type ParkedFacts,
@@ -30,7 +30,7 @@ export const shownBytesMax = 64 * 1024
 /** One message that needs attention, with its history. */
 export async function showParked(pool: SqlPool, id: string): Promise<ParkedDetails> {
   const [row] = await listParked(pool, { ids: [id], countMax: 1 })
-  if (row === undefined) throw refused(`Message ${id} is not parked; it may be finished by now.`)
+  if (row === undefined) throw refused(`Message ${id} is not parked; it may already be finished.`)
   const facts = await readFacts(pool, id, shownBytesMax)
   if (facts === null) throw refused(`A worker leased message ${id} a moment ago.`)
   const { consumer_id, start, ...rest } = facts

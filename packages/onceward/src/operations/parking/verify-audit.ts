@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { assertUsable } from '../../drivers/postgres/assert-usable.ts'
 import {
   type AuditFilter,
   type AuditRow,
@@ -7,7 +8,6 @@ import {
   readAuditHead,
   readAuditPage,
 } from '../../drivers/postgres/audit/read-audit.ts'
-import { assertUsable } from '../../drivers/postgres/migrate.ts'
 import type { SqlPool } from '../../drivers/postgres/pool.ts'
 
 export interface AuditProblem {

@@ -1,5 +1,5 @@
 import { acts } from '../../drivers/postgres/acts.ts'
-import { assertUsable } from '../../drivers/postgres/migrate.ts'
+import { assertUsable } from '../../drivers/postgres/assert-usable.ts'
 import type { SqlPool } from '../../drivers/postgres/pool.ts'
 import {
   checkServer,
@@ -8,7 +8,6 @@ import {
   readExposures,
   readIncarnations,
   recordIfAllowed,
-  recordIncarnation,
 } from '../../drivers/postgres/server/read-incarnations.ts'
 import { OncewardError } from '../../errors.ts'
 import { act } from '../act.ts'
@@ -52,9 +51,8 @@ export function acceptServer(
  * until it is accepted.
  */
 export async function declareServer(pool: SqlPool, because: string): Promise<RestoreView> {
-  await assertUsable(pool)
   if (because.trim() === '')
     throw new OncewardError('usage', 'Say why the server counts as another incarnation. Nothing was changed.')
-  await recordIncarnation(pool, because)
+  await act(pool, acts.declareIncarnation, [because], undefined, 'onceward restore')
   return readRestore(pool)
 }

@@ -1,5 +1,6 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
 import {
+  type CampaignFilter,
   type CampaignRow,
   listCampaignRows,
   readCampaignRow,
@@ -71,10 +72,7 @@ export async function readCampaign(client: SqlClient, id: string): Promise<Campa
 }
 
 /** The newest first. */
-export async function listCampaigns(
-  client: SqlClient,
-  wanted: { readonly consumer?: string | undefined; readonly open: boolean; readonly countMax: number },
-): Promise<readonly Campaign[]> {
+export async function listCampaigns(client: SqlClient, wanted: CampaignFilter): Promise<readonly Campaign[]> {
   return (await listCampaignRows(client, wanted)) as readonly Campaign[]
 }
 

@@ -1,10 +1,11 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
 import { durationText } from '../../contract/duration.ts'
 import type { SqlTransaction } from '../../contract/handler.ts'
-import { callPlanCampaign } from '../../drivers/postgres/campaign/steer-campaign.ts'
+import { acts } from '../../drivers/postgres/acts.ts'
 import { inTransaction } from '../../drivers/postgres/in-transaction.ts'
 import type { SqlClient, SqlPool } from '../../drivers/postgres/pool.ts'
 import { OncewardError } from '../../errors.ts'
+import { callAct } from '../../operations/act.ts'
 import type { Edges, LogRange, RangeReader } from '../../ports/range-reader.ts'
 import { namesOf } from '../archive/names-of.ts'
 import { planArchive } from '../archive/plan-archive.ts'
@@ -25,7 +26,7 @@ export interface PreviewOptions {
   readonly dryRun?: boolean
 }
 
-/** What a campaign would do, before anybody starts it. */
+/** What a campaign would do, before it is started. */
 export interface CampaignPreview {
   readonly campaign: Campaign
   readonly plan: CampaignPlan
@@ -97,8 +98,8 @@ async function beforeLive(
 }
 
 async function keepPlan(client: SqlClient, id: string, plan: CampaignPlan): Promise<void> {
-  const { ok, why } = await callPlanCampaign(client, id, plan)
-  if (!ok) throw refused(why)
+  const answer = await callAct(client, acts.planCampaign, [id, JSON.stringify(plan)])
+  if (!answer.ok) throw refused(answer.why)
 }
 
 async function makePlan(pool: SqlPool, campaign: Campaign, options: PreviewOptions): Promise<CampaignPlan> {

@@ -4,7 +4,7 @@ import {
   type CampaignFinding,
   readCampaignEvents,
   readCampaignFindings,
-} from '../../drivers/postgres/campaign/steer-campaign.ts'
+} from '../../drivers/postgres/campaign/read-findings.ts'
 import type { SqlClient, SqlPool } from '../../drivers/postgres/pool.ts'
 import { OncewardError } from '../../errors.ts'
 import { act } from '../../operations/act.ts'

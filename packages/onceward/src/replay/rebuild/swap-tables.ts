@@ -55,9 +55,11 @@ export async function swapTables(
     readonly acceptMissing: boolean
     readonly acceptUnknown: boolean
     readonly accept: Accepted
+    readonly because: string | undefined
   },
 ): Promise<Swap> {
-  const { pool, env, consumer, acceptMissing, acceptUnknown, accept } = options
+  const { pool, env, consumer, acceptMissing, acceptUnknown, accept, because } = options
+  const accepted = because === undefined ? accept : { because, acceptMissing, acceptUnknown, accept }
   const campaign = await assertRebuild(pool, id, 'verified')
   if (asksOutside(consumer)) await awaitFinishedByLive(campaign, options, acceptUnknown)
   for (let round = 0; round < roundsMax && (await followLive(id, options)) > nearlyThere; round++);
@@ -82,7 +84,7 @@ export async function swapTables(
     // After closing: an operator who gave up one of those rows has committed, or finds it gone.
     await assertNoneGivenUp(client, campaign)
     await exchangeTables(client, tables!, shadowSchema(id), oldSchema(id))
-    await recordSwap(client, id, { tables: compared, accepted: accept })
+    await recordSwap(client, id, { tables: compared, accepted })
     env.reach('swap.moved')
     return { tables: tables!, messages, closed, compared }
   })

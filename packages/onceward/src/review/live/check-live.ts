@@ -11,6 +11,7 @@ import { memoryRules } from '../rules/memory.ts'
 import { postgresRules } from '../rules/postgres.ts'
 import { aboutServer, type Checked, judgeAll, type LiveAccess } from './access.ts'
 import { checkKafka } from './kafka.ts'
+import { oddAnswers } from './odd-answers.ts'
 import { checkRabbit } from './rabbitmq.ts'
 import { checkSchemas } from './schema.ts'
 import { placeOf, within } from './within.ts'
@@ -87,6 +88,7 @@ async function checkDatabase(all: readonly Checked[], access: LiveAccess): Promi
     const findings = [
       ...judgeAll(postgresRules, { ...facts, wallMs: wallMs() }, { consumer: null, place }),
       ...hiddenTransactions(facts, place),
+      ...aboutServer(unaskedServer, oddAnswers(facts), place),
     ]
     if (facts.pooling !== 'statement' && facts.schema !== null)
       await within(access, verifyEffects(pool, all, env, unfit), () => pool.cut())

@@ -35,7 +35,8 @@ export async function checkKafka(all: readonly Checked[], access: LiveAccess): P
       const asked = describeCluster(options, { read: names(false), written: names(true) })
       const state = await within(access, asked)
       const unknown = [...state.topics.values()].flatMap(topic => topic.unasked ?? topic.unsampled ?? [])
-      answer.findings.push(...aboutServer(unaskedServer, unknown, options.bootstrap))
+      const notChecked = [...unknown, ...state.unreported]
+      answer.findings.push(...aboutServer(unaskedServer, notChecked, options.bootstrap))
       for (const one of group) one.judge(state)
     } catch (error) {
       answer.findings.push(...aboutServer(silentServer, errorText(error, 500), options.bootstrap))

@@ -85,8 +85,10 @@ export const situations = {
   undecodable: { when: 'bytes that cannot be decoded', fact: () => unreadable('undecodable') },
   tombstone: {
     when: 'a record without a body (a tombstone)',
-    fact: ({ message, source }) =>
-      source.kind === 'kafka' && message.tombstones !== 'handle' ? unreadable('tombstone') : null,
+    fact: ({ message, source }) => {
+      if (source.kind !== 'kafka') return null
+      return message.tombstones === 'handle' ? applied : unreadable('tombstone')
+    },
   },
   invalid: {
     when: 'a message the schema refuses',

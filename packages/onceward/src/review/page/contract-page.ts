@@ -1,10 +1,10 @@
 import { isTransform, type Transform } from '../../contract/define-transform.ts'
 import { durationText } from '../../contract/duration.ts'
-import type { Outcome } from '../../engine/batch/outcome.ts'
 import type { Consumer } from '../../index.ts'
-import { type Behaviour, behaviourOf, behaviourText, type Situation } from './behaviour.ts'
+import { type Behaviour, behaviourOf } from './behaviour.ts'
 import { describeFrom, describeGroup, describePublish, describeSource, describeTarget } from './describe.ts'
 import { commonAssumptions, notPromised, promiseOf, type SinkPromise, sourceAssumptions } from './promise.ts'
+import { objectivesText, orderText, ownerText, saidOf } from './section-texts.ts'
 import { transformPage } from './transform-page.ts'
 
 /**
@@ -94,8 +94,8 @@ function effectText({ effect }: Consumer): string {
   ].join('; ')
 }
 
-function identityText({ identity, dedup, effect }: Consumer): string {
-  const { id, businessKey, idempotencyKey, aggregateId, aggregateVersion } = identity
+function identityText({ identity, dedup, effect, message }: Consumer): string {
+  const { id, businessKey, idempotencyKey, aggregateId, aggregateVersion, occurredAt } = identity
   const version =
     aggregateId !== undefined && aggregateVersion !== undefined
       ? `${describeFrom(aggregateId)} + ${describeFrom(aggregateVersion as never)}`
@@ -104,9 +104,13 @@ function identityText({ identity, dedup, effect }: Consumer): string {
     `message id: ${describeFrom(id)}`,
     ...(businessKey === undefined ? [] : [`business key: ${describeFrom(businessKey)}`]),
     ...(version === null ? [] : [`version: ${version}`]),
+    ...(message.digestHeaders.length === 0
+      ? []
+      : [`content: the body and the headers ${message.digestHeaders.join(', ')}`]),
     ...(idempotencyKey === undefined
       ? []
       : [`default key of external effects: ${describeFrom(idempotencyKey)}`]),
+    ...(occurredAt === undefined ? [] : [`event time: ${describeFrom(occurredAt as never)}`]),
     ...(dedup === 'version' ? [`key and version of the ${effect?.apply?.kind ?? 'effect'}`] : []),
   ].join('; ')
 }
@@ -128,48 +132,37 @@ function duplicateText({ dedup }: Consumer, behaviour: readonly Behaviour[]): st
   return saidOf(behaviour, ['again', 'altered', 'keyAgain', 'keyAltered'])
 }
 
-/** The part of the page's table that answers one question, as a sentence. */
-export function saidOf(behaviour: readonly Behaviour[], about: readonly Situation[]): string {
-  return behaviour
-    .filter(({ situation }) => about.includes(situation))
-    .map(one => `${one.when}: ${behaviourText(one)}`)
-    .join('; ')
-}
-
-export function orderText({ order, effect }: Consumer, behaviour: readonly Behaviour[]): string {
-  const guard =
-    effect?.apply?.remembers === true ? 'the version guard ignores older facts and records gaps; ' : ''
-  if (order === 'none')
-    return `${guard}${guard === '' ? 'not kept: the effect must not depend on order' : 'arrival is in any order'}`
-  const passed = new Set(behaviour.filter(({ later }) => later === 'continue').map(({ outcome }) => outcome))
-  const waits = new Set(behaviour.filter(({ later }) => later === 'wait').map(({ outcome }) => outcome))
-  const lane = order === 'key' ? 'key' : 'partition'
-  return [
-    `${guard}applied in order of arrival per ${lane}`,
-    ...(waits.size === 0 ? [] : [`later messages of the ${lane} wait behind one that is ${wordsFor(waits)}`]),
-    ...(passed.size === 0 ? [] : [`they continue past one that is ${wordsFor(passed)}`]),
-  ].join('; ')
-}
-
-const inOrderText: Partial<Record<Outcome, string>> = { retry: 'tried again', halted: 'cause of a halt' }
-
-function wordsFor(outcomes: ReadonlySet<Outcome>): string {
-  return [...outcomes].map(outcome => inOrderText[outcome] ?? outcome).join(' or ')
-}
-
-function poisonText({ failure }: Consumer, behaviour: readonly Behaviour[]): string {
+function poisonText({ failure, inbox, isolation }: Consumer, behaviour: readonly Behaviour[]): string {
   const { deadLetter, deadLetterOwner, rules } = failure
   const sameMax = failure.exhausted === 'stop' ? null : rules.unclassified.sameMax
   return [
     saidOf(behaviour, ['transient', 'poison', 'invalid', 'undecodable', 'tombstone']),
     ...(sameMax === null ? [] : [`a message that fails ${sameMax} times in the same way is poison`]),
+    ...classesText(failure),
+    `between attempts a message waits ${waitingPlaces[inbox.mode === 'stored' ? 'defer' : failure.mode]}`,
+    ...(isolation.mode === 'child'
+      ? ['handlers run in a child process; one that does not end is killed, and counts as a crash']
+      : []),
     ...redeliveryText(failure),
     ...pauseText(failure),
     deadLetter === null
       ? 'kept in the store'
       : `messages that are dead-lettered, quarantined or without attempts left are copied to ${deadLetter}`,
     `${deadLetterOwner} is responsible for them`,
+    `with ${failure.parking.totalMax} parked, or ${failure.parking.perKeyMax} behind one of a key, later messages wait at the source`,
   ].join('; ')
+}
+
+const waitingPlaces: Readonly<Record<Consumer['failure']['mode'], string>> = {
+  block: 'in the process, unacknowledged',
+  defer: 'in the store',
+  'retry queue': 'in a retry queue',
+  'retry topic': 'in a retry topic',
+}
+
+function classesText({ classes }: Consumer['failure']): readonly string[] {
+  const named = Object.entries(classes).map(([code, failureClass]) => `${code} is ${failureClass}`)
+  return named.length === 0 ? [] : [`of the errors, ${named.join(', ')}`]
 }
 
 function redeliveryText({ redelivery }: Consumer['failure']): readonly string[] {
@@ -193,7 +186,7 @@ function pauseText({ breaker, brake }: Consumer['failure']): readonly string[] {
 }
 
 function replayText({ replay, effect }: Consumer): string {
-  const { modes, windowMs, effects, compare } = replay
+  const { modes, windowMs, effects, compare, tables = [] } = replay
   if (modes.length === 0) return 'not allowed'
   const outside = Object.keys({ ...effect?.external, ...effect?.publish }).length > 0
   const suppressed =
@@ -205,6 +198,7 @@ function replayText({ replay, effect }: Consumer): string {
     `allowed: ${modes.join(', ')}`,
     `back to ${windowMs === null ? 'the oldest record of the source' : durationText(windowMs)}`,
     ...(outside ? [`external effects and messages are ${suppressed}`] : []),
+    ...(tables.length > 0 ? [`a rebuild makes ${tables.join(', ')} anew`] : []),
     ...(changes.length > 0 ? [`a rebuild may change ${changes.join(', ')}`] : []),
   ].join('; ')
 }
@@ -228,28 +222,4 @@ function evidenceText({ evidence, retention }: Consumer): string {
   const kept = evidence.keep === 'payload' ? 'with its facts and bytes' : 'with its facts'
   const term = retention === null ? 'never removed' : `kept ${durationText(retention.receipts)}`
   return `a receipt for each message, ${kept}; ${term}`
-}
-
-export function objectivesText({ objectives }: Consumer, keepsMarkers = true): string {
-  const { lagMaxMs, lagRecordsMax, applyP99MaxMs, duplicateShareMax, setAsideMax, setAsideAgeMaxMs } =
-    objectives
-  const flow = [
-    `no message waits longer than ${durationText(lagMaxMs)}`,
-    `at most ${lagRecordsMax} wait at the broker`,
-    `99 of 100 batches within ${durationText(applyP99MaxMs)}`,
-  ]
-  if (!keepsMarkers) return flow.join('; ')
-  return [
-    ...flow,
-    `at most ${setAsideMax} of one reason wait for a person, and none for longer than ${durationText(setAsideAgeMaxMs)}`,
-    `at most ${Number((duplicateShareMax * 100).toFixed(2))} % repeats`,
-  ].join('; ')
-}
-
-export function ownerText({ owner, producer, failure }: Consumer): string {
-  return [
-    owner,
-    ...(failure.deadLetterOwner === owner ? [] : [`dead letters: ${failure.deadLetterOwner}`]),
-    ...(producer === undefined ? [] : [`producer: ${producer}`]),
-  ].join('; ')
 }

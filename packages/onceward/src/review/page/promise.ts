@@ -95,7 +95,7 @@ const byPolicy: Record<RepeatPolicy, { often: Often; text: string; assumes: read
   },
   'at most once': {
     often: 'at most once',
-    text: 'Never repeated. A call with an unknown outcome waits for people.',
+    text: 'Never repeated. A call with an unknown outcome needs an operator.',
     assumes: [],
   },
   manual: {

@@ -1,9 +1,10 @@
 import type { Transform } from '../../contract/define-transform.ts'
 import type { Consumer } from '../../index.ts'
 import { behaviourOf } from './behaviour.ts'
-import { type ContractPage, objectivesText, orderText, ownerText, saidOf } from './contract-page.ts'
+import type { ContractPage } from './contract-page.ts'
 import { describeFrom, describeGroup, describeSource } from './describe.ts'
 import { sourceAssumptions } from './promise.ts'
+import { objectivesText, orderText, ownerText, saidOf } from './section-texts.ts'
 
 /** The page of a transform. Pure. */
 export function transformPage(transform: Transform): ContractPage {

@@ -47,7 +47,7 @@ export const effectRules: readonly Rule<Consumer>[] = [
     severity: 'warning',
     title: 'Calls are repeated only while the target remembers their key',
     reason:
-      'After half of the key lifetime the dispatcher no longer repeats a call with an unknown outcome: the row waits for people although attempts are left.',
+      'After half of the key lifetime the dispatcher no longer repeats a call with an unknown outcome: the row waits for an operator although attempts are left.',
     fix: 'Reduce attempts or delays, or set keyLifetimeMs to what the target promises.',
     judge: consumer =>
       targetsOf(consumer).flatMap(([name, target]) => {

@@ -96,7 +96,7 @@ export const identityRules: readonly Rule<Consumer>[] = [
     severity: 'note',
     title: 'A business key has a digest of its content',
     reason:
-      'The same key with another amount counts as a repeat and is skipped; with a digest it is a conflict that people see.',
+      'The same key with another amount counts as a repeat and is skipped; with a digest it is a conflict that an operator sees.',
     fix: 'Set identity.businessDigest to the fields that make up the content.',
     judge: ({ identity }) =>
       identity.businessKey !== undefined && identity.businessDigest === undefined

@@ -66,6 +66,23 @@ function deliveryLimit(queue: QueueState, { version }: BrokerState): number | nu
   return Number.parseInt(version, 10) >= 4 ? 20 : null
 }
 
+/**
+ * From 4.3 on, a negative acknowledgement does not count toward the limit; a rejection and a connection that
+ * ended do, also when it was closed in order.
+ */
+function countedBy({ version }: BrokerState): string {
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  return major > 4 || (major === 4 && minor >= 3)
+    ? 'rejections and ended connections count'
+    : 'every returned delivery counts'
+}
+
+/** How a quorum queue delays what ended connections return, as RabbitMQ 4.3 can; null if it does not. */
+function delayedRetry(queue: QueueState): string | null {
+  const type = setting(queue, 'delayed-retry-type')
+  return queue.type === 'quorum' && (type === 'all' || type === 'failed') ? type : null
+}
+
 const hasDeadLetters = (queue: QueueState) => setting(queue, 'dead-letter-exchange') !== undefined
 
 /** Why a queue, and the messages in it, do not survive. */
@@ -164,7 +181,7 @@ export const rabbitRules: readonly Rule<RabbitSubject>[] = [
       const limit = deliveryLimit(queue, broker)
       const attempts = consumer.failure.attemptsMax
       return limit !== null && limit <= attempts && declaration.deadLetterIngest === undefined
-        ? `queue ${queue.name} has delivery limit ${limit}, failure.attemptsMax is ${attempts}`
+        ? `queue ${queue.name} has delivery limit ${limit} (${countedBy(broker)}), failure.attemptsMax is ${attempts}`
         : null
     }),
   },
@@ -213,7 +230,8 @@ export const rabbitRules: readonly Rule<RabbitSubject>[] = [
     id: 'OW210',
     severity: 'error',
     title: 'The acknowledgement time-out is longer than work can take',
-    reason: 'After it RabbitMQ closes the channel and redelivers every message on it; handlers start again.',
+    reason:
+      'After it RabbitMQ closes the channel, or from 4.3 on cancels the consumer of a quorum queue, and redelivers every message; handlers start again.',
     fix: "Raise consumer-timeout by a policy, make batch.handlerTimeoutMs, attempts or delays smaller, or use failure.mode 'defer'.",
     judge: ofQueue((queue, { consumer }) => {
       const set = limitSetting(queue, 'consumer-timeout')
@@ -282,5 +300,19 @@ export const rabbitRules: readonly Rule<RabbitSubject>[] = [
             .map(
               ({ exchange }) => `queue ${queue} is to be bound to exchange ${exchange}, which does not exist`,
             ),
+  },
+  {
+    id: 'OW217',
+    severity: 'error',
+    title: 'Returned messages are not delayed where order is kept',
+    reason:
+      'With delayed retry (RabbitMQ 4.3) a message whose process died waits in the queue, and later messages of its key are delivered before it.',
+    fix: "Set delayed-retry-type to disabled or returned for the queue, or give up order: 'key'. Retries of the contract need no help of the broker.",
+    judge: ofQueue((queue, { consumer }) => {
+      const type = delayedRetry(queue)
+      return type === null || consumer.order !== 'key'
+        ? null
+        : `queue ${queue.name} has delayed-retry-type ${type}, and the contract orders by key`
+    }),
   },
 ]

@@ -69,7 +69,7 @@ export const retentionRules: readonly Rule<Consumer>[] = [
   {
     id: 'OW165',
     severity: 'warning',
-    title: 'Dead letters are kept long enough for people',
+    title: 'Dead letters are kept long enough for operators',
     reason: 'A holiday is longer than a few days; a removed message cannot be redriven.',
     fix: 'Raise retention.deadLetters, or omit it: dead letters are then never removed.',
     judge: ({ retention }) =>

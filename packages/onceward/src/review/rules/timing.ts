@@ -22,7 +22,7 @@ export const timingRules: readonly Rule<Consumer>[] = [
     severity: 'warning',
     title: 'Deliveries are acknowledged before the broker’s time-out',
     reason:
-      'After its acknowledgement time-out (30 min unless changed) RabbitMQ closes the channel and redelivers every message on it.',
+      'After its acknowledgement time-out (30 min unless changed) RabbitMQ closes the channel, or from 4.3 on cancels the consumer of a quorum queue, and redelivers every message.',
     fix: "Make batch.handlerTimeoutMs, attempts or delays smaller, use failure.mode 'defer' or inbox.mode 'stored', or raise consumer-timeout by a policy and waive this.",
     judge: consumer => {
       const ms = longestHoldMs(consumer)

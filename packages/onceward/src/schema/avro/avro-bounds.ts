@@ -44,7 +44,9 @@ const primitives: Readonly<Record<string, Step>> = {
 }
 
 function compile(schema: unknown, space: string, types: Map<string, Step>): Step {
-  if (typeof schema === 'string') return primitives[schema] ?? named(schema, space, types)
+  if (typeof schema === 'string') {
+    return Object.hasOwn(primitives, schema) ? primitives[schema]! : named(schema, space, types)
+  }
   if (Array.isArray(schema)) return union(schema.map(branch => compile(branch, space, types)))
   if (!isRecord(schema)) throw new TypeError('not an Avro schema')
   const { type } = schema
@@ -111,7 +113,7 @@ function record(schema: Named, outer: string, types: Map<string, Step>): Step {
     walk.depth--
   })
   if (!Array.isArray(schema.fields)) throw new TypeError('a record without fields')
-  fields = schema.fields.map(field => compile((field as Named).type, space, types))
+  fields = schema.fields.map(field => compile(isRecord(field) ? field.type : null, space, types))
   return step
 }
 
@@ -124,10 +126,12 @@ function blocks(item: Step): Step {
   return walk => {
     if (++walk.depth > walk.depthMax) throw new RangeError(`nested deeper than ${walk.depthMax}`)
     for (let count = readLong(walk); count !== 0; count = readLong(walk)) {
-      if (count < 0) readLong(walk)
+      // avsc skips by this size what the reader's schema lacks: another one would shift all that follows.
+      const end = count < 0 ? readLong(walk) + walk.at : null
       walk.items -= Math.abs(count)
       if (walk.items < 0) throw new RangeError('too many items of arrays and maps')
       for (let left = Math.abs(count); left > 0; left--) item(walk)
+      if (end !== null && end !== walk.at) throw new RangeError('a block of items with a wrong size')
     }
     walk.depth--
   }

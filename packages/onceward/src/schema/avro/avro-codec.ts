@@ -1,3 +1,4 @@
+import type { Type } from 'avsc'
 import type { Codec } from '../../message/codec.ts'
 import type { RegisteredSchema } from '../registered-schema.ts'
 import { type RegistryCodecOptions, registryCodec } from '../registry-codec.ts'
@@ -24,7 +25,7 @@ export function avroCodec({ reader, longs, logicalTypes, ...options }: AvroCodec
   const resolved = async (schema: RegisteredSchema) => {
     const written = await typeOf(schema)
     const type = (await ownType()) ?? written
-    return { type, resolver: type === written ? undefined : type.createResolver(written) }
+    return { type, resolver: type === written ? undefined : resolverOf(type, written) }
   }
   return registryCodec(
     {
@@ -52,6 +53,18 @@ export function avroCodec({ reader, longs, logicalTypes, ...options }: AvroCodec
     },
     options,
   )
+}
+
+/** avsc looks for the fields of what is none, such as an array that is to be read as a record. */
+function resolverOf(type: Type, written: Type): ReturnType<Type['createResolver']> {
+  try {
+    return type.createResolver(written)
+  } catch (error) {
+    if (type.typeName === written.typeName) throw error
+    throw new TypeError(`it writes ${written.typeName}, and the contract reads ${type.typeName}`, {
+      cause: error,
+    })
+  }
 }
 
 export function ownSchema(given: string | object): RegisteredSchema {

@@ -30,6 +30,8 @@ export function checkedAttributes(given: Attributes): Attributes {
   for (const name of names)
     if (!attributeName.test(name) || name === 'data')
       throw new TypeError(`"${name.slice(0, 100)}" is not a name of a CloudEvents attribute`)
+  for (const [name, value] of Object.entries(given))
+    if (!value.isWellFormed()) throw new TypeError(`${name} of the CloudEvent has half a character`)
   if (given.specversion !== '1.0')
     throw new TypeError(
       given.specversion === undefined

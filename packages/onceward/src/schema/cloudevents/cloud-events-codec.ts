@@ -20,7 +20,7 @@ export interface CloudEventsCodecOptions {
  */
 export function cloudEventsCodec({ data }: CloudEventsCodecOptions = {}): Codec {
   const read = (bytes: Buffer, limits: Limits, delivery: DeliveryFacts) => {
-    const { contentType } = delivery.properties
+    const contentType = contentTypeOf(delivery)
     if (contentType !== undefined && isStructured(contentType)) {
       assertJsonFormat(contentType)
       const event = fromJsonFormat(jsonCodec.decode(bytes, limits, delivery))
@@ -59,8 +59,14 @@ export function cloudEventsCodec({ data }: CloudEventsCodecOptions = {}): Codec 
   }
 }
 
+/** A queue in PostgreSQL keeps what its producer wrote, also a number. */
+function contentTypeOf({ properties: { contentType } }: DeliveryFacts): string | undefined {
+  if (contentType === undefined || typeof contentType === 'string') return contentType
+  throw new TypeError(`a content type of type ${typeof contentType}`)
+}
+
 function dataIn(bytes: Buffer, limits: Limits, delivery: DeliveryFacts): Buffer {
-  if (!isStructured(delivery.properties.contentType)) return bytes
+  if (!isStructured(contentTypeOf(delivery))) return bytes
   const { data } = fromJsonFormat(jsonCodec.decode(bytes, limits, delivery))
   return data !== null && 'bytes' in data ? data.bytes : bytes
 }

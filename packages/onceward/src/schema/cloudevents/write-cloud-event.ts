@@ -24,7 +24,7 @@ function attributesOf({ data: _, ...rest }: CloudEvent): Attributes {
   for (const [name, value] of Object.entries(rest)) {
     if (value === undefined) continue
     if (!['string', 'number', 'bigint', 'boolean'].includes(typeof value))
-      throw new TypeError(`the CloudEvents attribute "${name}" must be a text, a number or a boolean`)
+      throw new TypeError(`the CloudEvents attribute "${name}" must be a string, a number or a boolean`)
     attributes[name] = String(value)
   }
   return checkedAttributes(attributes)

@@ -7,15 +7,15 @@ import { IdFolder } from './id-folder.ts'
 
 /**
  * What a producer may do at the registry. `lookup`: the schema must be among the versions of its subject.
- * `register`: it is added if it is new. An id: the registry is not asked at all.
+ * `register`: it is added if it is new. An id: the registry is not queried.
  */
 export type Registration = 'lookup' | 'register' | SchemaIds
 
-/** Where ids of schemas are asked for, and kept. */
+/** Where ids of schemas are looked up and cached. */
 export interface SchemaIdsOptions {
   readonly registry: SchemaRegistry
   readonly registration: Registration
-  /** A folder that keeps ids over a restart. Default: none, so that a start needs the registry. */
+  /** A folder that keeps ids across restarts. Default: none, so that a start needs the registry. */
   readonly cacheFolder?: string | undefined
   /** Default 5 s. The longest wait for the registry; it is part of the publishing transaction. */
   readonly timeoutMs?: number | undefined
@@ -65,8 +65,8 @@ export class SchemaIdCache {
       await this.#folder?.write(subject, this.#schema, ids)
       return ids
     } catch (error) {
-      const away = error instanceof OncewardError && error.code === 'registry_unavailable'
-      const kept = away ? await this.#folder?.read(subject, this.#schema) : null
+      const isUnavailable = error instanceof OncewardError && error.code === 'registry_unavailable'
+      const kept = isUnavailable ? await this.#folder?.read(subject, this.#schema) : null
       if (kept) return kept
       throw error
     }

@@ -1,3 +1,4 @@
+import { isRecord } from '../../contract/check-values.ts'
 import { loadPeer } from '../load-peer.ts'
 import type { RegisteredSchema } from '../registered-schema.ts'
 
@@ -20,15 +21,26 @@ type AjvClass = new (options: object) => AjvInstance
  */
 export async function jsonValidator({ text, references }: RegisteredSchema): Promise<JsonValidator> {
   const schema = JSON.parse(text)
+  if (!isRecord(schema) && typeof schema !== 'boolean') throw new TypeError('not a JSON Schema')
   if (typeof schema === 'boolean') return () => (schema ? null : 'nothing is valid')
   const Ajv = await loadAjv(String(schema.$schema ?? ''))
   const ajv = new Ajv({ strict: false, validateFormats: false, logger: false })
   for (const { name, text } of references) ajv.addSchema(JSON.parse(text), name)
-  const validate = ajv.compile(schema)
+  const validate = ended(() => ajv.compile(schema))
   return value => {
-    if (validate(value) === true) return null
+    if (ended(() => validate(value)) === true) return null
     const [first] = validate.errors ?? []
     return `${first?.instancePath || 'the body'} ${first?.message ?? 'is not valid'}`
+  }
+}
+
+/** ajv follows references until the stack is exhausted, and so do the functions that it compiles. */
+function ended<T>(work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    throw new TypeError('the JSON Schema refers to itself without end', { cause: error })
   }
 }
 

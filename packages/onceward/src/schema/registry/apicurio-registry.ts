@@ -26,7 +26,8 @@ export function apicurioRegistry({ type = 'AVRO', ...access }: ApicurioAccess): 
     async find(ref, signal) {
       const answer = await ask(http, ref, signal)
       if (answer.status === 404 && answer.text.includes('error_code')) return null
-      if (answer.status !== 200) throw http.away(`it answered ${answer.status}`, undefined, answer.status)
+      if (answer.status !== 200)
+        throw http.unavailable(`it answered ${answer.status}`, undefined, answer.status)
       return { type, text: answer.text, references: [] } satisfies RegisteredSchema
     },
     async answers(signal) {

@@ -1,3 +1,4 @@
+import { isRecord } from '../../contract/check-values.ts'
 import { errorText, OncewardError } from '../../errors.ts'
 import { type ReferencedSchema, type RegisteredSchema, schemaTypes } from '../registered-schema.ts'
 import { refText, type SchemaRef } from '../schema-ref.ts'
@@ -56,6 +57,8 @@ class ConfluentRegistry implements SchemaRegistry {
   async versions(subject: string, signal: AbortSignal): Promise<readonly SchemaVersion[]> {
     const at = `/subjects/${encodeURIComponent(subject)}/versions`
     const numbers = this.#json<readonly number[]>(await this.#http.request('GET', at, signal)) ?? []
+    if (!Array.isArray(numbers) || !numbers.every(Number.isSafeInteger))
+      throw this.#http.unavailable('it answered without a list of versions')
     const found: SchemaVersion[] = []
     for (const version of numbers) {
       const schema = await this.#schema(`${at}/${version}`, signal)
@@ -79,7 +82,7 @@ class ConfluentRegistry implements SchemaRegistry {
         `registry ${this.name} refused the schema of subject ${subject}: ${reasonOf(answer)}`,
       )
     const registered = idsOf(this.#json(answer))
-    if (registered === null) throw this.#http.away(`it answered ${answer.status} to a registration`)
+    if (registered === null) throw this.#http.unavailable(`it answered ${answer.status} to a registration`)
     // Older registries answer with the id alone.
     return registered.guid === null
       ? ((await this.lookup(subject, schema, signal)) ?? registered)
@@ -100,10 +103,9 @@ class ConfluentRegistry implements SchemaRegistry {
   async #schema(path: string, signal: AbortSignal): Promise<RegisteredSchema | null> {
     const answer = this.#json<SchemaAnswer>(await this.#http.request('GET', path, signal))
     if (answer === null) return null
-    const { schema: text, schemaType: type = 'AVRO', references = [] } = answer
+    const { text, references, type = 'AVRO' } = this.#parts(answer)
     const known = schemaTypes.find(one => one === type)
-    if (typeof text !== 'string' || known === undefined || !Array.isArray(references))
-      throw this.#http.away('it answered without a schema')
+    if (known === undefined) throw this.#http.unavailable('it answered with a schema of another type')
     const found = new Map<string, ReferencedSchema>()
     await this.#follow(references, found, signal)
     return { type: known, text, references: [...found.values()] }
@@ -124,31 +126,54 @@ class ConfluentRegistry implements SchemaRegistry {
       const answer = this.#json<SchemaAnswer>(await this.#http.request('GET', path, signal))
       if (answer === null)
         throw new OncewardError('schema_unknown', `it names ${subject} version ${version}, which is unknown`)
-      await this.#follow(answer.references ?? [], found, signal, new Set([...onWay, name]))
-      found.set(name, { name, text: answer.schema })
+      const { text, references: more } = this.#parts(answer)
+      await this.#follow(more, found, signal, new Set([...onWay, name]))
+      found.set(name, { name, text })
     }
+  }
+
+  /** The members of an answer with a schema; another server, or a broken one, may send anything. */
+  #parts(answer: SchemaAnswer): {
+    readonly text: string
+    readonly type: string | undefined
+    readonly references: readonly Reference[]
+  } {
+    const { schema: text, schemaType: type, references = [] } = answer
+    if (typeof text !== 'string' || !Array.isArray(references) || !references.every(isReference))
+      throw this.#http.unavailable('it answered without a schema')
+    return { text, type, references }
   }
 
   /** Null for what the registry does not know. A 404 without its error code comes from another server. */
   #json<T>(answer: RegistryAnswer): T | null {
     const { status } = answer
-    if (status >= 500) throw this.#http.away(`it answered ${status}`, undefined, status)
+    if (status >= 500) throw this.#http.unavailable(`it answered ${status}`, undefined, status)
     let value: unknown
     try {
       value = JSON.parse(answer.text)
     } catch {
-      throw this.#http.away(`it answered ${status} without JSON`, undefined, status)
+      throw this.#http.unavailable(`it answered ${status} without JSON`, undefined, status)
     }
     if (status === 404 && typeof (value as { error_code?: unknown } | null)?.error_code === 'number')
       return null
-    if (status !== 200) throw this.#http.away(`it answered ${status}`, undefined, status)
+    if (status !== 200) throw this.#http.unavailable(`it answered ${status}`, undefined, status)
     return value as T
   }
 }
 
+function isReference(value: unknown): value is Reference {
+  if (!isRecord(value)) return false
+  return (
+    typeof value.name === 'string' && typeof value.subject === 'string' && Number.isSafeInteger(value.version)
+  )
+}
+
 function requestOf({ type, text, references }: RegisteredSchema): unknown {
   if (references.length > 0)
-    throw new OncewardError('usage', 'A schema with references cannot be registered here; register it apart.')
+    throw new OncewardError(
+      'usage',
+      'A schema with references cannot be registered here; register it separately.',
+    )
   return { schema: text, ...(type !== 'AVRO' && { schemaType: type }) }
 }
 

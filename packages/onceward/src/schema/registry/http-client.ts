@@ -10,7 +10,7 @@ export interface RegistryAccess {
   readonly auth?: BasicAuth | BearerAuth
   /** The authorities to trust and the client's certificate. Files are read with the first request. */
   readonly tls?: BrokerTls
-  /** Default 5 s, for one schema with all that it refers to. Then the registry counts as away. */
+  /** Default 5 s, for one schema with all that it refers to. Then the registry counts as unavailable. */
   readonly timeoutMs?: number
   /** The largest answer. Default 1 MiB. */
   readonly bytesMax?: number
@@ -65,18 +65,18 @@ export class RegistryHttp {
   ): Promise<RegistryAnswer> {
     const answer = await this.#send(method, path, signal, body).catch((error: unknown) => {
       if (error instanceof AnswerTooLarge) throw error
-      throw this.away(errorText(error, 200), error)
+      throw this.unavailable(errorText(error, 200), error)
     })
     const { status } = answer
     if (status === 401 || status === 403)
-      throw this.away(`it refused the login (${status})`, undefined, status)
+      throw this.unavailable(`it refused the login (${status})`, undefined, status)
     if (status === 429 || (status >= 300 && status < 400))
-      throw this.away(`it answered ${status}`, undefined, status)
+      throw this.unavailable(`it answered ${status}`, undefined, status)
     return answer
   }
 
   /** `status`: of an answer that says so. */
-  away(why: string, cause?: unknown, status?: number): OncewardError {
+  unavailable(why: string, cause?: unknown, status?: number): OncewardError {
     const details = status === undefined ? {} : { status }
     const text = `registry ${this.name} cannot be asked: ${why}`
     return new OncewardError('registry_unavailable', text, { cause, details })

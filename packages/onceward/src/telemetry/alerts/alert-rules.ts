@@ -1,9 +1,9 @@
 import type { Consumer } from '../../contract/define-consumer.ts'
-import { criticalRisks } from '../../contract/words.ts'
 import { OncewardError } from '../../errors.ts'
 import type { MetricKey } from '../catalogue.ts'
 import type { Alert } from './alert.ts'
 import { alerts } from './alerts.ts'
+import { severityOf } from './find-alert.ts'
 import { objectiveRules } from './objective-rules.ts'
 import { type HistogramPart, type Matchers, type Scope, series, window } from './promql.ts'
 import { goString, plainText, shellWord, templateText } from './template-text.ts'
@@ -76,7 +76,7 @@ function alertRule(
     owner,
     ...(alert.toProducer && { producer: consumer.producer ?? consumer.owner }),
     risk: consumer.risk,
-    severity: severityOf(alert, consumer),
+    severity: severityOf(alert, consumer.risk),
   }
   return {
     alert: alert.name,
@@ -96,10 +96,6 @@ function alertRule(
 /** A template that Prometheus fills with the result of a query, as a duration. */
 function askedFor(expression: string): string {
   return `{{ range query ${goString(expression)} }}{{ .Value | humanizeDuration }}{{ end }}`
-}
-
-function severityOf({ severity, severityElsewhere }: Alert, { risk }: Consumer): string {
-  return criticalRisks.has(risk) ? severity : (severityElsewhere ?? severity)
 }
 
 /** Two contracts of the same name would each fire for the other’s series. */

@@ -24,7 +24,7 @@ export const durations = {
     labels: [...bySource, 'stage', 'messaging.system', 'messaging.operation.name'],
     fixed: { 'messaging.operation.name': 'process' },
     description:
-      'Processing time of each message: from the start of its batch to the commit; stage is inline, enqueue or work',
+      'Processing time of each message: of its own call with `handle` and in transforms, 0 if it was not called; with `handleBatch`, declared effects and in stage enqueue from the start of its batch to the commit. Stage is inline, enqueue or work',
   },
   settleDuration: {
     name: 'messaging.client.operation.duration',

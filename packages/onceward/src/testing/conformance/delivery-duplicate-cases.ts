@@ -124,6 +124,7 @@ export const deliveryDuplicateCases: Cases = [
   },
   {
     name: 'one business key has one effect, under any message ids',
+    needs: ['business keys'],
     async run(bench) {
       await bench.publish(
         { id: 'a', business: 'order-1' },
@@ -141,6 +142,7 @@ export const deliveryDuplicateCases: Cases = [
   },
   {
     name: 'copies of a message whose business key was used are also duplicates',
+    needs: ['business keys'],
     async run(bench) {
       const [first, second] = [
         { id: 'a', business: 'k' },
@@ -155,6 +157,7 @@ export const deliveryDuplicateCases: Cases = [
   },
   ...(['inside one batch', 'one after the other'] as const).map(how => ({
     name: `a conflict over a business key is quarantined and leaves the key to its holder (${how})`,
+    needs: ['business keys'] as const,
     async run(bench: DeliveryBench<unknown>) {
       const identity = {
         id: (job: Job) => job.id,

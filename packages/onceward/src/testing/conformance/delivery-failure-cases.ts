@@ -224,6 +224,7 @@ export const deliveryFailureCases: Cases = [
   },
   {
     name: 'retrying a message releases its business key, and no other message loses its own',
+    needs: ['business keys'],
     async run(bench) {
       let failures = 0
       await bench.publish({ id: 'a', business: 'k' })

@@ -23,6 +23,7 @@ const resent: Job = { id: 'b', business: 'cap-1' }
 export const deliveryKeyWaitCases: Cases = [
   ...(['inside one batch', 'one after the other'] as const).map(how => ({
     name: `a resend waits for a parked message with its business key (${how})`,
+    needs: ['business keys'] as const,
     async run(bench: DeliveryBench<unknown>) {
       if (how === 'inside one batch') await bench.publish(one, resent)
       await bench.start({

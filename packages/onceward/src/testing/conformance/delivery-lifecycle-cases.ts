@@ -145,6 +145,7 @@ export const deliveryLifecycleCases: Cases = [
   },
   {
     name: 'an external effect is requested once per key, in the transaction',
+    needs: ['outgoing'],
     async run(bench) {
       let failures = 0
       const [first, second] = [
@@ -174,6 +175,7 @@ export const deliveryLifecycleCases: Cases = [
   },
   {
     name: 'the same external key with other bytes quarantines its message alone and undoes its writes',
+    needs: ['outgoing'],
     async run(bench) {
       const contract = {
         effect: gateway,
@@ -199,6 +201,7 @@ export const deliveryLifecycleCases: Cases = [
   },
   {
     name: 'a rebuild under a new generation applies again and requests no external effect',
+    needs: ['outgoing'],
     async run(bench) {
       const contract = {
         effect: gateway,

@@ -76,6 +76,7 @@ const unreadable: readonly Unreadable[] = [
     body: bytes({ id: 'a' }),
     row: { id: 'a', state: 'quarantined', code: 'business_key_missing' },
     contract: { identity: { id: job => job.id, businessKey: job => job.business } },
+    needs: ['business keys'],
   },
 ]
 

@@ -57,6 +57,8 @@ const storeFeatures: readonly DeliveryFeature[] = [
   'concurrent transactions',
   'accepted losses',
   'held work',
+  'business keys',
+  'outgoing',
 ]
 
 const isStoreFeature = (feature: DeliveryFeature): feature is StoreFeature => storeFeatures.includes(feature)

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Delivery, LogOptions, Subscription } from '../../ports/source.ts'
+import { until } from '../until.ts'
 import type { ConformanceCase } from './conformance-case.ts'
 import type { SourceFeature } from './source.ts'
 import { numbered, receiveCount, type SourceBench, texts } from './source-bench.ts'
@@ -55,6 +56,27 @@ export const sourceLossCases: readonly ConformanceCase<SourceBench, SourceFeatur
       },
     }),
   ),
+  ...(['broker', 'store', 'only'] as const).flatMap(
+    (progress): readonly ConformanceCase<SourceBench, SourceFeature>[] => [
+      {
+        name: `a log that only seemed shorter has its loss withdrawn (progress '${progress}')`,
+        needs: ['positions', 'hidden records'],
+        async run(bench) {
+          await loseFalsely(bench, progress)
+          await expectWithdrawn(bench, progress)
+        },
+      },
+      {
+        name: `a loss that was accepted and did not happen repeats nothing (progress '${progress}')`,
+        needs: ['positions', 'hidden records'],
+        async run(bench) {
+          await loseFalsely(bench, progress)
+          bench.checkpoints.acceptLoss(bench.partition(0))
+          await expectWithdrawn(bench, progress)
+        },
+      },
+    ],
+  ),
   {
     name: 'a position that the log has forgotten does not count as a first start',
     needs: ['positions', 'position on the broker', 'forgotten positions'],
@@ -81,6 +103,27 @@ async function settleSome(
   await subscription.settle(done)
   await subscription.close()
   return received
+}
+
+/** Has a loss declared of records that are there. Five of eight are settled. */
+async function loseFalsely(bench: SourceBench, progress: LogOptions['progress']): Promise<void> {
+  await settleSome(bench, 8, 5, progress)
+  // Where the store keeps the position, what the broker knows of it must make no difference.
+  if (progress !== 'broker') await bench.queue.forgetPositions?.()
+  const show = await bench.queue.hideRecords!(bench.partition(0))
+  await expectLoss(await bench.openAnother({ log: { progress } }))
+  await show()
+}
+
+async function expectWithdrawn(bench: SourceBench, progress: LogOptions['progress']): Promise<void> {
+  const subscription = await bench.openAnother({ log: { progress } })
+  assert.deepEqual(texts(await receiveCount(subscription, 3)), ['m5', 'm6', 'm7'])
+  const { losses, withdrawn } = bench.checkpoints
+  await until('the loss is withdrawn', () => withdrawn.length > 0)
+  assert.deepEqual(
+    withdrawn.map(({ partition, from }) => [partition, from]),
+    [[bench.partition(0), losses[0]!.from]],
+  )
 }
 
 /**

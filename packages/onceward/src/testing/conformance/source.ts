@@ -46,6 +46,11 @@ export interface SourceUnderTest {
   committed?(partition: string, consumer: LogOptions['consumer']): Promise<string | null>
   /** Logs: the first records of the partition are gone, as retention does; `keep` stay. */
   loseRecords?(partition: string, keep: number): Promise<void>
+  /**
+   * Logs: from now on the records of the partition seem to be gone, as while a broker recovers for too long.
+   * Call the result to show them again, unchanged.
+   */
+  hideRecords?(partition: string): Promise<() => Promise<void>>
   /** Logs: the log is deleted and created again, empty. */
   recreate?(): Promise<void>
   /** Logs: the broker forgets the committed positions. */
@@ -75,6 +80,7 @@ export type SourceFeature =
   | 'shared partitions'
   | 'position on the broker'
   | 'expiring records'
+  | 'hidden records'
   | 'recreation'
   | 'forgotten positions'
 
@@ -125,6 +131,7 @@ export function missingSourceFeature(
     'several partitions': (under.partitions?.length ?? 0) < 2 && 'make several partitions',
     'position on the broker': under.committed === undefined && 'see the position on the broker',
     'expiring records': under.loseRecords === undefined && 'make records expire',
+    'hidden records': under.hideRecords === undefined && 'hide records for a while',
     recreation: under.recreate === undefined && 'make the log anew',
     'forgotten positions': under.forgetPositions === undefined && 'make the broker forget',
   } as Partial<Record<SourceFeature, string | false>>
@@ -139,6 +146,7 @@ const isOfLogs = (feature: SourceFeature): boolean =>
     'shared partitions',
     'position on the broker',
     'expiring records',
+    'hidden records',
     'recreation',
     'forgotten positions',
   ].includes(feature)

@@ -223,7 +223,8 @@ export const storeCheckpointCases: Cases = [
       await bench.under.store.checkpoints!.declareLoss(bench.enrolment, loss)
       const [taken] = await take(bench, 'p')
       const { epoch, openLoss } = taken!
-      assert.deepEqual([openLoss?.from, openLoss?.accepted], [at('3'), false])
+      const { from: lostAt, accepted, reason } = openLoss!
+      assert.deepEqual([lostAt, accepted, reason], [at('3'), false, loss.reason])
       const withdraw = (by: number, from = at('3')) =>
         bench.under.store.checkpoints!.withdrawLoss(bench.enrolment, 'p', by, from, 'it was there')
       await assert.rejects(withdraw(epoch - 1), { code: 'ownership_lost' })

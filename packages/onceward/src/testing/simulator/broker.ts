@@ -1,6 +1,7 @@
 import type { Source } from '../../ports/source.ts'
 import type { Actor } from './actor.ts'
 import type { Publication } from './publication.ts'
+import { SimulatedStoreError } from './store-error.ts'
 
 /** The broker of a schedule, queue or log. */
 export interface SimulatedBroker {
@@ -14,3 +15,5 @@ export interface SimulatedBroker {
   rebalance?(): boolean
   loseOne?(): boolean
 }
+
+export const brokerRefused = () => new SimulatedStoreError('ECONNREFUSED', 'the broker refuses connections')

@@ -7,11 +7,17 @@ export const faultKinds = [
   'crash',
   /** A process stands still while the others continue, then continues itself. */
   'freeze',
+  /** The machine of a process sleeps: its clock has moved on when it wakes, its timers have not. */
+  'suspend',
   /** A process is asked to stop, and another is started. */
   'drain',
+  /** The broker refuses a process that starts. */
+  'failed start',
   /** The database server crashes and restarts. */
   'store outage',
   'connection cut',
+  /** Nothing passes between a process and its servers, and nothing is closed. Later it is cut, or passes. */
+  'half-open link',
   'commit reply lost',
   /** The client gives up on COMMIT before the server executes it. */
   'commit late',

@@ -9,6 +9,8 @@ import type { Scheduler } from './scheduler.ts'
 const kinds: readonly FaultKind[] = [
   'crash',
   'freeze',
+  'suspend',
+  'half-open link',
   'drain',
   'store outage',
   'slow',
@@ -16,6 +18,10 @@ const kinds: readonly FaultKind[] = [
   'rebalance',
   'partition lost',
 ]
+
+/** Shorter and longer than the time-outs of handlers and locks, and than pauses of a breaker. */
+const halfOpenMs = [50, 2_000, 20_000, 90_000]
+const sleepsMs = [2_000, 60_000, 3_600_000]
 
 /** Faults of processes and servers, between two steps of a schedule. */
 export class Interruptions {
@@ -80,6 +86,10 @@ export class Interruptions {
         return true
       case 'freeze':
         return this.#freeze(actor)
+      case 'suspend':
+        return this.#suspend(one, actor)
+      case 'half-open link':
+        return this.#halfOpen(actor)
       case 'drain':
         if (!one.running) return false
         this.#say(`${actor.name} is asked to stop`)
@@ -90,6 +100,38 @@ export class Interruptions {
         this.#say(`${actor.name} is disconnected`)
         return true
     }
+  }
+
+  /** All others continue meanwhile, and time passes for it alone when it wakes. */
+  #suspend(one: SimulatedProcess, actor: Actor): boolean {
+    if (!this.#freeze(actor)) return false
+    one.suspend(this.#scheduler.draws.pick(sleepsMs))
+    return true
+  }
+
+  /** Its timers fire meanwhile, and the servers may give up on it. */
+  #halfOpen(actor: Actor): boolean {
+    const { draws } = this.#scheduler
+    if (actor.state === 'dead' || this.#scheduler.isCutOff(actor)) return false
+    this.#say(`nothing passes between ${actor.name} and its servers`)
+    this.#scheduler.cutOff(actor)
+    const thenCut = draws.chance(0.6)
+    this.#scheduler.after(null, draws.pick(halfOpenMs), () => {
+      if (actor.state === 'dead') return
+      this.#scheduler.remark(`the link of ${actor.name} ${thenCut ? 'is cut' : 'passes again'}`)
+      if (thenCut) this.#giveUpOn(actor)
+      this.#scheduler.reconnect(actor)
+    })
+    if (draws.chance(0.5))
+      this.#scheduler.offer(null, `the servers give up on ${actor.name}`, () => {
+        if (this.#scheduler.isCutOff(actor)) this.#giveUpOn(actor)
+      })
+    return true
+  }
+
+  #giveUpOn(actor: Actor): void {
+    this.#broker.disconnect(actor)
+    this.#database.endIdle(actor)
   }
 
   /** It stands still; the servers may time out before it continues. */

@@ -1,6 +1,6 @@
 import type { OpenOptions, Source } from '../../ports/source.ts'
 import type { Actor } from './actor.ts'
-import type { SimulatedBroker } from './broker.ts'
+import { brokerRefused, type SimulatedBroker } from './broker.ts'
 import type { Faults } from './faults.ts'
 import { LogMember } from './log-member.ts'
 import type { Publication } from './publication.ts'
@@ -90,6 +90,7 @@ export class SimulatedLog implements SimulatedBroker {
       },
       open: (options: OpenOptions) =>
         this.scheduler.call(actor, 'join the group', () => {
+          if (this.faults.strike('failed start')) throw brokerRefused()
           const member = new LogMember(this, actor, options)
           // Sent before its death, executed after it: no heartbeat keeps such a session alive.
           if (actor.state === 'dead') return member.subscription

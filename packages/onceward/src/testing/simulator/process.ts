@@ -34,6 +34,8 @@ export class SimulatedProcess {
   readonly #parts: ProcessParts
   #incarnation = 0
   #reached: CrashPoint | null = null
+  /** How far its clock is ahead of its timers. */
+  #aheadMs = 0
   #actor: Actor | null = null
   #engine: ConsumerProcess<SimulatedJob, SimulatedTx> | null = null
 
@@ -63,6 +65,11 @@ export class SimulatedProcess {
     this.#end()
   }
 
+  /** Its machine slept for so long. */
+  suspend(ms: number): void {
+    this.#aheadMs += ms
+  }
+
   /** Asks the engine to stop. Resolves when it has. */
   drain(): Promise<void> {
     return this.#engine!.drain()
@@ -82,7 +89,10 @@ export class SimulatedProcess {
       consumer: this.#parts.consumerOf(actor),
       source: this.#parts.sourceOf(actor),
       store: this.#parts.storeOf(actor),
-      env: environmentOf(actor, this.#scheduler, point => this.#reach(actor, point)),
+      env: environmentOf(actor, this.#scheduler, {
+        reach: point => this.#reach(actor, point),
+        nowMs: () => this.#scheduler.nowMs + this.#aheadMs,
+      }),
       instance: name,
     })
     this.#engine = engine
@@ -117,12 +127,16 @@ export class SimulatedProcess {
   }
 }
 
-function environmentOf(actor: Actor, scheduler: Scheduler, reach: Reach): Environment {
+function environmentOf(
+  actor: Actor,
+  scheduler: Scheduler,
+  { reach, nowMs }: { readonly reach: Reach; readonly nowMs: () => number },
+): Environment {
   return {
-    clock: { nowMs: () => scheduler.nowMs },
+    clock: { nowMs },
     timers: {
       after: (delayMs, callback) => scheduler.after(actor, delayMs, callback),
-      soon: callback => void scheduler.offer(actor, 'soon', () => actor.hear(callback)),
+      soon: callback => void scheduler.offer(actor, 'soon', () => actor.hear(callback), { local: true }),
     },
     random: scheduler.draws.next,
     log: silent,

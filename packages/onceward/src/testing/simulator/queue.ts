@@ -1,6 +1,6 @@
 import type { QueueOpenOptions, QueueSource } from '../../ports/source.ts'
 import type { Actor } from './actor.ts'
-import type { SimulatedBroker } from './broker.ts'
+import { brokerRefused, type SimulatedBroker } from './broker.ts'
 import type { Faults } from './faults.ts'
 import { type AckWatcher, type Publication, publicationName } from './publication.ts'
 import { QueueSubscription, type SimulatedToken } from './queue-subscription.ts'
@@ -56,6 +56,7 @@ export class SimulatedQueue implements SimulatedBroker {
       },
       open: (options: QueueOpenOptions) =>
         this.scheduler.call(actor, 'open', () => {
+          if (this.faults.strike('failed start')) throw brokerRefused()
           const subscription = new QueueSubscription(this, actor, options)
           if (actor.state !== 'dead') this.#subscriptions.add(subscription)
           return subscription

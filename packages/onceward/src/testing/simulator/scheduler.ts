@@ -9,6 +9,8 @@ export interface Action {
   readonly label: string
   /** A request that is on the wire: its sender's death may or may not stop it. */
   readonly wire: boolean
+  /** Takes no network: a half-open link does not hold it up. */
+  readonly local: boolean
   readonly run: () => void
 }
 
@@ -42,6 +44,8 @@ export class Scheduler {
   steps = 0
   readonly #ready: Action[] = []
   readonly #timers: Timer[] = []
+  /** Actors whose link is half open. */
+  readonly #cutOff = new Set<Actor>()
   #last: Actor | null = null
 
   constructor(draws: Draws, trace: Trace, pace: Pace) {
@@ -54,8 +58,13 @@ export class Scheduler {
     return this.#ready
   }
 
-  offer(actor: Actor | null, label: string, run: () => void, wire = false): Action {
-    const action = { actor, label, run, wire }
+  offer(
+    actor: Actor | null,
+    label: string,
+    run: () => void,
+    { wire = false, local = false }: Partial<Pick<Action, 'wire' | 'local'>> = {},
+  ): Action {
+    const action = { actor, label, run, wire, local }
     this.#ready.push(action)
     return action
   }
@@ -70,7 +79,7 @@ export class Scheduler {
     return new Promise((resolve, reject) => {
       if (actor.state === 'dead') return
       const run = () => this.answer(actor, resolve, reject, execute)
-      this.offer(actor, label, run, true)
+      this.offer(actor, label, run, { wire: true })
     })
   }
 
@@ -87,7 +96,8 @@ export class Scheduler {
 
   /** A notification to the actor, now or later. */
   notify(actor: Actor, label: string, deliver: () => void): void {
-    if (this.draws.chance(this.pace.lateAnswers)) this.offer(actor, label, () => actor.hear(deliver))
+    const late = this.draws.chance(this.pace.lateAnswers) || this.#cutOff.has(actor)
+    if (late) this.offer(actor, label, () => actor.hear(deliver))
     else actor.hear(deliver)
   }
 
@@ -101,8 +111,22 @@ export class Scheduler {
     }
   }
 
+  isCutOff(actor: Actor): boolean {
+    return this.#cutOff.has(actor)
+  }
+
+  /** Until `reconnect`, no request, answer or notification of this actor passes. */
+  cutOff(actor: Actor): void {
+    this.#cutOff.add(actor)
+  }
+
+  reconnect(actor: Actor): void {
+    this.#cutOff.delete(actor)
+  }
+
   /** Drops the waits of a dead actor. Requests on the wire stay when `keeps` says so. */
   bury(actor: Actor, keeps: (action: Action) => boolean): void {
+    this.reconnect(actor)
     for (let index = this.#ready.length - 1; index >= 0; index--) {
       const action = this.#ready[index]!
       if (action.actor === actor && !(action.wire && keeps(action))) this.#ready.splice(index, 1)
@@ -116,7 +140,7 @@ export class Scheduler {
   async step(): Promise<boolean> {
     const timer = this.#nextTimer()
     const inMs = timer === null ? Infinity : timer.atMs - this.nowMs
-    if (this.#ready.length === 0 || (inMs <= soonMs && this.draws.chance(this.pace.restlessness))) {
+    if (!this.#canRun() || (inMs <= soonMs && this.draws.chance(this.pace.restlessness))) {
       if (timer === null) return false
       this.#fire(timer)
     } else this.#runOne()
@@ -154,13 +178,28 @@ export class Scheduler {
 
   #pick(): number {
     if (this.#last !== null && this.draws.chance(this.pace.stickiness)) {
-      const mine: number[] = []
-      for (let index = 0; index < this.#ready.length; index++) {
-        if (this.#ready[index]!.actor === this.#last) mine.push(index)
-      }
+      const mine = this.#indices(action => action.actor === this.#last && this.#passes(action))
       if (mine.length > 0) return this.draws.pick(mine)
     }
-    return this.draws.below(this.#ready.length)
+    if (this.#cutOff.size === 0) return this.draws.below(this.#ready.length)
+    return this.draws.pick(this.#indices(action => this.#passes(action)))
+  }
+
+  #canRun(): boolean {
+    if (this.#cutOff.size === 0) return this.#ready.length > 0
+    return this.#ready.some(action => this.#passes(action))
+  }
+
+  #passes({ actor, local }: Action): boolean {
+    return local || actor === null || !this.#cutOff.has(actor)
+  }
+
+  #indices(isChosen: (action: Action) => boolean): number[] {
+    const chosen: number[] = []
+    for (let index = 0; index < this.#ready.length; index++) {
+      if (isChosen(this.#ready[index]!)) chosen.push(index)
+    }
+    return chosen
   }
 
   #fire(timer: Timer): void {

@@ -15,7 +15,8 @@ export function slowSchema(actor: Actor, scheduler: Scheduler): StandardSchemaV1
         if (draws.chance(0.6)) return valid
         return new Promise(resolve => {
           if (draws.chance(0.05)) return
-          scheduler.offer(actor, `validated ${valid.value.id}`, () => actor.hear(() => resolve(valid)))
+          const answer = () => actor.hear(() => resolve(valid))
+          scheduler.offer(actor, `validated ${valid.value.id}`, answer, { local: true })
         })
       },
     },

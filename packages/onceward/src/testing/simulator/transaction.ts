@@ -153,12 +153,9 @@ export class SimulatedDatabaseTransaction implements LockOwner {
     const { scheduler } = this.#database
     const [statement] = this.#sent
     if (this.#cut) return this.#finish(() => this.#refuse())
-    this.#action = scheduler.offer(
-      this.actor,
-      statement!.label,
-      () => this.#run(statement!),
-      this.#committing,
-    )
+    this.#action = scheduler.offer(this.actor, statement!.label, () => this.#run(statement!), {
+      wire: this.#committing,
+    })
   }
 
   #run(statement: Statement): void {

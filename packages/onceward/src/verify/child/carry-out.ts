@@ -9,7 +9,7 @@ import { loadConsumer, loadStore } from '../../runtime/load-consumer.ts'
 import { realEnvironment } from '../../runtime/real-environment.ts'
 import { type Running, runConsumer } from '../../runtime/run-consumer.ts'
 import { describeContract } from './describe.ts'
-import { callCount, noteStatement } from './handler-calls.ts'
+import { callCount, noteStatement, outsideHandlers } from './handler-calls.ts'
 import { installHandlerEnvironment } from './handler-environment.ts'
 import type { ChildMessage, ChildObservation, ChildOrders, Leak, Trigger } from './orders.ts'
 import { runCampaignHere } from './run-campaign.ts'
@@ -89,7 +89,10 @@ class ChildWatch {
   constructor(orders: ChildOrders) {
     this.#orders = orders
     const reach: Reach = point => this.#reached(point)
-    this.environment = realEnvironment({ reach, log: this.#log() })
+    const real = realEnvironment({ reach, log: this.#log() })
+    // Our own code may read the clock while a handler waits for it.
+    const clock = { nowMs: () => outsideHandlers(() => real.clock.nowMs()) }
+    this.environment = { ...real, clock }
   }
 
   install(): void {

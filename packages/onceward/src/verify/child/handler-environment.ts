@@ -1,6 +1,7 @@
-import nodeCrypto from 'node:crypto'
 import { syncBuiltinESMExports } from 'node:module'
 import { currentCall } from './handler-calls.ts'
+import { replace } from './handler-globals.ts'
+import { replaceRandom } from './handler-random.ts'
 import type { HandlerEnvironment } from './orders.ts'
 
 /**
@@ -15,8 +16,34 @@ export function installHandlerEnvironment({ nowMs, seed }: HandlerEnvironment): 
     return call === undefined ? real() : nowMs + call.number * 1_000 + readings++
   }
   replaceDate(now)
+  replaceCounters(now)
   replaceRandom(randomNumbers(seed))
+  syncBuiltinESMExports()
 }
+
+/** Clocks that count from the start of the process or of the machine. */
+function replaceCounters(now: (real: () => number) => number): void {
+  const inHandler = () => currentCall() !== undefined
+  const nowMs = () => now(() => 0)
+  replace(performance, 'now', real => () => (inHandler() ? nowMs() : real()))
+  const { hrtime } = process
+  const realPair = hrtime.bind(process)
+  const realBigint = hrtime.bigint.bind(hrtime)
+  const pair = (since?: [number, number]): [number, number] => {
+    if (!inHandler()) return realPair(since)
+    const nanoseconds = nowNs() - (since === undefined ? 0n : BigInt(since[0]) * secondNs + BigInt(since[1]))
+    return [Number(nanoseconds / secondNs), Number(nanoseconds % secondNs)]
+  }
+  const nowNs = () => BigInt(nowMs()) * 1_000_000n
+  const bigint = () => (inHandler() ? nowNs() : realBigint())
+  Object.defineProperty(process, 'hrtime', {
+    value: Object.assign(pair, { bigint }),
+    configurable: true,
+    writable: true,
+  })
+}
+
+const secondNs = 1_000_000_000n
 
 function replaceDate(now: (real: () => number) => number): void {
   const Real = Date
@@ -31,47 +58,6 @@ function replaceDate(now: (real: () => number) => number): void {
   // An instance made by the real constructor must be an instance of the other one too.
   Object.defineProperty(Real.prototype, 'constructor', { value: Watched, configurable: true, writable: true })
   globalThis.Date = Watched
-}
-
-function replaceRandom(next: () => number): void {
-  const inHandler = () => currentCall() !== undefined
-  const fill = <T extends ArrayBufferView>(into: T): T => {
-    const bytes = new Uint8Array(into.buffer, into.byteOffset, into.byteLength)
-    for (let at = 0; at < bytes.length; at++) bytes[at] = Math.floor(next() * 256)
-    return into
-  }
-  const uuid = () => {
-    const hex = Buffer.from(fill(new Uint8Array(16))).toString('hex')
-    return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20)}`
-  }
-  const bytes = (size: number, done?: (error: null, made: Buffer) => void) => {
-    const made = fill(Buffer.alloc(size))
-    if (done === undefined) return made
-    setImmediate(done, null, made)
-  }
-  replace(Math, 'random', real => () => (inHandler() ? next() : real()))
-  const webCrypto = globalThis.crypto
-  for (const owner of [nodeCrypto, webCrypto])
-    replace(
-      owner,
-      'randomUUID',
-      real =>
-        (...given) =>
-          inHandler() ? uuid() : real(...given),
-    )
-  replace(webCrypto, 'getRandomValues', real => into => (inHandler() ? fill(into as never) : real(into)))
-  replace(nodeCrypto, 'randomBytes', real => (...given) => {
-    if (!inHandler()) return real(...given)
-    return bytes(given[0] as number, given[1] as never)
-  })
-  syncBuiltinESMExports()
-}
-
-type Callable = (...given: unknown[]) => unknown
-
-function replace(owner: object, name: string, make: (real: Callable) => Callable): void {
-  const real = (Reflect.get(owner, name) as Callable).bind(owner)
-  Object.defineProperty(owner, name, { value: make(real), configurable: true, writable: true })
 }
 
 /** Numbers in [0, 1) that follow from the seed (mulberry32). */

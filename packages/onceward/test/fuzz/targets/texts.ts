@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Command } from 'commander'
+import { selectionOf } from '../../../src/cli/commands/replay/selection-flags.ts'
 import { labelsOf } from '../../../src/cli/load-declared.ts'
 import { safe } from '../../../src/cli/output.ts'
 import { createProgram } from '../../../src/cli/program.ts'
@@ -222,4 +223,28 @@ const archives: Target = {
   },
 }
 
-export const textTargets = [durations, urls, policies, commandLines, lines, archives]
+/** The edges of a replay, one per line: times, or a place in each partition. */
+const edges: Target = {
+  name: 'replay edges',
+  kind: 'text',
+  seeds: [
+    'first\nnow',
+    'orders/0=12,orders/1=7\norders/0=900719925474099',
+    '2026-11-15T08:00:00Z\n2026-11-16',
+    '/var/log/a=b.jsonl=0\nnow',
+    'parked\nnow',
+  ],
+  words: ['first', 'now', 'parked', '=', ',', '/', '__proto__=1', '-1', '1e3', '999999999999999', 'Z', '\n'],
+  check(input) {
+    const [from = '', to = ''] = input.toString('utf8').split('\n')
+    const selection = orRefused(() => selectionOf({ from, to }), ours)
+    if (selection?.of !== 'log') return
+    for (const edge of [selection.start, selection.end]) {
+      if (typeof edge === 'string') continue
+      const numbers = 'offsets' in edge ? Object.values(edge.offsets) : [edge.timestampMs]
+      for (const number of numbers) assert.ok(Number.isSafeInteger(number), String(number))
+    }
+  },
+}
+
+export const textTargets = [durations, urls, policies, commandLines, lines, archives, edges]

@@ -68,7 +68,7 @@ export const engineMutants: readonly Mutant[] = [
   },
   {
     name: 'a repeat in the batch is not compared',
-    file: 'engine/batch/conclude-batch.ts',
+    file: 'engine/batch/decide-in-order.ts',
     text: 'sameDigest: received.digest.equals(first.digest) }',
     replacement: 'sameDigest: true }',
     breaks: 'Other content under the same id is acknowledged as a duplicate.',
@@ -142,6 +142,15 @@ export const engineMutants: readonly Mutant[] = [
     breaks: 'Two messages of one key are applied at the same time.',
     test: 'unit/lanes',
     title: 'a lane is in one batch at a time, other lanes continue',
+  },
+  {
+    name: 'messages have no order lane',
+    file: 'message/read-message.ts',
+    text: '    const lane = keys.orderKey ?? this.#contract.laneOf(delivery)',
+    replacement: '    const lane = null',
+    breaks: 'Later messages of a key pass one that is tried again.',
+    test: 'matrix/matrix',
+    title: 'replay · file · stored · block · marker · key · port',
   },
   {
     name: 'acknowledge before the commit',

@@ -174,7 +174,7 @@ export const effects = {
   ),
   byReason: proof(
     'effects/hopping-windows.test.ts',
-    'results of transitions and contributions are counted by reason',
+    'results of transitions, contributions and audits are counted by reason',
   ),
   evidence: proof(
     'effects/evidence.test.ts',

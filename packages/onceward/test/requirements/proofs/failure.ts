@@ -36,7 +36,7 @@ export const failure = {
     'finds versions that the consumer cannot read, until it has a default',
   ),
   contentId: proof(
-    'spine/content-identity.test.ts',
+    'delivery/content-identity.test.ts',
     'applies each content once on <broker>, also after a restart',
   ),
   redeliverySlowed: proof(
@@ -63,6 +63,14 @@ export const failure = {
   braked: proof(
     'failure/brake.extended.test.ts',
     'is paused, also after a kill, and continues when the column is there: <name>',
+  ),
+  followsClass: proof(
+    'failure/refused-login-brokers.test.ts',
+    'follows the class that the contract gives it: <status>, <broker>',
+  ),
+  transformBrake: proof(
+    'kafka/transform-brake.test.ts',
+    'a bad deployment sets few records aside and goes on by itself, <attemptsMax> attempts',
   ),
   refusedPauses: proof(
     'failure/refused-login-brokers.test.ts',
@@ -127,7 +135,7 @@ export const failure = {
     'leaves a quarantined row for each with its bytes and reason, dedup <dedup>',
   ),
   deliveryLimit: proof(
-    'spine/delivery-limit.test.ts',
+    'delivery/delivery-limit.test.ts',
     'innocent messages of a repeatedly killed process return from the dead-letter queue, each applied once',
   ),
   reasons: proof(

@@ -47,7 +47,10 @@ export const logs = {
     'a frozen process that wakes up settles nothing, commits nothing and keeps no session alive',
   ),
   outOfOrder: proof('kafka/one-member.test.ts', 'commits only the gapless run when settled out of order'),
-  fullPartition: proof('kafka/one-member.test.ts', 'a partition that is full does not hold up the others'),
+  sharedPartitions: suite(
+    'delivery-log-cases.ts',
+    'two processes share the partitions, keep their order and repeat nothing',
+  ),
   lag: proof('kafka/one-member.test.ts', 'reports its lag'),
   loss: proof(
     'kafka/losses.test.ts',

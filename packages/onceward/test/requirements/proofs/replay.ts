@@ -34,6 +34,10 @@ export const replay = {
   ),
   refused: proof('replay/rules.test.ts', 'a mode that the contract does not allow is refused at creation'),
   horizon: proof('replay/kinds.test.ts', 'history before the horizon is refused, with the unprotected keys'),
+  backfill: proof(
+    'replay/kinds.test.ts',
+    'an approved backfill requests its effects, another only records them as suppressed',
+  ),
   audit: proof(
     'replay/audit-effect.test.ts',
     '<mode>: an entry stays as it was recorded, with its marker and without it',

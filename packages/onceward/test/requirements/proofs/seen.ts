@@ -2,13 +2,13 @@ import { proof } from './proof.ts'
 
 /** Tests of metrics, alerts, logs, evidence, checks and pages. */
 export const seen = {
-  catalogue: proof('observe/catalogue.test.ts', 'has every name of the source documents, and no other'),
+  catalogue: proof('telemetry/catalogue.test.ts', 'has every name of the source documents, and no other'),
   exactCounts: proof(
-    'observe/exact-counts.test.ts',
+    'telemetry/exact-counts.test.ts',
     'exports exactly those counts over HTTP, and /readyz and /livez answer',
   ),
   redelivered: proof(
-    'observe/redelivered.test.ts',
+    'telemetry/redelivered.test.ts',
     'is counted as redelivered and as a duplicate, and its log line has every field',
   ),
   staged: proof(
@@ -19,11 +19,11 @@ export const seen = {
   relayRules: proof('alerts/promtool.test.ts', 'of a relay fire where they should and nowhere else'),
   corruption: proof('alerts/rules.test.ts', 'corruption pages the owner for every risk'),
   printedTemplate: proof('policy/template.test.ts', 'is accepted <form>, and means what it says'),
-  printedContract: proof('contract-page/printed.test.ts', '<title>, as printed'),
-  bounded: proof('observe/catalogue.test.ts', 'limits the number of time series from external values'),
-  logLines: proof('observe/logs.test.ts', 'carry the identities and the decision, and nothing of the body'),
+  printedContract: proof('review/printed.test.ts', '<title>, as printed'),
+  bounded: proof('telemetry/catalogue.test.ts', 'limits the number of time series from external values'),
+  logLines: proof('telemetry/logs.test.ts', 'carry the identities and the decision, and nothing of the body'),
   traces: proof(
-    'observe/traces.test.ts',
+    'telemetry/traces.test.ts',
     'one message continues its trace: handler, outbox, relay, RabbitMQ, next consumer',
   ),
   alerts: proof('alerts/rules.test.ts', 'are at least those the source documents ask for'),
@@ -57,7 +57,7 @@ export const seen = {
   answers: proof('check/pages.test.ts', 'answers each of them by a rule, a field or a test that exists'),
   contractRefused: proof('unit/contract.test.ts', 'with <what>'),
   contractProblems: proof('unit/contract.test.ts', 'with all its problems at once'),
-  ageSurvives: proof('observe/age-restart.test.ts', 'survives the kill of its process'),
+  ageSurvives: proof('telemetry/age-restart.test.ts', 'survives the kill of its process'),
   rules: proof('check/rules.test.ts', '<rule.id> <rule.title>'),
   auditor: proof('evidence/explain.test.ts', "answers each of an auditor's questions, or says why it cannot"),
   story: proof(
@@ -67,17 +67,17 @@ export const seen = {
   findsRow: proof('evidence/explain.test.ts', 'finds the message behind a business key, an effect and a row'),
   rowCause: proof('evidence/declared.test.ts', 'carry the message and the run that wrote them last'),
   drift: proof('evidence/reconcile.test.ts', 'finds each kind of drift that a manual change leaves'),
-  page: proof('contract-page/page.test.ts', 'has every part of a consumer contract'),
+  page: proof('review/page.test.ts', 'has every part of a consumer contract'),
   pageMatrix: proof(
-    'contract-page/matrix.test.ts',
+    'review/matrix.test.ts',
     'from <kind>, settled <when>: of each effect what the matrix says',
   ),
   pageKafka: proof(
-    'contract-page/matrix.test.ts',
+    'review/matrix.test.ts',
     "to Kafka is not Kafka's exactly-once, and the page names the alternative",
   ),
   pageBehaviour: proof(
-    'contract-page/behaviour.test.ts',
+    'review/behaviour.test.ts',
     'of a business key, other content is a conflict only where the contract names the content',
   ),
   template: proof(
@@ -104,7 +104,31 @@ export const seen = {
     'evidence/explain.test.ts',
     'distinguishes consumers, with the reason why there is no effect',
   ),
-  reachable: proof('docs/links.test.ts', 'every page of the docs can be reached from their index'),
+  givesUp: proof(
+    'docs/guides.test.ts',
+    'docs/guarantees.md says what each weaker choice gives up, and at most once that it loses',
+  ),
+  whichEffect: proof(
+    'docs/guides.test.ts',
+    'docs/choosing-an-effect.md leads to every kind of effect, by a question and with its reason',
+  ),
+  whichMode: proof('docs/guides.test.ts', 'docs/inbox.md says for what work each mode is'),
+  whichChoice: proof(
+    'docs/guides.test.ts',
+    'docs/choosing-an-effect.md says which identity, completion and order to choose',
+  ),
+  commitCosts: proof('docs/guides.test.ts', 'docs/logs.md says what each time of the commit costs'),
+  ownTime: proof('telemetry/process-time.test.ts', 'is that of its own call, beside a slow one of its batch'),
+  eachMetric: proof(
+    'alerts/staged.test.ts',
+    'every counter and gauge is seen above zero against real servers',
+  ),
+  explainWhole: proof(
+    'evidence/explain-whole.test.ts',
+    'answers every question of 003 §18 about a message that simply succeeded',
+  ),
+  eventTime: proof('evidence/receipts.test.ts', 'have the time of the event, by the message itself'),
+  ownPolicy: proof('policy/with-policy.test.ts', 'make one consumer, in the units of contracts'),
   producer: proof('alerts/rules.test.ts', 'only contract violations name the producer'),
   tries: proof('check/samples.test.ts', '<what> is an error, on samples and on an empty message'),
   entityId: proof('check/samples.test.ts', 'is a warning where the message has a version'),

@@ -3,11 +3,11 @@ import { proof, suite } from './proof.ts'
 /** Tests of the claim, the batch and the acknowledgement. */
 export const spine = {
   racing: proof(
-    'spine/processes.test.ts',
+    'delivery/processes.test.ts',
     'twenty concurrent duplicates across four processes have one effect',
   ),
   twoPayloads: proof(
-    'spine/processes.test.ts',
+    'delivery/processes.test.ts',
     'one id with two payloads, racing in both orders: one applied, the other quarantined',
   ),
   crash: proof(
@@ -40,27 +40,27 @@ export const spine = {
   comeAndGo: suite('delivery-lifecycle-cases.ts', 'processes that start and stop lose and repeat no message'),
   together: proof('adapters/commit-together.test.ts', 'commit together, once, for any number of deliveries'),
   lostCommit: proof(
-    'spine/database-faults.test.ts',
+    'delivery/database-faults.test.ts',
     'a lost COMMIT reply is never guessed: the batch is run again and recognises itself',
   ),
   uncommitted: proof(
-    'spine/database-faults.test.ts',
+    'delivery/database-faults.test.ts',
     "another transaction's uncommitted marker is waited for within bounds, never skipped",
   ),
   isolation: proof(
-    'spine/database-faults.test.ts',
+    'delivery/database-faults.test.ts',
     'under <isolation>, racing duplicates still have one effect',
   ),
   deadlocks: proof(
-    'spine/database-faults.test.ts',
+    'delivery/database-faults.test.ts',
     'deadlocks between handlers are retried and count as no attempt',
   ),
   databaseAway: proof(
-    'spine/database-faults.test.ts',
+    'delivery/database-faults.test.ts',
     'the database is unavailable: nothing is settled, the consumer waits and continues automatically',
   ),
   serversKilled: proof(
-    'spine/servers-killed.alone.test.ts',
+    'delivery/servers-killed.alone.test.ts',
     '<victim> is killed while two processes consume from <kind>: all are applied, each once',
   ),
   ackRange: proof(

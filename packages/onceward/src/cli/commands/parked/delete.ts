@@ -8,7 +8,8 @@ import {
   requestDeletion,
 } from '../../../operations/parking/delete-parked.ts'
 import { withPool } from '../../database.ts'
-import { counted, print, table } from '../../output.ts'
+import { counted, print } from '../../output.ts'
+import { table } from '../../table.ts'
 import { rowNumber, wholeNumber } from '../../whole-number.ts'
 import { acting, lister } from './flags.ts'
 import { confirmedSelection, type ParkedActFlags } from './preview.ts'
@@ -46,7 +47,9 @@ export function approvalsCommand(): Command {
     .option('--json', 'print one JSON object')
     .action((flags: Flags & { limit: string }) =>
       withPool(flags.json === true, async pool => {
-        const approvals = await listApprovals(pool, wholeNumber(flags.limit, '--limit', lister))
+        const approvals = await listApprovals(pool, {
+          countMax: wholeNumber(flags.limit, '--limit', lister),
+        })
         print(flags.json === true, { ok: true, approvals }, () => approvalTable(approvals))
       }),
     )
@@ -108,30 +111,31 @@ export function eraseCommand(): Command {
 
 function approvalTable(approvals: readonly DeletionRequest[]): string {
   if (approvals.length === 0) return 'There are no requests.'
-  return table(
-    [
-      'request',
-      'verb',
-      'consumer',
-      'rows',
-      'state',
-      'requested by',
-      'until',
-      'approved by',
-      'because',
-      'digest',
-    ],
-    approvals.map(a => [
-      a.id,
-      a.verb,
-      a.consumer,
-      a.rows,
-      a.state,
-      a.requestedBy,
-      a.expiresAt.toISOString().slice(0, 19),
-      a.approvedBy,
-      a.because,
-      a.digest,
-    ]),
-  )
+  const heads = [
+    'request',
+    'verb',
+    'consumer',
+    'rows',
+    'state',
+    'requested by',
+    'until',
+    'approved by',
+    'because',
+    'digest',
+  ]
+  const rows = approvals.map(a => [
+    a.id,
+    a.verb,
+    a.consumer,
+    a.rows,
+    a.state,
+    a.requestedBy,
+    a.expiresAt.toISOString().slice(0, 19),
+    a.approvedBy,
+    a.because,
+    a.digest,
+  ])
+  const fix = approvals.find(({ verb, state }) => verb === 'fix' && state === 'requested')
+  const next = fix === undefined ? '' : `\n\nnext: onceward parked show ${fix.ids[0]} --fixes`
+  return `${table(heads, rows)}${next}`
 }

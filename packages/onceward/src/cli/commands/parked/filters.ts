@@ -2,7 +2,8 @@ import { Command } from 'commander'
 import { OncewardError } from '../../../errors.ts'
 import { listFilters, removeFilter, saveFilter } from '../../../operations/parking/saved-filters.ts'
 import { withPool } from '../../database.ts'
-import { print, safe, table } from '../../output.ts'
+import { print, safe } from '../../output.ts'
+import { table } from '../../table.ts'
 
 interface Flags {
   json?: boolean

@@ -21,7 +21,7 @@ export interface FilterFlags {
   type?: string
   since?: string
   until?: string
-  text?: string
+  text?: string[]
   after?: string
   limit: string
 }
@@ -36,7 +36,7 @@ export function selecting(command: Command, limit: string): Command {
     .option('--type <type>', 'only of this message type')
     .option('--since <time>', 'only held at this time or later (ISO 8601)')
     .option('--until <time>', 'only held before this time (ISO 8601)')
-    .option('--text <text>', 'only with this text in the payload')
+    .option('--text <text>', 'only with this text in the payload; several: with all of them', gathered)
     .option('--key <key>', 'only with this order key')
     .option('--business-key <key>', 'only with this business key')
     .option('--message <id>', 'only with this message id')
@@ -45,6 +45,9 @@ export function selecting(command: Command, limit: string): Command {
     .option('--limit <count>', 'maximum number of rows', limit)
     .option('--json', 'print one JSON object')
 }
+
+/** An option that may be given several times. */
+export const gathered = (text: string, before: readonly string[] = []) => [...before, text]
 
 /** Options of every act on a selection. */
 export function acting(command: Command, limit: string): Command {
@@ -72,7 +75,7 @@ export function filterOf(flags: FilterFlags, ids: readonly string[] = []): Parke
     type: flags.type,
     since: timeOf(flags.since, '--since'),
     until: timeOf(flags.until, '--until'),
-    payloadHas: flags.text === undefined ? undefined : [flags.text],
+    payloadHasAll: flags.text,
     after: flags.after === undefined ? undefined : rowNumber(flags.after, '--after', lister),
     countMax: pageOf(flags.limit),
   }

@@ -7,28 +7,53 @@ import type { SqlPool } from '../../../drivers/postgres/pool.ts'
 import { OncewardError } from '../../../errors.ts'
 import { groupParked } from '../../../operations/parking/group-parked.ts'
 import { listClosed } from '../../../operations/parking/list-closed.ts'
+import { listFixes } from '../../../operations/parking/list-fixes.ts'
 import { listParked } from '../../../operations/parking/list-parked.ts'
+import { parkedCsv } from '../../../operations/parking/parked-csv.ts'
 import { type PayloadMember, searchPayload } from '../../../operations/parking/search-payload.ts'
 import { type ParkedDetails, readBody, showParked } from '../../../operations/parking/show-parked.ts'
 import { withPool } from '../../database.ts'
-import { print, safe, table } from '../../output.ts'
+import { print, safe } from '../../output.ts'
+import { table } from '../../table.ts'
 import { rowNumber, wholeNumber } from '../../whole-number.ts'
-import { type FilterFlags, filterOf, lister, selecting } from './flags.ts'
-import { parkedTable } from './preview.ts'
+import { fixesText } from './fixes.ts'
+import { type FilterFlags, filterOf, gathered, lister, selecting } from './flags.ts'
+import { parkedTable } from './parked-table.ts'
+
+interface ListFlags extends FilterFlags {
+  readonly member?: string[]
+  readonly id?: string[]
+  readonly ids?: boolean
+  readonly csv?: boolean
+}
 
 export function listCommand(): Command {
   const command = new Command('list')
     .description('list messages that need attention, oldest first, by page')
-    .option('--consumer <name>', 'only of this consumer')
+    .option('--consumer <name>', "only this consumer's")
     .option('--after <id>', 'start after this id')
-    .option('--member <path=value>', 'only with this member of a JSON payload, such as order.id=7')
-  return selecting(command, '50').action((flags: FilterFlags & { member?: string }) =>
+    .option(
+      '--member <path=value>',
+      'only with this member of a JSON payload, such as order.id=7; several: with all of them',
+      gathered,
+    )
+    .option('--id <ids...>', 'only these ids')
+    .option('--ids', 'print the ids only, one on each line')
+    .option('--csv', 'print CSV without payloads; raise --limit for more rows')
+  return selecting(command, '50').action((flags: ListFlags) =>
     withPool(flags.json === true, async pool => {
+      if (flags.csv === true && flags.json === true)
+        throw new OncewardError('usage', 'Pass --csv or --json, not both.')
+      const filter = filterOf(flags, flags.id)
       const rows =
         flags.member === undefined
-          ? await listParked(pool, filterOf(flags))
-          : await rowsWithMember(pool, filterOf(flags), memberOf(flags.member))
-      print(flags.json === true, { ok: true, rows }, () => listText(rows))
+          ? await listParked(pool, filter)
+          : await rowsWithMembers(pool, filter, flags.member.map(memberOf))
+      if (flags.csv === true) process.stdout.write(csvText(rows))
+      else
+        print(flags.json === true, { ok: true, rows }, () =>
+          flags.ids === true ? rows.map(({ id }) => id).join('\n') : listText(rows),
+        )
     }),
   )
 }
@@ -43,15 +68,15 @@ function memberOf(text: string): PayloadMember {
 const searchMs = 3_600_000
 
 /** A terminal waits until every row was looked at. */
-async function rowsWithMember(pool: SqlPool, filter: ParkedFilter, member: PayloadMember) {
+async function rowsWithMembers(pool: SqlPool, filter: ParkedFilter, members: readonly PayloadMember[]) {
   const limits = { timeoutMs: searchMs, nowMs: () => performance.now() }
-  return (await searchPayload(pool, filter, member, limits)).rows
+  return (await searchPayload(pool, filter, members, limits)).rows
 }
 
 export function groupsCommand(): Command {
   return new Command('groups')
     .description('count messages by cause: failure class, code and place')
-    .option('--consumer <name>', 'only of this consumer')
+    .option('--consumer <name>', "only this consumer's")
     .option('--limit <count>', 'maximum number of groups', '50')
     .option('--json', 'print one JSON object')
     .action((flags: FilterFlags) =>
@@ -68,13 +93,17 @@ export function showCommand(): Command {
     .description('show one message: body, headers, attempts and acts')
     .argument('<id>', 'id, from "onceward parked list"')
     .option('--body-to <file>', 'write the whole body to a new file')
+    .option('--fixes', 'show what each fix of the payload changed, for its approval')
     .option('--json', 'print one JSON object')
-    .action((id: string, flags: { json?: boolean; bodyTo?: string }) =>
+    .action((id: string, flags: { json?: boolean; bodyTo?: string; fixes?: boolean }) =>
       withPool(flags.json === true, async pool => {
         rowNumber(id, 'id', lister)
         const message = await showParked(pool, id)
         if (flags.bodyTo !== undefined) writeFileSync(flags.bodyTo, await readBody(pool, id), { flag: 'wx' })
-        print(flags.json === true, { ok: true, message }, () => details(message))
+        if (flags.fixes !== true)
+          return print(flags.json === true, { ok: true, message }, () => details(message))
+        const fixes = await listFixes(pool, id)
+        print(flags.json === true, { ok: true, message, fixes }, () => fixesText(fixes))
       }),
     )
 }
@@ -82,7 +111,7 @@ export function showCommand(): Command {
 export function closedCommand(): Command {
   return new Command('closed')
     .description('list skipped and deleted messages with their reasons')
-    .option('--consumer <name>', 'only of this consumer')
+    .option('--consumer <name>', "only this consumer's")
     .option('--after <id>', 'start after this id')
     .option('--limit <count>', 'maximum number of rows', '50')
     .option('--json', 'print one JSON object')
@@ -93,6 +122,12 @@ export function closedCommand(): Command {
         print(flags.json === true, { ok: true, ...closed }, () => closedTable(closed.total, closed.rows))
       }),
     )
+}
+
+/** A terminal gets no escapes; a file gets the exact texts. */
+function csvText(rows: readonly ParkedRow[]): string {
+  const csv = parkedCsv(rows)
+  return process.stdout.isTTY ? safe(csv.replaceAll('\r\n', '\n')) : csv
 }
 
 function listText(rows: readonly ParkedRow[]): string {

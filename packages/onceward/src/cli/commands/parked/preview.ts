@@ -1,10 +1,9 @@
-import type { ParkedRow } from '../../../drivers/postgres/parking/read-parked.ts'
 import type { SqlPool } from '../../../drivers/postgres/pool.ts'
 import { OncewardError } from '../../../errors.ts'
 import { listParked } from '../../../operations/parking/list-parked.ts'
 import { type ParkedPreview, previewParked } from '../../../operations/parking/preview-parked.ts'
 import { whyUnknownConsumer } from '../../../telemetry/consumer-names.ts'
-import { oneLine, print, table } from '../../output.ts'
+import { oneLine, print } from '../../output.ts'
 import { type FilterFlags, filterOf } from './flags.ts'
 import { previewText } from './summary.ts'
 
@@ -71,47 +70,4 @@ function nextCommand(
   if (rows.length === 0) return null
   const asked = ids.length > 0 ? ids.join(' ') : 'with the same options'
   return `onceward parked ${verb} ${asked} --consumer ${oneLine(flags.consumer)} --because … --expect ${digest}`
-}
-
-/** Origin of a held message: its mode, or its campaign. */
-export function originText({ mode, campaign }: Pick<ParkedRow, 'mode' | 'campaign'>): string {
-  return campaign === null ? mode : `campaign ${campaign} (${mode})`
-}
-
-export function parkedTable(rows: readonly ParkedRow[]): string {
-  if (rows.length === 0) return 'No messages need attention.'
-  return table(
-    [
-      'id',
-      'consumer',
-      'state',
-      'cause',
-      'code',
-      'message',
-      'key',
-      'attempts',
-      'seen',
-      'first',
-      'label',
-      'assignee',
-      'from',
-      'reason',
-    ],
-    rows.map(r => [
-      r.id,
-      r.consumer,
-      r.state,
-      r.cause,
-      r.code,
-      r.messageId,
-      r.key,
-      r.attempts,
-      r.seen,
-      r.firstAt.toISOString().slice(0, 19),
-      r.label,
-      r.assignee,
-      originText(r),
-      r.fixWaits === null ? r.reason.slice(0, 60) : `fix waits for approval: ${r.reason.slice(0, 60)}`,
-    ]),
-  )
 }

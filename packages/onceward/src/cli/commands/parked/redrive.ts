@@ -14,7 +14,8 @@ import {
   stopRedrive,
 } from '../../../operations/parking/redrive-parked.ts'
 import { withPool } from '../../database.ts'
-import { consoleLog, print, safe, table } from '../../output.ts'
+import { consoleLog, print, safe } from '../../output.ts'
+import { table } from '../../table.ts'
 import { wholeNumber } from '../../whole-number.ts'
 import { acting, lister } from './flags.ts'
 import { confirmedSelection, type ParkedActFlags } from './preview.ts'

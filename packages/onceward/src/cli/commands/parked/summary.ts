@@ -1,7 +1,8 @@
 import type { ParkedRow } from '../../../drivers/postgres/parking/read-parked.ts'
 import type { CalledTarget, ParkedPreview } from '../../../operations/parking/preview-parked.ts'
-import { counted, oneLine, table } from '../../output.ts'
-import { originText, parkedTable } from './preview.ts'
+import { counted, oneLine } from '../../output.ts'
+import { table } from '../../table.ts'
+import { originText, parkedTable } from './parked-table.ts'
 
 const rowsShown = 10
 

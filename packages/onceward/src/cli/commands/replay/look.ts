@@ -11,7 +11,7 @@ import { campaignsTable, campaignText } from './text.ts'
 export function listCommand(): Command {
   return new Command('list')
     .description('list campaigns, newest first')
-    .option('--consumer <name>', 'only of this consumer')
+    .option('--consumer <name>', "only this consumer's")
     .option('--open', 'only campaigns that have not ended')
     .option('--limit <count>', 'maximum number of campaigns', '50')
     .option('--json', 'print one JSON object')

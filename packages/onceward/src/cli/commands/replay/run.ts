@@ -54,7 +54,7 @@ export function swapCommand(name: 'swap' | 'rollback', description: string): Com
       .option('--accept-missing', 'swap even if live messages are missing in the rebuilt tables')
       .option('--accept-unknown', 'swap even if retention removed the markers of messages without a position')
       .option('--accept <table...>', 'swap even if rows of these tables differ; requires --because')
-      .option('--because <reason>', 'reason why the rebuilt rows are correct')
+      .option('--because <reason>', 'reason, recorded in the history and the audit')
   return command.action((file: string, id: string, flags: SwapFlags) =>
     withReplay(file, flags.json === true, async replay => {
       await withPool(flags.json === true, async pool =>
@@ -68,6 +68,7 @@ export function swapCommand(name: 'swap' | 'rollback', description: string): Com
               acceptMissing,
               acceptUnknown: flags.acceptUnknown === true,
               accept,
+              ...(flags.because !== undefined && { because: flags.because }),
               waitMaxMs: secondsMs(flags.wait, '--wait', lister),
             })
           : await replay.rollBack(id)

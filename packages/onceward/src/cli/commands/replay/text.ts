@@ -6,7 +6,8 @@ import type { CampaignFinding } from '../../../replay/campaign/steer-campaign.ts
 import { unknownText } from '../../../replay/campaign/unknown-to-live.ts'
 import type { TableComparison } from '../../../replay/rebuild/compare-tables.ts'
 import { generatedText } from '../../../replay/rebuild/generated-columns.ts'
-import { safe, table } from '../../output.ts'
+import { safe } from '../../output.ts'
+import { table } from '../../table.ts'
 
 type History = readonly {
   readonly at: Date

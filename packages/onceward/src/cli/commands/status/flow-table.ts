@@ -1,5 +1,5 @@
 import type { readRates } from '../../../telemetry/consumer-detail.ts'
-import { table } from '../../output.ts'
+import { table } from '../../table.ts'
 
 /** What became of the messages of the last hour, and how many wait at the broker or in the log. */
 export function flowTable({ consumers, lag }: Awaited<ReturnType<typeof readRates>>): string {

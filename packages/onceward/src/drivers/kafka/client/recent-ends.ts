@@ -29,7 +29,7 @@ const kept = 2
  * then belong to the next transaction of the same producer: its abort would revoke committed records, and its
  * commit would publish aborted ones. The same holds for the offsets of a group.
  *
- * A partition has no leader only while its broker is away, and then connections break.
+ * A partition has no leader only while its broker is unreachable, and then connections break.
  */
 export class RecentEnds {
   #ended: (readonly EndedPartition[])[] = []

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { inert, type Reach } from '../../../crash-points.ts'
 import { OncewardError } from '../../../errors.ts'
 import type { KafkaConnections } from './connections.ts'
 import { answerOf, KafkaError, toOncewardError, troubleOf, troubleOfCode } from './kafka-error.ts'
@@ -19,6 +20,7 @@ export interface TransactionalOptions extends ProducerOptions {
    * one. Default 10 s.
    */
   readonly transactionTimeoutMs?: number
+  readonly reach?: Reach
 }
 
 /**
@@ -226,6 +228,8 @@ export class TransactionalProducer {
     const { producerEpoch } = this.#identity
     // Refused as concurrent while the last transaction is still writing its markers.
     await this.#atCoordinator('Adding a partition', connection => add(connection, producerEpoch))
+    const { reach = inert } = this.#options
+    reach('transform.repairing')
     // Any other end would revoke the committed records.
     while (!(await this.#isEnded(commit)));
   }
@@ -267,7 +271,7 @@ export class TransactionalProducer {
       if (trouble.kind === 'fenced') throw fenced(transactionalId, error)
       throw new OncewardError(
         'commit_not_confirmed',
-        `Kafka did not answer the ${commit ? 'commit' : 'abort'} of a transaction of ${transactionalId}: ${trouble.text}. It may or may not have happened, whole or not at all. Start a new producer with the same id and read the group's offsets to find the outcome.`,
+        `Kafka did not answer the ${commit ? 'commit' : 'abort'} of a transaction of ${transactionalId}: ${trouble.text}. It took effect completely or not at all. Start a new producer with the same id and read the group's offsets to find the outcome.`,
         { cause: error, details: { kafka: trouble.name, isUnanswered } },
       )
     }

@@ -1,5 +1,5 @@
 import type { SqlClient } from '../pool.ts'
-import type { CampaignFinding } from './steer-campaign.ts'
+import type { CampaignFinding } from './read-findings.ts'
 
 /** Adds findings while the campaign has fewer than `countMax`. */
 export async function writeFindings(

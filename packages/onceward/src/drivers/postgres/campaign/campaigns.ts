@@ -47,20 +47,26 @@ export async function readCampaignRow(client: SqlClient, id: string): Promise<Ca
   return rows[0] ?? null
 }
 
+/** Which campaigns to list. */
+export interface CampaignFilter {
+  readonly consumer?: string | undefined
+  /** Only of these consumers. */
+  readonly consumers?: readonly string[] | undefined
+  readonly open: boolean
+  readonly countMax: number
+}
+
 /** The newest first. */
 export async function listCampaignRows(
   client: SqlClient,
-  {
-    consumer,
-    open,
-    countMax,
-  }: { readonly consumer?: string | undefined; readonly open: boolean; readonly countMax: number },
+  { consumer, consumers, open, countMax }: CampaignFilter,
 ): Promise<readonly CampaignRow[]> {
   const { rows } = await client.query(
     `select ${columns} from ${tables}
      where ($1::text is null or c.consumer_name = $1) and (not $2 or c.state not in ('finished', 'cancelled'))
+       and ($4::text[] is null or c.consumer_name = any ($4))
      order by c.id desc limit $3`,
-    [consumer ?? null, open, countMax],
+    [consumer ?? null, open, countMax, consumers ?? null],
   )
   return rows
 }

@@ -1,7 +1,8 @@
 import type { PutOffWork, WorkLease, WorkRow } from '../../../ports/held-work.ts'
 import type { SqlClient } from '../pool.ts'
+import { effectsOf } from '../sql/campaign-effects.ts'
 import { isoTime } from '../sql/iso-time.ts'
-import { effectsOf, heldRow } from '../sql/lease-work.ts'
+import { heldRow } from '../sql/lease-work.ts'
 
 /** Replaces the rows of a campaign by those that its selection matches now. Returns their number. */
 export async function selectCampaignRows(

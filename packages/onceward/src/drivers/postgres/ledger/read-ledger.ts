@@ -47,6 +47,8 @@ export interface LedgerAction {
 
 export interface LedgerFilter {
   readonly consumer?: string | undefined
+  /** Only of these consumers. */
+  readonly consumers?: readonly string[] | undefined
   readonly target?: string | undefined
   /** The kind of the target. */
   readonly type?: string | undefined
@@ -55,7 +57,7 @@ export interface LedgerFilter {
   readonly businessKey?: string | undefined
   /**
    * `open`: all that are not completed. Default: every state if the filter names a message, a key or a
-   * business key, else effects that wait for people.
+   * business key, else effects that need attention.
    */
   readonly state?: string | undefined
   readonly limit?: number | undefined
@@ -77,7 +79,7 @@ const statesOf = (state: string | undefined, isNamed: boolean) => {
  * found by their index.
  */
 export async function readLedgerList(pool: SqlPool, filter: LedgerFilter): Promise<readonly LedgerEntry[]> {
-  const { state, consumer, target, type, key, message, businessKey, limit = 50 } = filter
+  const { state, consumer, consumers, target, type, key, message, businessKey, limit = 50 } = filter
   const named = { message_id: message, business_key: businessKey, effect_key: key }
   const wanted = statesOf(
     state,
@@ -88,6 +90,7 @@ export async function readLedgerList(pool: SqlPool, filter: LedgerFilter): Promi
   const conditions = Object.entries({ consumer_name: consumer, target, effect_type: type, ...named }).flatMap(
     ([column, value]) => (value === undefined ? [] : [`${column} = $${values.push(value)}`]),
   )
+  if (consumers !== undefined) conditions.push(`consumer_name = any ($${values.push(consumers)}::text[])`)
   const states = wanted.replace('$8', `$${values.length + 1}`)
   if (wanted.includes('$8')) values.push(state)
   const { rows } = await pool.query(

@@ -59,6 +59,8 @@ export interface ParkedFilter {
   readonly until?: Date | undefined
   /** One of these texts is in the payload, byte by byte. */
   readonly payloadHas?: readonly string[] | undefined
+  /** Each of these texts is in the payload, byte by byte. */
+  readonly payloadHasAll?: readonly string[] | undefined
   /** Id of the last row of the previous page. */
   readonly after?: string | undefined
   /** Id of the last row of the previous page, for the newest first. */
@@ -78,7 +80,15 @@ const columns = `
   octet_length(h.body) as "bodyBytes", t.label, t.assignee, h.mode, h.campaign_id::text as campaign,
   onceward.fix_waits(h.id) as "fixWaits"`
 
-const conditions: readonly [keyof ParkedFilter, (place: string) => string][] = [
+/**
+ * The planner expects few rows of a rare value, and would read the whole table for each consumer and state
+ * (six times among 100,000 messages, 0.8 s). It cannot look into this form, and walks the index of pages.
+ */
+const walked = (condition: string) => `coalesce(${condition}, false)`
+
+type Condition = (place: string, state: ParkedState) => string
+
+const conditions: readonly [keyof ParkedFilter, Condition][] = [
   ['ids', place => `h.id = any (${place}::bigint[])`],
   [
     'cause',
@@ -90,16 +100,28 @@ const conditions: readonly [keyof ParkedFilter, (place: string) => string][] = [
   ['label', place => `t.label = ${place}`],
   ['assignee', place => `t.assignee = ${place}`],
   ['consumers', place => `c.name = any (${place}::text[])`],
-  ['failureClass', place => `h.failure_class = ${place}`],
+  ['failureClass', place => walked(`h.failure_class = ${place}`)],
   ['code', place => `h.code = ${place}`],
-  ['businessKey', place => `h.business_key = ${place}`],
-  ['type', place => `h.message_type = ${place}`],
+  [
+    'businessKey',
+    // Dead and quarantined messages have an index of it.
+    (place, state) => {
+      const same = `h.business_key = ${place}`
+      return state === 'parked' ? walked(same) : same
+    },
+  ],
+  ['type', place => walked(`h.message_type = ${place}`)],
   ['since', place => `h.first_at >= ${place}::timestamptz`],
   ['until', place => `h.first_at < ${place}::timestamptz`],
   [
     'payloadHas',
     place =>
       `exists (select from unnest(${place}::text[]) as t (text) where position(convert_to(t.text, 'UTF8') in h.body) > 0)`,
+  ],
+  [
+    'payloadHasAll',
+    place =>
+      `not exists (select from unnest(${place}::text[]) as t (text) where position(convert_to(t.text, 'UTF8') in h.body) = 0)`,
   ],
   ['after', place => `h.id + 0 > ${place}::bigint`],
   ['before', place => `h.id + 0 < ${place}::bigint`],
@@ -121,16 +143,17 @@ export function selectParked(filter: ParkedFilter): {
   readonly values: readonly unknown[]
 } {
   const values: unknown[] = [filter.consumer ?? null, filter.countMax]
-  const where = conditions
+  const given = conditions
     .filter(([name]) => filter[name] !== undefined)
-    .map(([name, condition]) => `and ${condition(`$${values.push(filter[name])}`)}`)
+    .map(([name, condition]) => ({ condition, place: `$${values.push(filter[name])}` }))
+  const where = (state: ParkedState) => given.map(({ condition, place }) => `and ${condition(place, state)}`)
   const order = filter.newestFirst === true ? 'desc' : 'asc'
   const walks = (filter.states ?? parkedStates).map(
     state => `
       (select ${columns} from onceward.consumer c
        cross join lateral (
          select h.*, t.label, t.assignee from onceward.held h left join onceward.classification t on t.held_id = h.id
-         where h.consumer_id = c.id and h.state = '${knownState(state)}' ${where.join(' ')}
+         where h.consumer_id = c.id and h.state = '${knownState(state)}' ${where(state).join(' ')}
          order by h.id + 0 ${order} limit $2) h
        cross join lateral (select h.label, h.assignee) t
        where $1::text is null or c.name = $1)`,

@@ -2,7 +2,7 @@ import type { SqlPool } from '../pool.ts'
 import type { RedriveReport } from './read-redrive.ts'
 
 /** One redrive without its rows. */
-export interface RedriveSummary extends Omit<RedriveReport, 'rows' | 'outcomes'> {
+export interface RedriveSummary extends Omit<RedriveReport, 'rows' | 'outcomes' | 'stoppedBecause'> {
   readonly selected: number
   readonly moved: number
   readonly left: number
@@ -10,16 +10,24 @@ export interface RedriveSummary extends Omit<RedriveReport, 'rows' | 'outcomes'>
   readonly behind: number
 }
 
+/** Which redrives to list. */
+export interface RedriveFilter {
+  /** Only of these consumers. */
+  readonly consumers?: readonly string[] | undefined
+  readonly state?: RedriveReport['state'] | undefined
+  readonly countMax: number
+}
+
 /** Newest first. */
 export async function readRedrives(
   pool: SqlPool,
-  { consumers, countMax }: { readonly consumers?: readonly string[] | undefined; readonly countMax: number },
+  { consumers, state, countMax }: RedriveFilter,
 ): Promise<readonly RedriveSummary[]> {
   const { rows } = await pool.query(
     `select r.request_id as "requestId", c.name as consumer, r.state, r.actor as by, r.at, r.reason as because,
        r.rate_max as "perSecond", encode(r.digest, 'hex') as digest, n.*
      from (select d.* from onceward.redrive d join onceward.consumer k on k.id = d.consumer_id
-       where $1::text[] is null or k.name = any ($1) order by d.id desc limit $2) r
+       where ($1::text[] is null or k.name = any ($1)) and ($3::text is null or d.state = $3) order by d.id desc limit $2) r
      join onceward.consumer c on c.id = r.consumer_id
      cross join lateral (
        select count(*) filter (where not w.behind)::integer as selected,
@@ -28,7 +36,7 @@ export async function readRedrives(
          count(*) filter (where w.behind)::integer as behind
        from onceward.redrive_row w where w.redrive_id = r.id) n
      order by r.id desc`,
-    [consumers ?? null, countMax],
+    [consumers ?? null, countMax, state ?? null],
   )
   return rows
 }

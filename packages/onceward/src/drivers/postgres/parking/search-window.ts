@@ -1,5 +1,7 @@
+import { cancelStatements } from '../cancel-statements.ts'
+import { type TransactionName, transactionName } from '../end-statements.ts'
 import { inTransaction } from '../in-transaction.ts'
-import type { SqlPool } from '../pool.ts'
+import type { SqlClient, SqlPool } from '../pool.ts'
 import { knownState, type ParkedFilter, type ParkedRow, parkedStates, selectParked } from './read-parked.ts'
 
 /** A search reads payloads window by window: a window ends after so many rows, or after so many bytes. */
@@ -35,29 +37,68 @@ export interface SearchWindow {
   readonly last: string | null
 }
 
-/**
- * The next window, in one transaction that ends after `timeoutMs`. Null when it took longer. `filter.after`
- * and `filter.before` begin it.
- */
+/** How long the statements of a window may run. */
+interface WindowLimits {
+  readonly timeoutMs: number
+  /** Aborted when the rows are not wanted any more: the running statement is cancelled. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/** The next window, in one transaction. Null when it was cancelled. `after` and `before` begin it. */
 export async function readSearchWindow(
   pool: SqlPool,
   filter: ParkedFilter,
-  timeoutMs: number,
+  { timeoutMs, signal }: WindowLimits,
 ): Promise<SearchWindow | null> {
   try {
     return await inTransaction(pool, async client => {
-      await client.query(`set local statement_timeout = ${Math.max(1, Math.ceil(timeoutMs))}`)
-      const { consumer = null, consumers = null, before = null, after = null } = filter
-      const { rows: bounds } = await client.query(selectWindow(filter), [consumer, consumers, before, after])
-      const last = (bounds[0]?.id as string | undefined) ?? null
-      if (last === null) return { rows: [], last }
-      const edge = filter.newestFirst === true ? { after: minusOne(last) } : { before: plusOne(last) }
-      const { text, values } = selectParked({ ...filter, ...edge, countMax: rowsMax })
-      return { rows: (await client.query(text, values)).rows, last }
+      const { rows } = await client.query(
+        `select set_config('statement_timeout', $1, true), ${transactionName}`,
+        [String(Math.max(1, Math.ceil(timeoutMs)))],
+      )
+      return whileWanted(pool, rows[0], signal, () => readWindow(client, filter, signal))
     })
   } catch (error) {
     if ((error as { code?: string }).code === '57014') return null
     throw error
+  }
+}
+
+async function readWindow(
+  client: SqlClient,
+  filter: ParkedFilter,
+  signal: AbortSignal | undefined,
+): Promise<SearchWindow | null> {
+  if (signal?.aborted) return null
+  const { consumer = null, consumers = null, before = null, after = null } = filter
+  const { rows: bounds } = await client.query(selectWindow(filter), [consumer, consumers, before, after])
+  const last = (bounds[0]?.id as string | undefined) ?? null
+  if (last === null) return { rows: [], last }
+  if (signal?.aborted) return null
+  const edge = filter.newestFirst === true ? { after: minusOne(last) } : { before: plusOne(last) }
+  const { text, values } = selectParked({ ...filter, ...edge, countMax: rowsMax })
+  return { rows: (await client.query(text, values)).rows, last }
+}
+
+/** Another connection cancels the statement, so that the server does not work for a reader who has left. */
+async function whileWanted<T>(
+  pool: SqlPool,
+  name: TransactionName,
+  signal: AbortSignal | undefined,
+  read: () => Promise<T>,
+): Promise<T> {
+  const reading = read()
+  let cancelling = Promise.resolve()
+  const onAbort = () => {
+    cancelling = cancelStatements(reading, name, pool)
+  }
+  signal?.addEventListener('abort', onAbort, { once: true })
+  try {
+    return await reading
+  } finally {
+    signal?.removeEventListener('abort', onAbort)
+    // The transaction ends after it, so that no request can reach the next statement of this connection.
+    await cancelling
   }
 }
 

@@ -1,4 +1,5 @@
 import { begin, pipelined } from '../in-transaction.ts'
+import { noJit } from '../no-jit.ts'
 import type { SqlPool } from '../pool.ts'
 
 export interface LeaseRequest {
@@ -49,7 +50,7 @@ export async function leaseMessages(pool: SqlPool, request: LeaseRequest): Promi
  * statement.
  */
 const beginLease = `${begin}; set local synchronous_commit = off;
-  set local enable_seqscan = off; set local enable_bitmapscan = off; set local enable_sort = off`
+  set local enable_seqscan = off; set local enable_bitmapscan = off; set local enable_sort = off; ${noJit}`
 
 /**
  * A separate statement, before the snapshot of the lease is taken: the lease then sees the commits of the

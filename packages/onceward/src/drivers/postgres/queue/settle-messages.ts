@@ -1,4 +1,5 @@
 import { begin, pipelined } from '../in-transaction.ts'
+import { noJit } from '../no-jit.ts'
 import type { SqlPool } from '../pool.ts'
 
 /**
@@ -14,7 +15,7 @@ export async function settleMessages(
 ): Promise<number> {
   const { rowCount } = await pipelined(
     pool,
-    `${begin}; set local synchronous_commit = off; set local enable_seqscan = off`,
+    `${begin}; set local synchronous_commit = off; set local enable_seqscan = off; ${noJit}`,
     'delete from onceward.queue_message where queue_id = $1 and id = any ($2::bigint[]) and lease_id = $3',
     [queueId, `{${ids.join(',')}}`, leaseId],
   )

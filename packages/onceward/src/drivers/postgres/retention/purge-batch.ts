@@ -1,5 +1,6 @@
 import type { Reach } from '../../../crash-points.ts'
 import { inTransaction, setLocal } from '../in-transaction.ts'
+import { jitSettings } from '../no-jit.ts'
 import type { SqlClient, SqlPool } from '../pool.ts'
 import { expiredSql, type RetentionKind, type TenantTerms, tenancyValues } from './kinds.ts'
 
@@ -34,6 +35,7 @@ const settings = setLocal({
   idle_in_transaction_session_timeout: '60s',
   enable_seqscan: 'off',
   enable_bitmapscan: 'off',
+  ...jitSettings,
 })
 
 /**

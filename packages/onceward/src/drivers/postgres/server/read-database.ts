@@ -10,6 +10,8 @@ export interface DatabaseFacts {
   readonly role: string
   readonly superuser: boolean
   readonly versionNumber: number
+  /** The answer of `version()`, which must name the same version. */
+  readonly versionText: string
   readonly inRecovery: boolean
   readonly settings: Readonly<Record<string, string>>
   readonly clockMs: number
@@ -192,16 +194,19 @@ export async function readDatabase(pool: OwnPool): Promise<DatabaseFacts> {
 }
 
 /**
- * A pooler invents the process id it reports at connect. Whether it pools sessions or transactions shows in
- * what a second connection gets while the first is idle: its server connection, or another.
+ * Most poolers invent the process id they report at connect, but one may pass on the server's. Whether it
+ * pools sessions or transactions shows in what a second connection gets while the first is idle: its server
+ * connection, or another. In statement mode BEGIN is refused, or what it began is forgotten.
  */
 async function findPooling(pool: OwnPool, client: PooledClient): Promise<Pooling> {
   const announced = (client as { processID?: number | null }).processID
   const first = await backendOf(client)
-  if (announced === first) return 'none'
   try {
     await client.query('begin transaction read only')
+    await client.query(`select set_config('onceward.probe', 'kept', true)`)
+    const { rows } = await client.query(`select current_setting('onceward.probe', true) as probe`)
     await client.query('rollback')
+    if (rows[0].probe !== 'kept') return 'statement'
   } catch (error) {
     if (/statement pool/i.test(String((error as Error).message))) return 'statement'
     throw error
@@ -209,7 +214,8 @@ async function findPooling(pool: OwnPool, client: PooledClient): Promise<Pooling
   const again = await backendOf(client)
   const second = await pool.connect()
   try {
-    return (await backendOf(second)) === again || again !== first ? 'transaction' : 'session'
+    if ((await backendOf(second)) === again || again !== first) return 'transaction'
+    return announced === first ? 'none' : 'session'
   } finally {
     second.release()
   }
@@ -224,7 +230,7 @@ async function readFacts(client: SqlClient, pooling: Pooling): Promise<DatabaseF
   const { rows: server } = await client.query(`
     select current_database() as name, current_user as role,
       (select rolsuper from pg_roles where rolname = current_user) as superuser,
-      current_setting('server_version_num')::int as version, pg_is_in_recovery() as recovery,
+      current_setting('server_version_num')::int as version, version() as version_text, pg_is_in_recovery() as recovery,
       (extract(epoch from clock_timestamp()) * 1000)::float8 as clock,
       exists (select from pg_tables where schemaname = 'onceward' and tablename = 'migration') as migrated,
       coalesce((select max(extract(epoch from clock_timestamp() - xact_start)) from pg_stat_activity
@@ -241,6 +247,7 @@ async function readFacts(client: SqlClient, pooling: Pooling): Promise<DatabaseF
     role: about.role,
     superuser: about.superuser === true,
     versionNumber: about.version,
+    versionText: about.version_text,
     inRecovery: about.recovery,
     settings: Object.fromEntries(settings.map(row => [row.name, row.value])),
     clockMs: about.clock,

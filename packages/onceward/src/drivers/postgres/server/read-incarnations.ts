@@ -50,10 +50,6 @@ export async function recordIfAllowed(pool: SqlPool): Promise<void> {
   await pool.query(noticeIfAllowed)
 }
 
-export async function recordIncarnation(pool: SqlPool, because: string): Promise<void> {
-  await pool.query('select onceward.record_incarnation($1)', [because])
-}
-
 /** Newest first. */
 export async function readIncarnations(pool: SqlPool): Promise<readonly RecordedIncarnation[]> {
   const { rows } = await pool.query(

@@ -1,9 +1,9 @@
 import type { Enrolment } from '../../../ports/enrolment.ts'
 import type { TakenWork } from '../../../ports/held-work.ts'
 import type { SqlClient } from '../pool.ts'
+import { effectsOf } from './campaign-effects.ts'
 import { intArray } from './int-array.ts'
 import { leaseLost } from './lease-lost.ts'
-import { effectsOf } from './lease-work.ts'
 
 /**
  * Like the insert of markers it needs the setting of the transaction: outside of it no work of a worker may

@@ -1,6 +1,8 @@
 import type { Enrolment } from '../../../ports/enrolment.ts'
 import type { LeasedWork, WorkRequest, WorkRow } from '../../../ports/held-work.ts'
+import { jitSettings } from '../no-jit.ts'
 import type { ShortTransaction } from '../work-queue.ts'
+import { effectsOf } from './campaign-effects.ts'
 import { leaseEnded } from './clock-ahead.ts'
 import { isoTime } from './iso-time.ts'
 
@@ -14,22 +16,12 @@ export const settings = {
   enable_seqscan: 'off',
   enable_bitmapscan: 'off',
   enable_sort: 'off',
+  ...jitSettings,
 }
 
 /** The database clock, read once: a volatile function cannot bound an index scan. */
 const clock = 'clock as materialized (select clock_timestamp() as now)'
 const isFree = `(lease_until is null or ${leaseEnded('lease_until', '(select now from clock)', '$3')})`
-
-/**
- * The effects that held work of a campaign may request now. A cancelled campaign may request none; a campaign
- * whose approval has expired may request none until it is approved again. Null for rows that no campaign
- * held.
- */
-export const effectsOf = (campaignId: string) => `case when ${campaignId} is not null then coalesce((
-    select case when c.state = 'cancelled' or c.effects <> 'requested' then 'suppressed'
-      when c.needs_approval and not exists (select from onceward.campaign_approval a
-        where a.campaign_id = c.id and a.plan_digest = c.plan_digest and a.expires_at > clock_timestamp()) then 'unapproved'
-      else c.effects end from onceward.campaign c where c.id = ${campaignId}), 'suppressed') end`
 
 /**
  * A replay suppresses external effects, and leaves live work alone. Live workers lease all rows, in the mode

@@ -24,7 +24,7 @@ export async function takePartitions(
        returning partition, epoch, incarnation, next
      )
      select t.*, b.run_id as last_run, g.to_incarnation, g.to_position, o.from_incarnation, o.from_position, o.open_incarnation,
-       o.open_next, o.accepted, o.declared_ms, ${roleSettings}
+       o.open_next, o.accepted, o.declared_ms, o.open_reason, ${roleSettings}
      from taken t left join before b using (partition)
      left join lateral (
        select to_incarnation, to_position from onceward.loss
@@ -32,7 +32,7 @@ export async function takePartitions(
        order by id desc limit 1
      ) g on true
      left join lateral (
-       select from_incarnation, from_position, to_incarnation as open_incarnation, to_position as open_next,
+       select from_incarnation, from_position, to_incarnation as open_incarnation, to_position as open_next, reason as open_reason,
          accepted_at is not null as accepted, extract(epoch from first_declared_at)::float8 * 1000 as declared_ms
        from onceward.loss where consumer_id = $1 and partition = t.partition and resumed_at is null
        order by accepted_at is not null desc, id desc limit 1
@@ -56,12 +56,14 @@ function openLoss(row: {
   open_next: string | null
   accepted: boolean
   declared_ms: number
+  open_reason: string
 }): OpenLoss {
   return {
     from: { incarnation: row.from_incarnation, next: row.from_position },
     to: position(row.open_incarnation, row.open_next),
     declaredMs: row.declared_ms,
     accepted: row.accepted,
+    reason: row.open_reason,
   }
 }
 

@@ -1,7 +1,7 @@
 import { workerSuffix } from '../../../ports/held-work.ts'
 import type { SqlClient } from '../pool.ts'
+import { effectsOf } from '../sql/campaign-effects.ts'
 import { isHeard } from '../sql/clock-ahead.ts'
-import { effectsOf } from '../sql/lease-work.ts'
 
 /** Rows are counted this far. */
 const countedMax = 100_000

@@ -16,7 +16,7 @@ export interface HeldWork {
   /** How often a worker leased it. */
   readonly leases: number
   readonly ageSeconds: number
-  /** Time until it is due, or until its lease ends; null for work that waits for people. */
+  /** Time until it is due, or until its lease ends; null for work that needs an operator. */
   readonly dueInSeconds: number | null
   readonly leaseSeconds: number | null
   /** When its last lease began; null if it was never leased. */

@@ -40,7 +40,7 @@ export function verifyWebhook(call: WebhookToVerify): VerifiedWebhook {
     .map(signature => Buffer.from(signature.slice(3), 'base64'))
   for (const [keyId, secret] of Object.entries(secrets)) {
     const key = typeof secret === 'string' ? signingKey(keyId, secret) : null
-    // An unset variable would be a secret that everyone knows.
+    // An unset variable would be a secret that is publicly known.
     if (key === null || key.bytes.length < signingKeyBytesMin) continue
     const wanted = signatureOf(key, id, timestamp, body)
     if (given.some(one => one.length === wanted.length && timingSafeEqual(one, wanted)))

@@ -93,7 +93,7 @@ export const flowRunbooks: readonly Runbook[] = [
         text: 'Was this version just deployed, or was a table changed? Roll back, deploy the fixed handler, or fix the table. The type continues automatically once a message is applied, within `failure.brake.pauseMaxMs`.',
       },
       {
-        text: 'If the messages themselves are wrong, let them fail: their attempts count again, and they are set aside.',
+        text: 'If the messages themselves are wrong, let them fail: their attempts count again, and they are set aside. A transform keeps no record of the pause: restart it.',
         commands: ({ name }) => [`onceward brakes release TYPE --consumer ${name} --because REASON`],
       },
     ],

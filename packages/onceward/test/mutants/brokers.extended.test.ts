@@ -1,0 +1,4 @@
+import { brokersMutants } from './list/brokers.ts'
+import { testMutants } from './test-mutants.ts'
+
+await testMutants('the brokers', brokersMutants)

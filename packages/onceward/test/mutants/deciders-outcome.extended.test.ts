@@ -1,0 +1,3 @@
+import { testDeciders } from './test-mutants.ts'
+
+testDeciders('outcome')
