@@ -29,7 +29,7 @@ describe('the API of the console', await skipWithout('postgres'), () => {
   const freeze = async (client: Client, body: object) =>
     (await client.post('selections', { consumer, ...body })).body
 
-  it('shows what needs a person, by consumer', async () => {
+  it('shows what needs attention, by consumer', async () => {
     const { status, body } = await ann.get('overview')
     assert.equal(status, 200)
     assert.deepEqual(

@@ -12,7 +12,7 @@ const secret = 'a secret of the proxy, long enough'
 const origin = 'http://localhost:4400'
 const consumer = 'invoice_booking'
 
-describe('what needs a person', await skipWithout('postgres'), () => {
+describe('what needs attention', await skipWithout('postgres'), () => {
   let incident: Incident
   let desk: Console
   let all: Client

@@ -72,11 +72,11 @@ describe('the console while things fail', await skipWithout('postgres'), () => {
     const key = keyed()
     for (const _ of [1, 2]) {
       const away = await ann.post(`selections/${selection}/skip`, { because: 'a test' }, key)
-      assert.deepEqual([away.status, away.body.error.code], [503, 'database_away'])
+      assert.deepEqual([away.status, away.body.error.code], [503, 'database_unavailable'])
       assert.match(away.body.error.message, /Repeat the request under the same key: it is done once/)
       assert.equal(away.headers.get('retry-after'), '2')
     }
-    assert.equal((await ann.get('overview')).body.error.code, 'database_away')
+    assert.equal((await ann.get('overview')).body.error.code, 'database_unavailable')
     assert.equal((await ann.get('session')).status, 200)
     proxy.accept()
     await until('it answers again', async () => (await ann.get('overview')).status === 200)
@@ -102,7 +102,7 @@ describe('the console while things fail', await skipWithout('postgres'), () => {
     proxy.cut()
     proxy.toClient(null)
     const unknown = await lost
-    assert.deepEqual([unknown.status, unknown.body.error.code], [503, 'database_away'])
+    assert.deepEqual([unknown.status, unknown.body.error.code], [503, 'database_unavailable'])
     const again = await ann.post(`selections/${selection}/skip`, { because: 'a test' }, key)
     assert.deepEqual(again.body, { ok: true, closed: 1, freed: 0, repeated: true })
     assert.equal((await doneActs('parked skip')) - before, 1)

@@ -41,7 +41,7 @@ describe('the pictures of the documentation', await skipWithoutBrowser(), () => 
     await incident?.close()
   })
 
-  it('show what needs a person, and every consumer as a flow', async () => {
+  it('show what needs attention, and every consumer as a flow', async () => {
     await beat(incident)
     const flow = ann.page.getByRole('article', { name: 'payment_capture' })
     await flow.getByText('2 processes').waitFor()

@@ -54,7 +54,9 @@ export function createConsole(options: ConsoleOptions): Console {
     for (const [name, value] of Object.entries(securityHeaders)) context.res.headers.set(name, value)
   })
   const inner = new Hono()
-  inner.get('/api/openapi.json', context => context.json(openApi(routes, basePath, cookieNames(auth).session)))
+  inner.get('/api/openapi.json', context =>
+    context.json(openApi(routes, basePath, cookieNames(auth).session)),
+  )
   mountSignIn(inner, parts)
   mountLive(inner, parts)
   mountApi(inner, parts)

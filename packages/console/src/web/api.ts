@@ -59,7 +59,7 @@ async function call(method: 'GET' | 'POST', path: string, options: CallOptions):
   const answer = await response.json().catch(() => ({}))
   const { code = 'unexpected', message = `The console answered ${response.status}.` } = answer.error ?? {}
   if (response.status === 401) signedOut.value = true
-  if (code === 'database_away') trouble.value = message
+  if (code === 'database_unavailable') trouble.value = message
   throw new ApiError(response.status, code, message)
 }
 

@@ -47,7 +47,7 @@ export function incidentStory(
       await incident?.close()
     })
 
-    it('begins with what needs a person', async () => {
+    it('begins with what needs attention', async () => {
       await ann.page.getByRole('link', { name: /warning invoice_booking 8 parked messages/ }).click()
       await ann.page.getByRole('heading', { level: 1, name: 'Messages' }).waitFor()
       assert.match(ann.page.url(), /q=consumer%3Ainvoice_booking(%20|\+)state%3Aparked/)
@@ -165,7 +165,7 @@ export function incidentStory(
       ]
       assert.deepEqual(await incident.booked(), expected)
       await openSection(ann.page, /^Overview/)
-      await ann.page.getByText('Nothing needs a person now.').waitFor()
+      await ann.page.getByText('Nothing needs attention now.').waitFor()
       assert.deepEqual([...ann.errors, ...bob.errors], [])
     })
   })

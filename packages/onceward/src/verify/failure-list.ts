@@ -49,7 +49,7 @@ export class FailureList {
     if (trouble !== null)
       this.#addClean('clean run', {
         what: `The consumer does not finish its messages without any fault: ${clause(trouble)}.`,
-        mend: 'Run it once with "onceward run" and its own tables; then verify it again.',
+        fix: 'Run it once with "onceward run" and its own tables; then verify it again.',
       })
     for (const leak of leaks) if (leakKinds.includes(leak.kind)) this.#addClean('leak', diagnoseLeak(leak))
     for (const unstable of new Set(messages.flatMap(({ described }) => described.unstable)))
@@ -63,10 +63,10 @@ export class FailureList {
   }
 
   /** What the budget left out. */
-  addNotStaged({ what, mend, budget }: NotStaged): void {
+  addNotStaged({ what, fix, budget }: NotStaged): void {
     this.#found.set(what, {
       what,
-      mend,
+      fix,
       class: 'not staged',
       fault: null,
       lines: [],
@@ -121,7 +121,7 @@ export class FailureList {
     if (first !== undefined && differences.length === 0)
       return {
         what: `The invariant ${first.name} does not hold after this fault, although the tables equal those of the clean run.`,
-        mend: 'Check the invariant against the clean run, or the handler for rows that only the invariant sees.',
+        fix: 'Check the invariant against the clean run, or the handler for rows that only the invariant sees.',
       }
     const { leaks } = this.#baseline
     const contract = this.#bench.facts

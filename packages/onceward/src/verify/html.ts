@@ -71,18 +71,18 @@ function classRow({ class: kind, title, survived, of, note }: ClassResult): stri
 }
 
 function failureSection(failure: VerifyFailure): string {
-  const { what, mend, fault, lines, alike, differences, repeat } = failure
+  const { what, fix, fault, lines, alike, differences, repeat } = failure
   const messages = `${lines.length === 1 ? 'message' : 'messages'} ${lines.join(', ')}`
   const others = alike === 0 ? '' : `, and with ${alike} other ${alike === 1 ? 'fault' : 'faults'}`
   const without = failure.class === 'not staged' ? 'at the end of the budget' : 'without any fault'
   const found = fault === null ? without : `by fault <code>${escaped(fault)}</code>, ${messages}${others}`
-  return `<section><h3>${escaped(what)}</h3><p>${escaped(mend)}</p><p class="dim">Found ${found}.</p>
+  return `<section><h3>${escaped(what)}</h3><p>${escaped(fix)}</p><p class="dim">Found ${found}.</p>
 ${differences.map(differenceTable).join('\n')}
 <pre>${escaped(repeat)}</pre></section>`
 }
 
-const warningSection = ({ what, mend }: Diagnosis) =>
-  `<section class="warning"><h3>${escaped(what)}</h3><p>${escaped(mend)}</p></section>`
+const warningSection = ({ what, fix }: Diagnosis) =>
+  `<section class="warning"><h3>${escaped(what)}</h3><p>${escaped(fix)}</p></section>`
 
 /** Two lines for each pair of rows, with the values that differ marked. */
 function differenceTable(difference: Difference): string {

@@ -11,7 +11,7 @@ export function junitText(report: VerifyReport): string {
   })
   const failed = failures.map(
     failure => `    <testcase classname="${escaped(consumer)}" name="${escaped(failure.what)}">
-      <failure message="${escaped(failure.mend)}">${escaped(failureText(failure))}</failure>
+      <failure message="${escaped(failure.fix)}">${escaped(failureText(failure))}</failure>
     </testcase>`,
   )
   const count = survived.length + failed.length

@@ -26,21 +26,21 @@ export interface NotStaged extends Diagnosis {
  */
 export function notStaged(plan: Plan, work: StagedWork): NotStaged | null {
   const budget = `${Math.ceil(neededMs(plan, work) / 10_000) * 10}s`
-  const mend = `--budget ${budget} should suffice on this machine. --only and --skip choose fewer classes.`
+  const fix = `--budget ${budget} should suffice on this machine. --only and --skip choose fewer classes.`
   if (work.cleanCut)
-    return { what: 'The budget ended before the clean runs did, so no fault was staged.', mend, budget }
+    return { what: 'The budget ended before the clean runs did, so no fault was staged.', fix, budget }
   const classes = [...new Set(plan.faults.map(fault => fault.class))]
   const missing = classes.filter(kind => isMissing(kind, plan, work.judged))
   if (missing.length > 0)
     return {
       what: `The budget ended before any fault of these classes was staged: ${missing.join(', ')}. Nothing is known about them.`,
-      mend,
+      fix,
       budget,
     }
   if (classes.length === 0 || work.judged.some(isStaged)) return null
   return {
     what: `No fault was staged: the moment of ${classes.join(', ')} never came.`,
-    mend: 'Choose another fault, or run all classes: the handler may have fewer statements than before.',
+    fix: 'Choose another fault, or run all classes: the handler may have fewer statements than before.',
     budget,
   }
 }

@@ -55,12 +55,12 @@ function volatileText({ volatile }: VerifyReport, width: number): string {
     .join('\n')
 }
 
-function warningText({ what, mend }: Diagnosis, width: number): string {
-  return [wrapped('WARNING ', what, width, 8), wrapped('  mend    ', mend, width, label)].join('\n')
+function warningText({ what, fix }: Diagnosis, width: number): string {
+  return [wrapped('WARNING ', what, width, 8), wrapped('  fix     ', fix, width, label)].join('\n')
 }
 
 export function failureText(failure: VerifyFailure, width = usualWidth): string {
-  const { what, mend, fault, lines, alike, repeat, differences } = failure
+  const { what, fix, fault, lines, alike, repeat, differences } = failure
   const where =
     failure.class === 'not staged'
       ? 'at the end of the budget'
@@ -70,7 +70,7 @@ export function failureText(failure: VerifyFailure, width = usualWidth): string 
   const others = alike === 0 ? '' : `, and with ${alike} other ${alike === 1 ? 'fault' : 'faults'}`
   return [
     wrapped('FAILED ', what, width, 7),
-    wrapped('  mend    ', mend, width, label),
+    wrapped('  fix     ', fix, width, label),
     wrapped('  found   ', `${where}${others}`, width, label),
     ...differences.map(difference => differenceText(difference, width)),
     // Not wrapped: it is copied.

@@ -195,7 +195,7 @@ class Verification {
 /** For tests: throws one error that lists what the consumer did not survive, and what was not staged. */
 export function assertVerified(report: VerifyReport): void {
   if (report.ok) return
-  const list = report.failures.map(({ what, mend, repeat }) => `  - ${what}\n    ${mend}\n    ${repeat}`)
+  const list = report.failures.map(({ what, fix, repeat }) => `  - ${what}\n    ${fix}\n    ${repeat}`)
   throw new OncewardError(
     'usage',
     `Consumer ${report.consumer} survived ${report.survived} of ${report.of}:\n${list.join('\n')}`,

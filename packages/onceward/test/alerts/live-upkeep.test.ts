@@ -4,8 +4,8 @@ import { realEnvironment } from 'onceward'
 import { createPool, migrate } from 'onceward/postgres'
 import { until } from 'onceward/testing'
 import { startObserveServer } from '../../src/runtime/observe-server.ts'
-import { type Scraped, scrape } from '../observe/scraped.ts'
 import { createDatabase, skipWithout } from '../services/services.ts'
+import { type Scraped, scrape } from '../telemetry/scraped.ts'
 import { stageUpkeep } from './staged-upkeep.ts'
 
 describe('retention, leases and transactions that fail', await skipWithout('postgres', 'kafka'), () => {

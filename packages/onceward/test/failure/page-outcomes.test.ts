@@ -12,8 +12,8 @@ import {
 import { publish } from 'onceward/postgres'
 import { until } from 'onceward/testing'
 import { type Behaviour, behaviourOf, type Situation } from '../../src/review/page/behaviour.ts'
-import { type Job, jobContract, Scene } from '../work/scene.ts'
 import { skipWithout } from '../services/services.ts'
+import { type Job, jobContract, Scene } from '../work/scene.ts'
 
 interface Note extends Job {
   readonly text: string

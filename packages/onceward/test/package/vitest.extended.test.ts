@@ -3,7 +3,7 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { createDatabase, skipWithout } from '../services/services.ts'
-import { emptyProject, install, pack, run } from './pack.ts'
+import { build, emptyProject, install, pack, run } from './pack.ts'
 
 const consumer = `import { defineConsumer } from 'onceward'
 import { postgresQueue } from 'onceward/postgres'
@@ -41,7 +41,8 @@ test('the consumer survives', async () => {
 describe('the published package under Vitest', await skipWithout('postgres'), () => {
   test('verifies a consumer', { timeout: 500_000 }, async t => {
     await using cleanup = new AsyncDisposableStack()
-    const packed = await pack()
+    await build()
+    const packed = await pack('onceward')
     cleanup.defer(() => packed.remove())
     const folder = await emptyProject(packed.tarball)
     cleanup.defer(() => rmSync(folder, { recursive: true, force: true }))

@@ -6,8 +6,8 @@ import { defineConsumer } from 'onceward'
 import { fixPayload, noteStateFixed } from '../../src/operations/parking/fix-parked.ts'
 import { previewParked } from '../../src/operations/parking/preview-parked.ts'
 import { startRedrive } from '../../src/operations/parking/redrive-parked.ts'
-import { jobContract, Scene } from '../inbox/scene.ts'
 import { skipWithout } from '../services/services.ts'
+import { jobContract, Scene } from '../work/scene.ts'
 import { failing, inOrder, settled } from './parked-scene.ts'
 
 const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))

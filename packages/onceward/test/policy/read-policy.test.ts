@@ -23,7 +23,8 @@ describe('an invalid policy file', () => {
   test('empty', () => one('', /^onceward\.yaml:1:1: the file is empty$/))
   test('only comments', () => one('# later\n\n', /1:1: the file is empty/))
   test('binary', () => one(new Uint8Array([0x89, 0x50, 0xff, 0x00]), /1:1: the file is not UTF-8 text/))
-  test('with a zero byte', () => one('defaults:\n  owner: a\0b\n', /2:11: the file contains a control character/))
+  test('with a zero byte', () =>
+    one('defaults:\n  owner: a\0b\n', /2:11: the file contains a control character/))
   test('huge', () =>
     one(`# ${'x'.repeat(300_000)}`, /1:1: the file is longer than 256 KiB, and was not read/))
   test('a list', () => one('- a\n- b\n', /1:1: the file must have the keys defaults, sources, consumers/))

@@ -21,7 +21,7 @@ describe('faults that were not staged', () => {
     assert.match(missing!.what, /before any fault of these classes was staged: late\./)
     // A second until the first fault, and 3 s a fault for two classes, twice, of three quarters.
     assert.equal(missing!.budget, '20s')
-    assert.match(missing!.mend, /--budget 20s/)
+    assert.match(missing!.fix, /--budget 20s/)
   })
 
   it('a run that was cut does not count, and one staged fault of a class is enough', () => {

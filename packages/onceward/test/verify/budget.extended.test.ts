@@ -22,7 +22,7 @@ describe('the budget of verify', await skipWithout('postgres'), () => {
     const [failure] = report.failures
     assert.equal(failure!.class, 'not staged')
     assert.match(failure!.what, /before any fault of these classes was staged: order\./)
-    assert.match(failure!.mend, /^--budget \d+s should suffice/)
+    assert.match(failure!.fix, /^--budget \d+s should suffice/)
     assert.throws(() => assertVerified(report), /before any fault of these classes was staged: order/)
   })
 })

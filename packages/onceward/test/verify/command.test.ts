@@ -81,7 +81,7 @@ describe('onceward verify', await skipWithout('postgres'), () => {
     })
     assert.equal(code, 1, stderr)
     assert.match(stdout, /FAILED The budget ended before the clean runs did, so no fault was staged\./)
-    assert.match(stdout, /mend +--budget \d+s should suffice/)
+    assert.match(stdout, /fix +--budget \d+s should suffice/)
     assert.match(stdout, /repeat +onceward verify .*one\.jsonl --seed 1 --budget \d+s/)
     assert.match(stdout, /read_write is not proven: /)
   })

@@ -25,7 +25,7 @@ export const approvalRoutes: readonly Route[] = [
     method: 'get',
     path: '/approvals',
     isLive: true,
-    summary: 'Requests that need a person, newest first, and then the last that were decided',
+    summary: 'Requests that need attention, newest first, and then the last that were decided',
     role: 'viewer',
     answer: z.object({ approvals: z.array(request) }),
     handle: async call => {

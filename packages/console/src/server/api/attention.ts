@@ -1,7 +1,7 @@
 import type { Status, WaitingRequests } from 'onceward/operations'
 import type { Overview } from './screens.ts'
 
-/** Something that needs a person, the most urgent first. */
+/** Something that needs attention, the most urgent first. */
 export interface Attention {
   readonly severity: 'critical' | 'warning'
   readonly consumer: string | null

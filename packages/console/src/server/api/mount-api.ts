@@ -106,7 +106,7 @@ function unknownOutcome(context: Context): Problem {
     keyOf(context) === undefined
       ? 'It is not known whether this was done: look before you repeat it.'
       : 'Repeat the request under the same key: it is done once.'
-  return new Problem(503, 'database_away', `The database does not answer. ${next}`)
+  return new Problem(503, 'database_unavailable', `The database does not answer. ${next}`)
 }
 
 export function callOf(

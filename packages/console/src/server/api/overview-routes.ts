@@ -26,7 +26,7 @@ export const overviewRoutes: readonly Route[] = [
   {
     method: 'get',
     path: '/overview',
-    summary: 'Every consumer in scope, and what needs a person',
+    summary: 'Every consumer in scope, and what needs attention',
     role: 'viewer',
     answer: overviewAnswer,
     handle: async call =>

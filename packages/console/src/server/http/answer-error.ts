@@ -26,7 +26,7 @@ function describe(error: Error): Pick<Problem, 'status' | 'code' | 'message'> {
     return { status: 503, code: 'too_slow', message: 'The search took too long and was stopped. Narrow it.' }
   if (code === '42501') return { status: 403, code: 'database_rights', message: sentence(error.message) }
   if (isAway(error))
-    return { status: 503, code: 'database_away', message: 'The database does not answer. Try again.' }
+    return { status: 503, code: 'database_unavailable', message: 'The database does not answer. Try again.' }
   console.error(error)
   return { status: 503, code: 'unexpected', message: 'The console failed; its log has the error.' }
 }

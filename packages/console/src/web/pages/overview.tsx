@@ -40,7 +40,7 @@ function Consumers({ of }: { readonly of: readonly Json[] }) {
   return (
     <Card
       title="Consumers"
-      about="Source, consumer and effects. Those that need a person come first."
+      about="Source, consumer and effects. Those that need attention come first."
       side={
         (of.length > manyConsumers || wanted !== '') && (
           <input
@@ -71,7 +71,7 @@ const manyConsumers = 8
 
 function summary({ consumers, attention }: Json): string {
   const running = consumers.filter(({ openRuns }: Json) => openRuns > 0).length
-  const asks = attention.length === 0 ? 'nothing needs a person' : `${attention.length} to decide`
+  const asks = attention.length === 0 ? 'nothing needs attention' : `${attention.length} to decide`
   return `${running} of ${counted(consumers.length, 'consumer')} run; ${asks}`
 }
 
@@ -128,15 +128,15 @@ function Attention({ of }: { readonly of: readonly Json[] }) {
   const all = useSignal(false)
   if (of.length === 0)
     return (
-      <Card title="Needs a person" bare>
-        <Empty title="Nothing needs a person now.">
+      <Card title="Needs attention" bare>
+        <Empty title="Nothing needs attention now.">
           Messages that are set aside, calls in doubt, losses and requests appear here.
         </Empty>
       </Card>
     )
   const shown = all.value ? of : of.slice(0, shownFirst)
   return (
-    <Card title="Needs a person" side={<span class="count">{of.length}</span>} bare>
+    <Card title="Needs attention" side={<span class="count">{of.length}</span>} bare>
       <ul class="attention">
         {shown.map(one => (
           <li>

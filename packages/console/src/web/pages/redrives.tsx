@@ -15,7 +15,7 @@ export function RedrivesPage() {
           <Card title="Newest first" bare>
             {redrives.length === 0 ? (
               <Empty title="No message was redriven yet.">
-                Select <a href="messages">held messages</a> whose cause is mended, and redrive them.
+                Select <a href="messages">held messages</a> whose cause is fixed, and redrive them.
               </Empty>
             ) : (
               <RedriveTable rows={redrives} />

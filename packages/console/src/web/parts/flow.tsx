@@ -140,7 +140,7 @@ export function RunState({ of }: { readonly of: Json }) {
   return <Badge state="">not running</Badge>
 }
 
-/** Consumers that need a person first, then by name. */
+/** Consumers that need attention first, then by name. */
 export function byUrgency(consumers: readonly Json[]): readonly Json[] {
   const rank = (of: Json) => {
     if (of.halted || (of.openRuns === 0 && of.silentRuns > 0)) return 0

@@ -117,7 +117,7 @@ export const postgresMutants: readonly Mutant[] = [
     text: 'gap.order_key = seen.order_key and gap.id < seen.id)',
     replacement: 'gap.order_key = seen.order_key and gap.id < 0)',
     breaks: 'A later message of a key overtakes a delayed one.',
-    test: 'inbox/key-order',
+    test: 'work/key-order',
     title: 'is kept over several workers, whose handlers fail now and then, and other keys flow',
   },
   {

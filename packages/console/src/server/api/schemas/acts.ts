@@ -47,6 +47,7 @@ export const listedRedrive = redriveSummary.extend({ conducted })
 
 export const redriveAnswer = z.object({
   ...redrive,
+  stoppedBecause: text,
   outcomes: z.record(z.string(), z.number()),
   rows: z.array(
     z.object({ id: z.string(), messageId: text, behind: z.boolean(), outcome: z.string(), why: text }),

@@ -67,7 +67,7 @@ export const overviewAnswer = z.object({
         page: z.string(),
       }),
     )
-    .describe('What needs a person, the most urgent first.'),
+    .describe('What needs attention, the most urgent first.'),
   consumers: z.array(
     z.object({
       ...generation,
