@@ -122,7 +122,7 @@ describe('what needs attention', await skipWithout('postgres'), () => {
     )
   })
 
-  it('has a copy of the database that is to be accepted, first', async t => {
+  it('has a copy of the database that must be accepted, first', async t => {
     // A database of its own: every consumer halts for it.
     const copy = await createDatabase()
     const pool = createPool(copy.url, { max: 1 })
@@ -140,7 +140,7 @@ describe('what needs attention', await skipWithout('postgres'), () => {
     await client.post('sign-in', { token: alone.signInLink('ann').split('#link=')[1] })
     const [first] = (await client.get('overview')).body.attention
     assert.deepEqual([first.severity, first.page], ['critical', 'decisions'])
-    assert.match(first.text, /^This copy of the database is to be accepted: .*\(a restore\)$/)
+    assert.match(first.text, /^This copy of the database must be accepted; .*\(a restore\)$/)
   })
 
   it('shows what consumers did in whole minutes', async () => {

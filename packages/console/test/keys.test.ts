@@ -99,6 +99,39 @@ describe('keys of messages', await skipWithout('postgres'), () => {
     }
   })
 
+  it('are hidden in campaigns and in the answers of their acts', async () => {
+    const as = openDesk(['currency'])
+    const [full, none] = [await as('full'), await as('none')]
+    const because = 'the keys of this campaign are values of payloads'
+    const selection = { of: 'parked', keys: ['east'] }
+    const created = await none.post('campaigns', { consumer, mode: 'repair', because, selection })
+    assert.equal(created.status, 200, created.text)
+    const { id } = created.body
+    const answers = [
+      created,
+      await none.get('campaigns'),
+      await none.get(`campaigns/${id}`),
+      await none.post(`campaigns/${id}/preview`, {}),
+      await none.post(`campaigns/${id}/cancel`, { because }),
+    ]
+    for (const { text } of answers) assert.ok(!showsAKey(text), text)
+    assert.ok(showsAKey((await full.get(`campaigns/${id}`)).text))
+  })
+
+  it('of calls and brokers are chosen freely, and shown with whole payloads only', async () => {
+    const as = openDesk(['currency'])
+    await incident.pool.query(`update onceward.held set broker_key = 'iban-ada' where message_id = 'east-1'`)
+    for (const [name, isShown] of [
+      ['full', true],
+      ['masked', false],
+    ] as const) {
+      const client = await as(name)
+      const { text } = await client.get(`messages/${await heldId()}`)
+      assert.equal(/iban-ada/.test(text), isShown)
+      assert.equal(/capture-\d{4}|loan-ada/.test((await client.get(`ledger/${effect}`)).text), isShown)
+    }
+  })
+
   it('are shown with masked payloads only if they are plainly not a masked member', async () => {
     for (const [members, isShown] of [
       [['currency'], true],

@@ -25,7 +25,7 @@ export const approvalRoutes: readonly Route[] = [
     method: 'get',
     path: '/approvals',
     isLive: true,
-    summary: 'Requests that need attention, newest first, and then the last that were decided',
+    summary: 'Requests that need attention, newest first, then the most recently decided',
     role: 'viewer',
     answer: z.object({ approvals: z.array(request) }),
     handle: async call => {
@@ -57,7 +57,7 @@ export const approvalRoutes: readonly Route[] = [
   {
     method: 'post',
     path: '/approvals/{id}/decline',
-    summary: 'Decline a request of another person, or withdraw an own one',
+    summary: 'Decline a request of another person, or withdraw your own',
     role: 'viewer',
     act: 'decline',
     body: z.object({ because: z.string().min(1).max(2_000) }),

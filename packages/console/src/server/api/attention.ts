@@ -30,7 +30,7 @@ const rank = ({ severity }: Attention) => (severity === 'critical' ? 0 : 1)
 
 function restoreOf({ openIncarnation }: Overview['trouble']): Attention[] {
   if (openIncarnation === null) return []
-  const text = `This copy of the database is to be accepted: every consumer halts until then (${openIncarnation.why})`
+  const text = `This copy of the database must be accepted; every consumer is halted until then (${openIncarnation.why})`
   return [{ severity: 'critical', consumer: null, text, page: 'decisions' }]
 }
 

@@ -14,6 +14,7 @@ import {
 } from 'onceward/operations'
 import { z } from 'zod'
 import { missingAs, notFound } from '../http/problem.ts'
+import { withoutKeys } from '../rights/hide-keys.ts'
 import { samePerson } from '../rights/person-name.ts'
 import type { Reach } from '../rights/reach.ts'
 import type { CampaignStep } from './campaigns.ts'
@@ -92,7 +93,10 @@ export const campaignRoutes: readonly Route[] = [
     handle: async (call, { body }) => {
       await call.assertAllowed(body.consumer)
       const { consumer, because: reason, ...request } = body
-      return call.campaigns.plan(consumer, call.acts, replay => replay.create({ ...request, reason }))
+      return shown(
+        call,
+        await call.campaigns.plan(consumer, call.acts, replay => replay.create({ ...request, reason })),
+      )
     },
   },
   {
@@ -115,7 +119,10 @@ export const campaignRoutes: readonly Route[] = [
     handle: async (call, { params, body }) => {
       const { id, consumer } = await find(call, params.id!)
       // Without the key of the request: a preview that is repeated looks again, and changes nothing else.
-      return call.campaigns.plan(consumer, call.later, replay => replay.preview(id, body))
+      const seen = await call.campaigns.plan(consumer, call.later, replay => replay.preview(id, body))
+      const reach = await call.reach()
+      const plan = call.showsKeys(reach, consumer) ? seen.plan : { ...seen.plan, keys: null }
+      return { ...seen, plan, campaign: shownCampaign(call, reach, seen.campaign) }
     },
   },
   {
@@ -131,7 +138,7 @@ export const campaignRoutes: readonly Route[] = [
     }),
     answer: campaignAnswer,
     handle: async (call, { params, body }) =>
-      approveCampaign(call.acts, (await find(call, params.id!)).id, body),
+      shown(call, await approveCampaign(call.acts, (await find(call, params.id!)).id, body)),
   },
   {
     method: 'post',
@@ -156,7 +163,7 @@ export const campaignRoutes: readonly Route[] = [
     body: z.object({ because }),
     answer: campaignAnswer,
     handle: async (call, { params, body }) =>
-      pauseCampaign(call.acts, (await find(call, params.id!)).id, body.because),
+      shown(call, await pauseCampaign(call.acts, (await find(call, params.id!)).id, body.because)),
   },
   {
     method: 'post',
@@ -168,7 +175,12 @@ export const campaignRoutes: readonly Route[] = [
     answer: campaignAnswer,
     handle: async (call, { params, body }) => {
       const campaign = await find(call, params.id!)
-      return droppingTables(call, campaign, 'cancel', pool => cancelCampaign(pool, campaign.id, body.because))
+      return shown(
+        call,
+        await droppingTables(call, campaign, 'cancel', pool =>
+          cancelCampaign(pool, campaign.id, body.because),
+        ),
+      )
     },
   },
   {
@@ -190,7 +202,8 @@ export const campaignRoutes: readonly Route[] = [
     handle: async (call, { params }) => {
       const campaign = await find(call, params.id!)
       const step = stepOf(call, campaign, 'compare')
-      return { tables: await call.campaigns.act(step, replay => replay.compare(campaign.id)) }
+      const tables = await call.campaigns.act(step, replay => replay.compare(campaign.id))
+      return { tables: await shownTables(call, campaign, tables) }
     },
   },
   {
@@ -211,9 +224,11 @@ export const campaignRoutes: readonly Route[] = [
       const { acceptMissing, acceptUnknown, because } = body
       const accept = Object.fromEntries(body.accept.map((table: string) => [table, body.because]))
       const given = { acceptMissing, acceptUnknown, accept, because, waitMaxMs: 20_000 }
-      return call.campaigns.act(stepOf(call, campaign, 'swap', body), replay =>
+      const swapped = await call.campaigns.act(stepOf(call, campaign, 'swap', body), replay =>
         replay.swap(campaign.id, given),
       )
+      const compared = await shownTables(call, campaign, swapped.compared ?? [])
+      return { ...swapped, compared, campaign: await shown(call, swapped.campaign) }
     },
   },
   {
@@ -227,7 +242,8 @@ export const campaignRoutes: readonly Route[] = [
     handle: async (call, { params }) => {
       const campaign = await find(call, params.id!)
       const step = stepOf(call, campaign, 'rollback')
-      return call.campaigns.act(step, replay => replay.rollBack(campaign.id))
+      const undone = await call.campaigns.act(step, replay => replay.rollBack(campaign.id))
+      return { ...undone, campaign: await shown(call, undone.campaign) }
     },
   },
   {
@@ -240,7 +256,10 @@ export const campaignRoutes: readonly Route[] = [
     answer: campaignAnswer,
     handle: async (call, { params }) => {
       const campaign = await find(call, params.id!)
-      return droppingTables(call, campaign, 'finish', pool => finishCampaign(pool, campaign.id))
+      return shown(
+        call,
+        await droppingTables(call, campaign, 'finish', pool => finishCampaign(pool, campaign.id)),
+      )
     },
   },
 ]
@@ -276,13 +295,14 @@ async function showCampaign(call: Call, { id, consumer }: Campaign) {
   const reach = await call.reach()
   const full = reach.payloadFor(consumer) === 'full'
   const findings = await campaignFindings(call.pool, id, 100)
+  const shownFindings = findings.map(finding => (full ? finding : { ...finding, reason: null }))
   const conducted = call.campaigns.conducted(id)
   const allowed = actsOf(campaign)
   return {
     campaign: shownCampaign(call, reach, campaign),
     progress,
     events: await campaignHistory(call.pool, id),
-    findings: findings.map(finding => (full ? finding : { ...finding, reason: null })),
+    findings: call.showsKeys(reach, consumer) ? shownFindings : withoutKeys(shownFindings),
     mine: samePerson(campaign.requestedBy, call.session.identity.name),
     conducted: conducted !== undefined && !conducted.ended,
     note: conducted?.text ?? null,
@@ -292,6 +312,18 @@ async function showCampaign(call: Call, { id, consumer }: Campaign) {
       allowed.map(act => [act, commandOf(act, id, consumer, { plan: campaign.planDigest })]),
     ),
   }
+}
+
+const shown = async (call: Call, campaign: Campaign) => shownCampaign(call, await call.reach(), campaign)
+
+/** The examples are primary keys of the business tables. */
+async function shownTables<T extends { readonly examples: readonly unknown[] }>(
+  call: Call,
+  { consumer }: Campaign,
+  tables: readonly T[],
+): Promise<readonly T[]> {
+  const full = (await call.reach()).payloadFor(consumer) === 'full'
+  return full ? tables : tables.map(table => ({ ...table, examples: [] }))
 }
 
 /** The keys of a selection are order keys. */

@@ -37,7 +37,7 @@ export const ledgerRoutes: readonly Route[] = [
     handle: async (call, { query }) => {
       const reach = await call.reach()
       const effects = await listLedger(call.pool, { ...query, consumers: reach.visible, limit: 500 })
-      return { effects: effects.map(effect => shownEffect(call, reach, effect)) }
+      return { effects: effects.map(effect => shownEffect(reach, effect)) }
     },
   },
   {
@@ -51,7 +51,7 @@ export const ledgerRoutes: readonly Route[] = [
       const found = await ofScope(call, params.id!)
       const reach = await call.reach()
       return {
-        ...shownDetail(call, reach, found),
+        ...shownDetail(reach, found),
         commands: {
           reconcile: cliCommand(['ledger', 'reconcile', found.id], {
             as: 'completed',
@@ -74,7 +74,7 @@ export const ledgerRoutes: readonly Route[] = [
     handle: async (call, { params, body }) => {
       const { id, consumer } = await ofScope(call, params.id!)
       const done = await reconcileEffect(call.acts, { id, consumer, because: body.because }, body.as)
-      return shownDetail(call, await call.reach(), done)
+      return shownDetail(await call.reach(), done)
     },
   },
   {
@@ -88,7 +88,7 @@ export const ledgerRoutes: readonly Route[] = [
     handle: async (call, { params, body }) => {
       const { id, consumer } = await ofScope(call, params.id!)
       const done = await retryEffect(call.acts, { id, consumer, because: body.because })
-      return shownDetail(call, await call.reach(), done)
+      return shownDetail(await call.reach(), done)
     },
   },
   {
@@ -127,16 +127,16 @@ export const ledgerRoutes: readonly Route[] = [
   },
 ]
 
-/** The keys of a call come from its message, and the text of an error may quote it. */
-function shownEffect<Row extends LedgerEntry>(call: Call, reach: Reach, row: Row): Row {
+/** The key of a call is what its handler made of the message, and the text of an error may quote it. */
+function shownEffect<Row extends LedgerEntry>(reach: Reach, row: Row): Row {
   const full = reach.payloadFor(row.consumer) === 'full'
   const shown = shownDigests(full ? row : { ...row, note: null }, reach)
-  return call.showsKeys(reach, row.consumer) ? shown : withoutKeys(shown)
+  return full ? shown : withoutKeys(shown)
 }
 
 /** What was sent and answered is shown to those who see whole payloads. */
-function shownDetail(call: Call, reach: Reach, found: LedgerDetail): LedgerDetail {
-  const shown = shownEffect(call, reach, found)
+function shownDetail(reach: Reach, found: LedgerDetail): LedgerDetail {
+  const shown = shownEffect(reach, found)
   return reach.payloadFor(found.consumer) === 'full' ? shown : { ...shown, mail: null, responseExcerpt: null }
 }
 

@@ -5,6 +5,7 @@ import {
   type ParkedRow,
   parkedCsv,
   readBody,
+  type Story,
   searchPayload,
   showKey,
   showParked,
@@ -13,7 +14,7 @@ import { z } from 'zod'
 import { notFound, Problem } from '../http/problem.ts'
 import { withoutDigests } from '../rights/hide-digests.ts'
 import { errorTexts, shownRow, without } from '../rights/hide-errors.ts'
-import { withoutKeys } from '../rights/hide-keys.ts'
+import { hiddenKey, withoutKeys } from '../rights/hide-keys.ts'
 import { maskPayload } from '../rights/mask-payload.ts'
 import type { Reach } from '../rights/reach.ts'
 import { most, type PayloadRight } from '../rights/rights.ts'
@@ -178,6 +179,17 @@ export async function findMessage(call: Call, id: string): Promise<ParkedRow> {
   return found
 }
 
+/** The broker's key may be any value of the payload: its producer chose it. */
+function withoutBrokerKey<T extends { readonly brokerKey: string | null }>(message: T): T {
+  return { ...message, brokerKey: message.brokerKey && hiddenKey }
+}
+
+/** So may the key of an external call: its handler chose it. */
+function withoutCallKeys(story: Story | null): Story | null {
+  const shown = (one: Story['timeline'][number]) => (one.what === 'external call' ? withoutKeys(one) : one)
+  return story && { ...story, timeline: story.timeline.map(shown) }
+}
+
 async function showMessage(call: Call, id: string) {
   const row = await findMessage(call, id)
   const { body, headers, properties, ...message } = await showParked(call.pool, id)
@@ -193,8 +205,8 @@ async function showMessage(call: Call, id: string) {
   const digests = <T>(value: T) => (full ? value : withoutDigests(value))
   const key = row.key === null ? null : await showKey(call.pool, row.consumer, row.key)
   const { message: facts, story: shownStory } = keys({
-    message: digests(without(message, hidden)),
-    story: digests(without(story, hidden)),
+    message: digests(without(full ? message : withoutBrokerKey(message), hidden)),
+    story: digests(without(full ? story : withoutCallKeys(story), hidden)),
   })
   return {
     message: facts,

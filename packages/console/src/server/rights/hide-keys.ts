@@ -1,12 +1,12 @@
 import type { Consumer } from 'onceward'
 import type { PayloadRight } from './rights.ts'
 
-type Identity = Pick<Consumer<never, never>['identity'], 'orderKey' | 'businessKey'>
+type Identity = Pick<Consumer<never, never>['identity'], 'orderKey' | 'businessKey' | 'aggregateId'>
 
 /**
- * Order keys and business keys are values of payloads. A person with masked payloads sees them only where
- * they cannot be a hidden value: the contract is known, and its functions do nothing but read members that
- * are not masked, such as `m => m.accountId`.
+ * Order keys, business keys and aggregate ids are values of payloads. A person with masked payloads sees them
+ * only where they cannot be a hidden value: the contract is known, and its functions do nothing but read
+ * members that are not masked, such as `m => m.accountId`.
  */
 export function showsKeys(
   right: PayloadRight,
@@ -16,7 +16,7 @@ export function showsKeys(
   if (right !== 'masked') return right === 'full'
   if (identity === undefined || masked === undefined) return false
   const paths = masked.map(path => path.replace(/^\$\./, '').split('.'))
-  return [identity.orderKey, identity.businessKey].every(
+  return [identity.orderKey, identity.businessKey, identity.aggregateId].every(
     key => key === undefined || membersOf(key)?.every(member => !paths.some(path => overlap(path, member))),
   )
 }
