@@ -45,6 +45,8 @@ export type Page =
       readonly next: string
       readonly atEnd: boolean
       readonly behind: number | null
+      /** No record yet, and a later read will say whether the log ends here. */
+      readonly mayEnd?: true
     }
   /** This incarnation of the log is read to its end; the log continues at `to`. */
   | { readonly kind: 'moved'; readonly to: Position }

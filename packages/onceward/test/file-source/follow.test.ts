@@ -143,6 +143,25 @@ describe('a file that is followed', () => {
     assert.deepEqual(texts(await take(await open(), 1)), ['c1'])
   })
 
+  test('whose successor was compressed unread stays lost once that is accepted, also while it may still grow', async t => {
+    const { write, open, path, checkpoints } = await bench(t, { rotationMs: 1_000 })
+    await write('a1')
+    const first = await open()
+    await take(first, 1)
+    await first.close()
+    await rename(path, `${path}.2`)
+    await writeFile(`${path}.1.gz`, 'b1')
+    const later = Date.now() / 1_000 + 5
+    await utimes(`${path}.1.gz`, later, later)
+    await write('c1')
+    const halted = await open()
+    await lost(halted)
+    await halted.close()
+    checkpoints.acceptLoss(path)
+    assert.deepEqual(texts(await take(await open(), 1)), ['c1'])
+    assert.deepEqual(checkpoints.withdrawn, [])
+  })
+
   test('continues when only files that were read have been compressed', async t => {
     const { write, open, path, checkpoints } = await bench(t)
     await write('a1')

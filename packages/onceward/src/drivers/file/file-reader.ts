@@ -164,7 +164,8 @@ export class FileReader implements PullReader {
     }
     if (file.gone?.size !== size) file.gone = { sinceMs: this.#clock.nowMs(), size }
     const { rotationMs = rotationDefaultMs } = this.#declaration
-    if (this.#clock.nowMs() - file.gone.sinceMs < rotationMs) return this.#page(path, lines)
+    if (this.#clock.nowMs() - file.gone.sinceMs < rotationMs)
+      return { ...this.#page(path, lines), mayEnd: true }
     if (lines.rest > 0) {
       const { lineBytesMax = 1024 * 1024 } = this.#declaration
       return this.#page(path, await readLines(file.handle, lines.next, lineBytesMax, true))
@@ -194,7 +195,7 @@ export class FileReader implements PullReader {
     return { kind: 'moved', to }
   }
 
-  #page(path: string, { lines, next, atEnd }: Lines): Page {
+  #page(path: string, { lines, next, atEnd }: Lines): Extract<Page, { kind: 'records' }> {
     const records = lines.map(line => recordOf(path, line))
     return { kind: 'records', records, next: String(next), atEnd, behind: atEnd ? 0 : null }
   }

@@ -109,8 +109,12 @@ export class PulledPartition {
   /** The position of an accepted loss whose records are there after all; null when they are not. */
   async #findLost({ partition, openLoss }: Ownership): Promise<Position | null> {
     if (!openLoss?.accepted || goesBack(openLoss)) return null
-    const page = await this.#persist(() => this.#given.reader.read(partition, openLoss.from))
-    return page.kind === 'lost' ? null : openLoss.from
+    for (;;) {
+      const page = await this.#persist(() => this.#given.reader.read(partition, openLoss.from))
+      if (page.kind !== 'records' || page.mayEnd !== true) return page.kind === 'lost' ? null : openLoss.from
+      await this.#rest(pollMinMs)
+      if (this.#closed) throw new Error(`${partition} was closed before its loss was looked at again`)
+    }
   }
 
   /**
