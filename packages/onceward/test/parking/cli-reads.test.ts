@@ -65,7 +65,10 @@ describe('what the console shows, in a terminal', await skipWithout('postgres'),
     const { requestId, state, selected, moved } = redrives[0]
     assert.deepEqual([redrives.length, requestId, state, selected, moved], [1, 'console-1', 'moving', 3, 0])
     const { stdout } = await run('parked', 'redrives', '--consumer', 'desk')
-    assert.match(stdout, /next: onceward parked redrive --id console-1 --consumer desk --because …/)
+    assert.match(
+      stdout,
+      /next: onceward parked result console-1 --watch\n.*: onceward parked redrive --id console-1 --consumer desk --ramp --because …/,
+    )
     assert.match((await run('parked', 'redrives', '--consumer', 'other')).stdout, /There are no redrives/)
     assert.equal((await json('parked', 'redrives', '--limit', '0')).exit, 2)
   })

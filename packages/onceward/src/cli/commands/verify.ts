@@ -63,7 +63,7 @@ export function verifyCommand(): Command {
 Server: ONCEWARD_VERIFY_DATABASE_URL, else an embedded PostgreSQL in .onceward/verify-postgres. Only scratch
 databases (onceward_verify_…) are created and dropped; a server of a named environment is refused.
 Classes: ${Object.keys(faultClasses).join(', ')}.
-Exit codes: 0 survived, 1 did not survive, 2 wrong use.`,
+Exit codes: 0 survived, 1 did not survive or a class was not staged, 2 wrong use.`,
     )
     .action(async (file: string, flags: VerifyFlags) => {
       const interrupted = new AbortController()

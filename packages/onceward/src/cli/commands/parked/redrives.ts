@@ -10,7 +10,7 @@ import { lister } from './flags.ts'
 export function redrivesCommand(): Command {
   return new Command('redrives')
     .description('list redrives with their names, newest first; those of a console too')
-    .option('--consumer <name>', 'only of this consumer')
+    .option('--consumer <name>', "only this consumer's")
     .option('--limit <count>', 'maximum number of redrives', '50')
     .option('--json', 'print one JSON object')
     .action((flags: { json?: boolean; consumer?: string; limit: string }) =>
@@ -46,5 +46,7 @@ function redrivesText(redrives: readonly RedriveSummary[]): string {
 function nextOf({ requestId, consumer, state }: RedriveSummary): string {
   const id = oneLine(requestId)
   if (state === 'moved') return `onceward parked result ${id}`
-  return `onceward parked redrive --id ${id} --consumer ${oneLine(consumer)} --because …`
+  const again = `onceward parked redrive --id ${id} --consumer ${oneLine(consumer)} --ramp --because …`
+  if (state === 'stopped') return again
+  return `onceward parked result ${id} --watch\n  or, if its process has ended: ${again}`
 }
