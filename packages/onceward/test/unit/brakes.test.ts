@@ -53,7 +53,25 @@ const paused = () => {
   return brakes
 }
 
+const failedAs = (failureClass: string) =>
+  ({ kind: 'failed', failure: { class: failureClass } }) as unknown as Fact
+
 describe('the brake', () => {
+  test('waits longer after a message ahead of its turn that its handler failed, not after a verdict or an outage', () => {
+    const brakes = paused()
+    nowMs += brake.pauseMs
+    const ahead = message('ahead')
+    assert.ok(brakes.wantsAhead(ahead))
+    for (const fact of [{ kind: 'verdict', verdict: { kind: 'ignore' } } as Fact, failedAs('transient')]) {
+      assert.equal(brakes.triedAhead(ahead, fact), null)
+      assert.ok(brakes.wantsAhead(ahead))
+    }
+    assert.equal(brakes.triedAhead(ahead, failedAs('poison')), null)
+    assert.ok(!brakes.wantsAhead(message('another')))
+    assert.notEqual(brakes.triedAhead(ahead, { kind: 'handled' } as Fact), null)
+    assert.deepEqual(brakes.engaged, [])
+  })
+
   test('overrules the failures that complete the evidence, and only those of that cause', () => {
     const brakes = open()
     assert.equal(brakes.overrule(asMap(all(many(19), ended('parked')))).size, 0)

@@ -217,11 +217,12 @@ export class Brakes {
     return paused?.kindOf(received) === 'untried' && paused.waitMs('untried', this.#clock.nowMs()) === 0
   }
 
-  /** A message was tried out of its turn, without effect; `passed`: it would have been applied. */
-  triedAhead(received: Received, passed: boolean): BrakeEvent | null {
+  /** A message was tried out of its turn, without effect. Verdicts and outages say nothing about the cause. */
+  triedAhead(received: Received, fact: Fact): BrakeEvent | null {
     const type = typeOf(received)
-    if (passed) return this.release(type, 'probe')
-    this.#paused.get(type)?.probeFailed(received, this.#clock.nowMs())
+    if (fact.kind === 'handled') return this.release(type, 'probe')
+    if (fact.kind === 'failed' && this.#isOfHandler(fact.failure.class))
+      this.#paused.get(type)?.probeFailed(received, this.#clock.nowMs())
     return null
   }
 

@@ -61,7 +61,7 @@ export class TransformBrake<M> {
   }
 
   triedAhead({ received, fact }: MappedRecord<M, unknown>): void {
-    const event = this.#brakes.triedAhead(received, fact.kind === 'handled')
+    const event = this.#brakes.triedAhead(received, fact)
     if (event !== null) this.#watch.learned([event])
   }
 
