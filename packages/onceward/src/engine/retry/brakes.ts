@@ -217,7 +217,7 @@ export class Brakes {
     return paused?.kindOf(received) === 'untried' && paused.waitMs('untried', this.#clock.nowMs()) === 0
   }
 
-  /** A message was tried out of its turn, without effect. Verdicts and outages say nothing about the cause. */
+  /** A message was tried out of turn, without effect. Verdicts and outages say nothing about the cause. */
   triedAhead(received: Received, fact: Fact): BrakeEvent | null {
     const type = typeOf(received)
     if (fact.kind === 'handled') return this.release(type, 'probe')
