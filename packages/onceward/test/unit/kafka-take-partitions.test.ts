@@ -55,7 +55,7 @@ test('a member that left before the broker answered takes nothing', async () => 
 
 describe('an open loss whose records are older than its declaration, at a position without a leader epoch', () => {
   const settings = settingsOf(topic('t', { start: 'earliest' }), { name: 'c', generation: 1 })
-  const declared = async (reason: string, accepted: boolean) => {
+  const declared = async (reason: string, accepted: boolean, progress: 'store' | 'only' = 'store') => {
     const { client } = clientRig()
     const checkpoints = new MemoryCheckpoints()
     const [{ epoch } = { epoch: 0 }] = await checkpoints.take(['t/0'])
@@ -63,7 +63,7 @@ describe('an open loss whose records are older than its declaration, at a positi
     await checkpoints.begin('t/0', epoch, from!)
     await checkpoints.declareLoss({ partition: 't/0', from: from!, to: to!, records: null, reason })
     if (accepted) checkpoints.acceptLoss('t/0')
-    const log = { progress: 'store', checkpoints } as const
+    const log = { progress, checkpoints } as const
     const older = { ...client, offsetsSince: async () => new Map([[0, 10]]) }
     const [taken] = await takePartitions({ client: older, settings, log }, [0], aMember())
     return taken!
@@ -78,11 +78,20 @@ describe('an open loss whose records are older than its declaration, at a positi
     'store',
   )!
 
-  test('is no loss: it is read there, accepted or not', async () => {
-    for (const accepted of [false, true]) {
-      const { decision, isSameLog } = await declared(ended, accepted)
+  test('is no loss: it is read there, without markers also when it was accepted', async () => {
+    for (const [accepted, progress] of [
+      [false, 'store'],
+      [false, 'only'],
+      [true, 'only'],
+    ] as const) {
+      const { decision, isSameLog } = await declared(ended, accepted, progress)
       assert.deepEqual([decision.kind === 'read' && decision.offset, isSameLog], [5, true])
     }
+  })
+
+  test('goes back once accepted where markers recognise what is read again', async () => {
+    const { decision } = await declared(ended, true)
+    assert.equal(decision.kind === 'read' && decision.offset, 2)
   })
 
   test('stays lost when the log was written anew: the records that replaced ours are as old', async () => {

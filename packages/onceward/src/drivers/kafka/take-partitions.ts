@@ -83,17 +83,21 @@ export async function takePartitions(
       ...(ownership.openLoss !== undefined && { openLoss: ownership.openLoss }),
     }
   })
-  return Promise.all(taken.map(one => withOpenLoss(client, one)))
+  return Promise.all(taken.map(one => withOpenLoss(client, one, log.progress)))
 }
 
 /**
  * Applies an open loss to the decision. Without a leader epoch, only the timestamps can show whether the log
  * at the position is the one that was read.
  */
-async function withOpenLoss(client: KafkaClient, taken: TakenPartition): Promise<TakenPartition> {
+async function withOpenLoss(
+  client: KafkaClient,
+  taken: TakenPartition,
+  progress: LogOptions['progress'],
+): Promise<TakenPartition> {
   const { name, incarnation, decision, openLoss } = taken
   if (openLoss === undefined || decision.kind === 'unstarted') return taken
-  if (openLoss.accepted) return behindAccepted(client, taken, openLoss)
+  if (openLoss.accepted) return progress === 'only' ? behindAccepted(client, taken, openLoss) : taken
   if (decision.kind === 'lost') {
     const loss = declaredAgain(decision.loss, openLoss)
     const reason = isWrittenAnew(openLoss) ? openLoss.reason : loss.reason
@@ -111,7 +115,8 @@ async function withOpenLoss(client: KafkaClient, taken: TakenPartition): Promise
 
 /**
  * Resumes behind an accepted loss, unless the log only seemed shorter than it is: then going back would apply
- * records twice.
+ * records twice. Only without markers: producers date their records, so records that took the place of ours
+ * may be as old as ours, and markers recognise what is read again.
  */
 async function behindAccepted(
   client: KafkaClient,
